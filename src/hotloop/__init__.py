@@ -1,0 +1,45 @@
+"""hotloop: where the time of a reinforcement-learning training goes, why, and what to change.
+
+    hotloop run train.py            # profiles a program as it is
+
+    from hotloop import profile     # and your own regions join the phases that it finds
+    with profile("features"):
+        ...
+
+Without `hotloop run` (or `get_profiler().enable()`) a region costs almost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hotloop.measure.profiler import F, Profiler
+
+__version__ = "0.1.0"
+
+__all__ = ["Profiler", "count", "get_profiler", "profile", "profile_function", "step"]
+
+_profiler = Profiler()
+
+#: `with profile(name, category=None, track_memory=False):`
+profile = _profiler.profile
+
+#: `count(name, n=1)`: add to a counter.
+count = _profiler.count
+
+#: `step()`: an iteration of the training loop has ended.
+step = _profiler.step
+
+
+def profile_function(
+    name: str | None = None, category: str | None = None, track_memory: bool = False
+) -> Callable[[F], F]:
+    """Decorator: time every call of a function, a coroutine function or a generator."""
+    return _profiler.profile_function(name, category, track_memory)
+
+
+def get_profiler() -> Profiler:
+    """The profiler that `profile`, `count` and `hotloop run` share."""
+    return _profiler
+
+

@@ -1,0 +1,158 @@
+"""What an analysis says: plain data, the same for every renderer and every rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hotloop.capture.window import Window
+
+
+@dataclass
+class Phase:
+    """One place of the region tree of one process, its own cost taken out."""
+
+    path: str
+    name: str
+    category: str
+    process: str
+    thread: str
+    depth: int
+    calls: int
+    total_s: float
+    self_s: float
+    share: float
+    mean_s: float
+    min_s: float
+    max_s: float
+    p50_s: float
+    p95_s: float
+    p99_s: float
+    cpu_peak_mb: float | None = None
+    cpu_added_mb: float | None = None
+    gpu_peak_mb: float | None = None
+    score: float = 0.0
+    marks: list[str] = field(default_factory=list)
+    how: str = "named"
+    python_share: float | None = None
+    native_share: float | None = None
+    waiting_share: float | None = None
+
+    @property
+    def parent(self) -> str:
+        return self.path.rpartition("/")[0]
+
+
+@dataclass
+class Function:
+    """One function inside one phase, from the samples."""
+
+    phase: str
+    file: str
+    function: str
+    line: int
+    process: str
+    self_s: float
+    total_s: float
+    share: float
+    samples: int
+    python_share: float
+    native_share: float
+    waiting_share: float
+    of_program: bool
+    hot_line: int = 0
+
+
+@dataclass
+class Overhead:
+    """What hotloop itself cost, and whether that was taken out of the figures."""
+
+    region_ns: float
+    regions: int
+    share: float
+    corrected: bool
+    sampler_s: float
+    recorder_s: float
+
+
+@dataclass
+class Run:
+    """The run as a whole."""
+
+    command: list[str]
+    wall_s: float
+    startup_s: float
+    loop_s: float
+    after_s: float
+    counters: dict[str, float]
+    device: str
+    processes: int
+    header: dict[str, Any]
+    end: dict[str, Any] | None
+    memory_peak_mb: float | None
+    cpu_share: float | None
+
+    @property
+    def env_steps(self) -> int:
+        return int(self.counters.get("env_steps", 0))
+
+    @property
+    def steps_per_s(self) -> float:
+        return self.env_steps / self.loop_s if self.loop_s > 0 else 0.0
+
+    @property
+    def steps_per_episode(self) -> float | None:
+        episodes = self.counters.get("episodes", 0)
+        return self.env_steps / episodes if episodes else None
+
+    @property
+    def updates_per_step(self) -> float | None:
+        if not self.env_steps or "gradient_steps" not in self.counters:
+            return None
+        return self.counters["gradient_steps"] / self.env_steps
+
+    @property
+    def batch_size(self) -> float | None:
+        updates = self.counters.get("gradient_steps", 0)
+        rows = self.counters.get("samples", 0)
+        return rows / updates if updates and rows else None
+
+
+@dataclass
+class Process:
+    """One process of the run, beside the others."""
+
+    name: str
+    pid: int
+    wall_s: float
+    busy_s: float
+    memory_peak_mb: float | None
+    ended: bool
+
+
+@dataclass
+class Analysis:
+    """A capture, understood."""
+
+    name: str
+    run: Run
+    overhead: Overhead
+    coverage: float
+    unexplained: float
+    outside_s: float
+    phases: list[Phase]
+    startup: list[Phase]
+    after: list[Phase]
+    functions: list[Function]
+    exact_functions: list[dict[str, Any]]
+    processes: list[Process]
+    loop_windows: list[Window]
+    notes: dict[str, Any]
+    damaged: int
+
+    def phase(self, path: str, process: str = "main") -> Phase | None:
+        """The phase at that place, if there was one."""
+        for phase in self.phases:
+            if phase.path == path and phase.process == process:
+                return phase
+        return None

@@ -1,0 +1,82 @@
+"""Tells the start-up, the training loop and what follows it apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hotloop.capture.window import PhaseDelta, Window
+from hotloop.words import LOOP_BEGINS, names_of
+
+
+@dataclass
+class Timeline:
+    """The windows of one process, cut at the begin and the end of its training loop."""
+
+    startup: list[Window]
+    loop: list[Window]
+    after: list[Window]
+    loop_begin_ns: int
+    loop_end_ns: int
+    end_ns: int
+    found_loop: bool
+
+    @property
+    def loop_s(self) -> float:
+        return (self.loop_end_ns - self.loop_begin_ns) / 1e9
+
+
+def split_timeline(windows: list[Window]) -> Timeline:
+    """Cut the windows; a process in which no loop was seen is all loop."""
+    end = windows[-1].end_ns if windows else 0
+    begin = windows[0].begin_ns if windows else 0
+    if not any(window.loop_last_ns for window in windows):
+        return Timeline([], windows, [], begin, end, end, found_loop=False)
+    first = next(i for i, window in enumerate(windows) if window.loop_last_ns)
+    loop_end = max(window.loop_last_ns for window in windows)
+    loop_begin = _loop_begin(windows[first])
+    loop: list[Window] = []
+    after: list[Window] = []
+    for window in windows[first:]:
+        if window.begin_ns >= loop_end:
+            after.append(window)
+        elif window.end_ns > loop_end:
+            inside, outside = _cut(window, loop_end)
+            loop.append(inside)
+            after.append(outside)
+        else:
+            loop.append(window)
+    return Timeline(windows[:first], loop, after, loop_begin, loop_end, end, found_loop=True)
+
+
+def _loop_begin(window: Window) -> int:
+    """The first entry of a loop phase: the window's begin, unless nobody cut it there."""
+    firsts = [
+        delta.first_ns
+        for path, delta in window.phases.items()
+        if delta.first_ns and (names_of(path) or [""])[-1] in LOOP_BEGINS
+    ]
+    return max(min(firsts), window.begin_ns) if firsts else window.begin_ns
+
+
+def _cut(window: Window, at_ns: int) -> tuple[Window, Window]:
+    """The window in which the loop ended, as two.
+
+    A phase whose first entry is later belongs to what follows, with all that is inside it; the
+    time in no phase is shared out by what is left.
+    """
+    later = [p for p, delta in window.phases.items() if delta.first_ns >= at_ns and delta.first_ns]
+    later = [p for p in later if not p.startswith("@thread")]
+    tail_ns = window.end_ns - at_ns
+    in_later = sum(window.phases[p].self_ns for p in later)
+    idle = window.phases.get("", PhaseDelta())
+    idle_after = min(max(tail_ns - in_later, 0), idle.self_ns)
+    inside = replace(window, end_ns=at_ns, phases=dict(window.phases), samples=dict(window.samples))
+    outside = Window(window.first, window.last, at_ns, window.end_ns)
+    for path in later:
+        outside.phases[path] = inside.phases.pop(path)
+        for key in [key for key in inside.samples if key[0] == path]:
+            outside.samples[key] = inside.samples.pop(key)
+    if idle_after:
+        inside.phases[""] = replace(idle, self_ns=idle.self_ns - idle_after)
+        outside.phases[""] = PhaseDelta(self_ns=idle_after)
+    return inside, outside

@@ -1,0 +1,166 @@
+"""The lines of a shard: how each is written, and how each is read back without trust.
+
+Five kinds, told apart by their one-letter keys: the header (`hotloop`), a window (`w`), new
+stacks (`k`), notes that join the header (`n`) and the end (`e`). Reading never guesses: a line
+that does not fit raises `Damaged`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from hotloop import histogram
+from hotloop.capture.window import PhaseDelta, Samples, Window
+
+SCHEMA = "capture"
+VERSION = 1
+
+#: Nothing in a capture is larger; a damaged number must not become a giant one.
+_LARGEST = 2**63
+
+
+class Damaged(ValueError):
+    """A line that is not what a shard holds."""
+
+
+@dataclass(frozen=True)
+class StackRow:
+    """One frame on top of a parent stack; `parent` 0 is the outside."""
+
+    id: int
+    parent: int
+    file: str
+    function: str
+    first_line: int
+    line: int
+
+
+def header_line(header: dict[str, Any]) -> str:
+    return _dump({"hotloop": f"{SCHEMA}/{VERSION}", **header})
+
+
+def notes_line(notes: dict[str, Any]) -> str:
+    return _dump({"n": notes})
+
+
+def end_line(end: dict[str, Any]) -> str:
+    return _dump({"e": end})
+
+
+def stacks_line(stacks: list[StackRow]) -> str:
+    rows = [[s.id, s.parent, s.file, s.function, s.first_line, s.line] for s in stacks]
+    return _dump({"k": rows})
+
+
+def window_line(window: Window) -> str:
+    samples: dict[str, list[list[int]]] = {}
+    for (path, stack, mode), (count, ns) in window.samples.items():
+        samples.setdefault(path, []).append([stack, mode, count, ns])
+    return _dump(
+        {
+            "w": [window.first, window.last],
+            "t": [window.begin_ns, window.end_ns],
+            "p": {path: _phase_row(delta) for path, delta in window.phases.items()},
+            "c": window.counters,
+            "s": samples,
+            "g": window.gauges,
+            "l": window.loop_last_ns,
+        }
+    )
+
+
+def _phase_row(delta: PhaseDelta) -> list[Any]:
+    return [
+        delta.calls,
+        delta.self_ns,
+        delta.elapsed_ns,
+        delta.min_ns,
+        delta.max_ns,
+        delta.resident_peak,
+        delta.first_ns,
+        delta.last_ns,
+        histogram.encode(delta.histogram),
+    ]
+
+
+def _dump(document: dict[str, Any]) -> str:
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=True, default=str)
+
+
+def parse(line: bytes) -> dict[str, Any]:
+    """One line as a JSON object, or `Damaged`."""
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise Damaged(str(error)) from None
+    if not isinstance(document, dict):
+        raise Damaged("not an object")
+    return document
+
+
+def read_window(document: dict[str, Any]) -> Window:
+    """A window from its line, every field checked."""
+    try:
+        first, last = (_whole(n) for n in document["w"])
+        begin, end = (_whole(n) for n in document["t"])
+        phases = {_text(path): _read_phase(row) for path, row in document["p"].items()}
+        counters = {_text(name): _number(value) for name, value in document["c"].items()}
+        gauges = {_text(name): _number(value) for name, value in document["g"].items()}
+        window = Window(first, last, begin, end, phases, counters, {}, gauges)
+        window.samples = _read_samples(document["s"])
+        window.loop_last_ns = _whole(document["l"])
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise Damaged(f"not a window: {error}") from None
+    if first > last or begin > end:
+        raise Damaged("a window that ends before it begins")
+    return window
+
+
+def _read_phase(row: list[Any]) -> PhaseDelta:
+    *numbers, counts = row
+    if len(numbers) != 8:
+        raise ValueError("a phase has nine fields")
+    return PhaseDelta(*(_whole(n) for n in numbers), histogram.decode(_text(counts)))
+
+
+def _read_samples(document: dict[str, Any]) -> Samples:
+    samples: Samples = {}
+    for path, rows in document.items():
+        for stack, mode, count, ns in rows:
+            samples[_text(path), _whole(stack), _whole(mode)] = [_whole(count), _whole(ns)]
+    return samples
+
+
+def read_stacks(document: dict[str, Any]) -> list[StackRow]:
+    """New stacks from their line, every field checked."""
+    try:
+        return [
+            StackRow(_whole(i), _whole(p), _text(f), _text(name), _whole(a), _whole(b))
+            for i, p, f, name, a, b in document["k"]
+        ]
+    except (TypeError, ValueError) as error:
+        raise Damaged(f"not stacks: {error}") from None
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < _LARGEST:
+        raise ValueError(f"{value!r:.40} is not a whole number")
+    return value
+
+
+def _number(value: Any) -> float:
+    if type(value) is int:
+        if abs(value) >= _LARGEST:
+            raise ValueError("a number out of range")
+        return value
+    if type(value) is not float or not -1e300 < value < 1e300:
+        raise ValueError(f"{value!r:.40} is not a number")
+    return value
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise ValueError(f"{value!r:.40} is not text")
+    return value

@@ -1,0 +1,100 @@
+"""A window: all that changed in one process over about a second, and how two become one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from hotloop.histogram import Histogram, add_into
+
+
+@dataclass
+class PhaseDelta:
+    """What happened at one place of the region tree during a window."""
+
+    calls: int = 0
+    self_ns: int = 0
+    elapsed_ns: int = 0
+    min_ns: int = 0
+    max_ns: int = 0
+    resident_peak: int = 0
+    first_ns: int = 0
+    last_ns: int = 0
+    histogram: Histogram = field(default_factory=dict)
+
+    def add(self, other: PhaseDelta) -> None:
+        """Take in what happened later (or elsewhere) at the same place."""
+        if other.calls:
+            self.min_ns = min(self.min_ns, other.min_ns) if self.calls else other.min_ns
+        self.calls += other.calls
+        self.self_ns += other.self_ns
+        self.elapsed_ns += other.elapsed_ns
+        self.max_ns = max(self.max_ns, other.max_ns)
+        self.resident_peak = max(self.resident_peak, other.resident_peak)
+        if other.first_ns:
+            self.first_ns = min(self.first_ns or other.first_ns, other.first_ns)
+        self.last_ns = max(self.last_ns, other.last_ns)
+        add_into(self.histogram, other.histogram)
+
+
+#: (path, stack, mode) -> [how often seen, nanoseconds that this stands for]
+Samples = dict[tuple[str, int, int], list[int]]
+
+#: Gauges that keep their largest value when windows merge; the others keep the last.
+PEAK_SUFFIX = "_peak"
+#: Gauges that are amounts of this window, and add up.
+SUM_SUFFIX = "_ns"
+
+
+@dataclass
+class Window:
+    """The change of every phase, counter and sample table between two moments.
+
+    `first` and `last` number the windows as they were closed, so that a reader who finds a window
+    both on its own and merged into a longer one counts it once. Times are nanoseconds since the
+    shard's clock origin.
+    """
+
+    first: int
+    last: int
+    begin_ns: int
+    end_ns: int
+    phases: dict[str, PhaseDelta] = field(default_factory=dict)
+    counters: dict[str, float] = field(default_factory=dict)
+    samples: Samples = field(default_factory=dict)
+    gauges: dict[str, float] = field(default_factory=dict)
+    loop_last_ns: int = 0
+
+    @property
+    def seconds(self) -> float:
+        return (self.end_ns - self.begin_ns) / 1e9
+
+    def add(self, other: Window) -> None:
+        """Take in the window that follows this one."""
+        self.last = other.last
+        self.end_ns = max(self.end_ns, other.end_ns)
+        self.loop_last_ns = max(self.loop_last_ns, other.loop_last_ns)
+        for path, delta in other.phases.items():
+            self.phases.setdefault(path, PhaseDelta()).add(delta)
+        for name, amount in other.counters.items():
+            self.counters[name] = self.counters.get(name, 0) + amount
+        for key, (count, ns) in other.samples.items():
+            entry = self.samples.setdefault(key, [0, 0])
+            entry[0] += count
+            entry[1] += ns
+        for name, value in other.gauges.items():
+            if name.endswith(PEAK_SUFFIX):
+                value = max(value, self.gauges.get(name, value))
+            elif name.endswith(SUM_SUFFIX):
+                value += self.gauges.get(name, 0)
+            self.gauges[name] = value
+
+
+def merged(windows: Iterable[Window]) -> Window | None:
+    """One window that says what all of these say, in their order; None of none."""
+    total: Window | None = None
+    for window in windows:
+        if total is None:
+            total = Window(window.first, window.first - 1, window.begin_ns, window.begin_ns)
+        total.add(window)
+    return total

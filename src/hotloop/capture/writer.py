@@ -1,0 +1,165 @@
+"""Writes one process's shard: append-only, readable after any kind of death, bounded in size.
+
+Windows close every second. A fresh one goes to the shard's *tail*, a small file beside it; when a
+tail is full its windows are merged into one, which is appended to the shard, and the tail is left
+for a new one. How many windows make a full tail doubles as the run grows, so the shard grows with
+the logarithm of the run while the last windows always stay one second long. A reader who finds a
+window in both counts it once, by its number.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from hotloop.capture import lines
+from hotloop.capture.window import Window, merged
+
+#: Merged windows of one length before the length doubles. 128 keeps 60 phases over 24 hours
+#: below 20 MB, and is still more points than a trend needs.
+WINDOWS_PER_LENGTH = 128
+#: Longest merged window, in windows: a tail must stay small.
+LONGEST = 1024
+
+
+def _warn(text: str) -> None:
+    print(f"hotloop: {text}", file=sys.stderr, flush=True)
+
+
+class ShardWriter:
+    """One process's end of a capture. Never raises for what the disk does: it says so once."""
+
+    def __init__(
+        self, folder: Path, name: str, header: dict[str, Any], warn: Callable[[str], None] = _warn
+    ) -> None:
+        self._folder = folder
+        self._name = name
+        self._warn = warn
+        self._length = 1
+        self._merged_at_length = 0
+        self._pending: list[Window] = []
+        self._tail_number = 0
+        self._tail: int | None = None
+        self._failing = False
+        self._torn: set[int] = set()
+        #: Lines that could not be written yet and must not be lost (a full disk).
+        self._waiting: list[str] = []
+        self._shard = os.open(
+            self._folder / f"{name}.jsonl",
+            os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0),
+            0o644,
+        )
+        self._append(lines.header_line(header))
+
+    def notes(self, notes: dict[str, Any]) -> None:
+        """Facts that become known later; they join the header."""
+        self._append(lines.notes_line(notes))
+
+    def stacks(self, stacks: list[lines.StackRow]) -> None:
+        if stacks:
+            self._append(lines.stacks_line(stacks))
+
+    def window(self, window: Window) -> None:
+        """Keep a closed window."""
+        self._pending.append(window)
+        if len(self._pending) >= self._length:
+            self._fold()
+        else:
+            self._write_tail(lines.window_line(window))
+
+    def end(self, end: dict[str, Any]) -> None:
+        """The process ends in good order."""
+        if self._pending:
+            self._fold()
+        self._append(lines.end_line(end))
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the files; what was written stays."""
+        self._drop_tail(delete=False)
+        if self._shard >= 0:
+            os.close(self._shard)
+            self._shard = -1
+
+    def forget(self) -> None:
+        """In a forked child: these descriptors are the parent's; the child must not write."""
+        for descriptor in (self._shard, self._tail):
+            if descriptor is not None and descriptor >= 0:
+                os.close(descriptor)
+        self._shard, self._tail = -1, None
+
+    def _fold(self) -> None:
+        whole = merged(self._pending)
+        self._pending = []
+        if whole is None:
+            return
+        self._append(lines.window_line(whole))
+        self._drop_tail(delete=not self._waiting)
+        self._merged_at_length += 1
+        if self._merged_at_length >= WINDOWS_PER_LENGTH and self._length < LONGEST:
+            self._merged_at_length = 0
+            self._length *= 2
+
+    def _append(self, line: str) -> None:
+        self._waiting.append(line)
+        while self._waiting and self._write(self._shard, self._waiting[0]):
+            self._waiting.pop(0)
+
+    def _write_tail(self, line: str) -> None:
+        if self._tail is None:
+            self._tail_number += 1
+            try:
+                self._tail = os.open(
+                    self._tail_path(),
+                    os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0),
+                    0o644,
+                )
+            except OSError as error:
+                self._failed(error)
+                return
+        # A window that does not reach the tail is still pending, and reaches the shard later.
+        self._write(self._tail, line)
+
+    def _tail_path(self) -> Path:
+        return self._folder / f"{self._name}.tail-{self._tail_number}.jsonl"
+
+    def _drop_tail(self, delete: bool) -> None:
+        if self._tail is None:
+            return
+        os.close(self._tail)
+        self._torn.discard(self._tail)
+        self._tail = None
+        if delete:
+            try:
+                os.unlink(self._tail_path())
+            except OSError as error:
+                self._failed(error)
+
+    def _write(self, descriptor: int, line: str) -> bool:
+        """One line, whole or not at all as far as a reader can tell."""
+        data = line.encode() + b"\n"
+        if descriptor in self._torn:
+            data = b"\n" + data
+        try:
+            written = os.write(descriptor, data)
+            while written < len(data):
+                self._torn.add(descriptor)
+                written += os.write(descriptor, data[written:])
+        except OSError as error:
+            self._failed(error)
+            return False
+        self._torn.discard(descriptor)
+        if self._failing:
+            self._failing = False
+        return True
+
+    def _failed(self, error: OSError) -> None:
+        if not self._failing:
+            self._failing = True
+            self._warn(
+                f"the capture cannot be written ({error.strerror}); training goes on, "
+                f"what was written so far is readable: {self._folder}"
+            )

@@ -1,0 +1,77 @@
+"""The command line: thin. One file a subcommand; arguments in, an exit code out.
+
+A subcommand has `HELP` (its line in the list), `add_arguments(parser)` and `main(options)`.
+Errors become exit codes here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from pathlib import Path
+
+from hotloop import __version__
+from hotloop.errors import HotloopError
+
+#: In the order in which a new user meets them.
+COMMANDS = ("run", "report")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The `hotloop` command."""
+    argv = sys.argv[1:] if argv is None else argv
+    try:
+        return _dispatch(argv)
+    except HotloopError as error:
+        print(f"hotloop: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+def _dispatch(argv: list[str]) -> int:
+    if argv and argv[0] in COMMANDS:
+        # Only the one that is asked for is imported: `run` must start fast.
+        command = importlib.import_module(f"hotloop.cli.{argv[0]}")
+        parser = argparse.ArgumentParser(
+            prog=f"hotloop {argv[0]}",
+            description=command.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        command.add_arguments(parser)
+        if hasattr(command, "parse"):
+            return int(command.main(command.parse(parser, argv[1:])))
+        return int(command.main(parser.parse_args(argv[1:])))
+    if argv and argv[0] in ("-V", "--version"):
+        print(f"hotloop {__version__}")
+        return 0
+    if argv and argv[0] not in ("-h", "--help", "help"):
+        raise HotloopError(_unknown(argv))
+    print(_usage())
+    return 0
+
+
+def _unknown(argv: list[str]) -> str:
+    from difflib import get_close_matches
+
+    if argv[0].endswith(".py") or Path(argv[0]).is_file():
+        return f"did you mean `hotloop run {' '.join(argv)}`?"
+    if argv[0].startswith("-"):
+        return f"unknown option {argv[0]}; `hotloop --help` lists the commands"
+    close = get_close_matches(argv[0], COMMANDS, 1)
+    hint = f"; did you mean `hotloop {close[0]}`?" if close else ""
+    return f"no command {argv[0]!r}{hint or '; `hotloop --help` lists them'}"
+
+
+def _usage() -> str:
+    lines = [
+        "hotloop: where the time of a reinforcement-learning training goes, and what to change",
+        "",
+        "usage: hotloop COMMAND [options]",
+        "",
+    ]
+    for name in COMMANDS:
+        command = importlib.import_module(f"hotloop.cli.{name}")
+        lines.append(f"  {name:<12} {command.HELP}")
+    lines += ["", "Begin with: hotloop run train.py", "`hotloop COMMAND --help` says more."]
+    return "\n".join(lines)

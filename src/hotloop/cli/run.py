@@ -1,0 +1,188 @@
+"""Run a training program and record where its time goes.
+
+  hotloop run [options] script.py arguments…
+  hotloop run [options] -m module arguments…
+  hotloop run [options] -c code arguments…
+
+The first word that is not an option of hotloop ends hotloop's options: everything after it is the
+program's own. Its standard output, exit code and tracebacks stay as they are; hotloop speaks on
+standard error and leaves a capture that `hotloop report` reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+from pathlib import Path
+
+from hotloop.errors import HotloopError
+from hotloop.measure import program as programs
+from hotloop.measure.session import Session, Settings, say
+from hotloop.measure.stopping import StopAfter, parse_stop_after
+
+HELP = "run a program and record where its time goes"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "hotloop run [options] (script.py | -m module | -c code) [arguments]"
+    parser.add_argument(
+        "-o", "--output", metavar="FOLDER", help="the capture's folder (must not exist)"
+    )
+    parser.add_argument("--name", help="a name for the capture (default: the program's)")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no report at the end")
+    parser.add_argument(
+        "--stop-after",
+        metavar="AMOUNT",
+        help="end the training early: 60s, 5000steps, 2episodes or 10iterations",
+    )
+    parser.add_argument(
+        "--functions",
+        choices=("samples", "exact", "off"),
+        default="samples",
+        help="how functions are timed: sampled (default), exactly with cProfile, or not",
+    )
+    parser.add_argument(
+        "--summary-every", metavar="TIME", help="print a short breakdown every so often: 30s, 5m"
+    )
+    parser.add_argument("-m", dest="module", help="run a module, as python -m does")
+    parser.add_argument("-c", dest="code", help="run code, as python -c does")
+
+
+def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespace:
+    """Options up to the program; the rest is the program's."""
+    takes_value = {
+        name: action.nargs != 0
+        for name, action in parser._option_string_actions.items()
+        if name not in ("-m", "-c")
+    }
+    at = 0
+    while at < len(argv):
+        word = argv[at]
+        if word in ("--", "-m", "-c") or not word.startswith("-") or word == "-":
+            break
+        at += 2 if takes_value.get(word, False) else 1
+    options = parser.parse_args(argv[:at])
+    rest = argv[at + 1 :] if argv[at : at + 1] == ["--"] else argv[at:]
+    if not rest:
+        raise HotloopError("no program to run; write: hotloop run train.py")
+    options.program = _find(rest)
+    return options
+
+
+def _find(words: list[str]) -> programs.Program:
+    if words[0] in ("-m", "-c"):
+        if len(words) < 2:
+            raise HotloopError(f"{words[0]} needs {'a module' if words[0] == '-m' else 'code'}")
+        find = programs.find_module if words[0] == "-m" else programs.find_code
+        return find(words[1], words[2:])
+    return programs.find_script(words[0], words[1:])
+
+
+def main(options: argparse.Namespace) -> int:
+    program: programs.Program = options.program
+    stop = parse_stop_after(options.stop_after) if options.stop_after else None
+    summary_s = _seconds(options.summary_every) if options.summary_every else None
+    folder = make_folder(options.output, options.name or program.label)
+    session = Session(
+        Settings(str(folder), functions=options.functions, quiet=options.quiet),
+        root_code=programs.execute.__code__,
+    )
+    session.start(program.argv)
+    if not options.quiet:
+        session.on_finish = lambda: show_end(folder)
+    return _run(session, program, stop, summary_s)
+
+
+def _run(
+    session: Session, program: programs.Program, stop: StopAfter | None, summary_s: float | None
+) -> int:
+    """The program from begin to end, with Python's own manners at the end."""
+    if stop is not None:
+        session.stop_after(stop)
+    if summary_s is not None:
+        session.summary_every(summary_s)
+    try:
+        programs.execute(program)
+        code = 0
+    except SystemExit as error:
+        code = programs.exit_code_of(error)
+        session.exit = {"reason": "exit", "code": code}
+    except KeyboardInterrupt as error:
+        session.exit = {"reason": "KeyboardInterrupt"}
+        programs.show_exception(error)
+        # Raised again, so that Python dies of SIGINT as it always does; already shown, so silent.
+        sys.excepthook = lambda *_: None
+        raise
+    except BaseException as error:
+        code = 1
+        shown = error.error if isinstance(error, programs.ProgramError) else error
+        session.exit = {"reason": type(shown).__name__, "code": code}
+        programs.show_exception(error)
+    else:
+        session.exit = {"reason": "exit", "code": code}
+    return code
+
+
+def make_folder(output: str | None, label: str) -> Path:
+    """The capture's folder, made now: never one that exists."""
+    if output is not None:
+        folder = Path(output).absolute()
+        candidates = [folder]
+    else:
+        stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", label).strip("-.") or "program"
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        base = Path("runs/hotloop").absolute()
+        candidates = [base / f"{stem}-{stamp}"]
+        candidates += [base / f"{stem}-{stamp}-{n}" for n in range(2, 1000)]
+    for candidate in candidates:
+        try:
+            candidate.mkdir(parents=True)
+        except FileExistsError:
+            if output is not None:
+                raise HotloopError(
+                    f"{output}: already exists, and a capture is never overwritten; choose another"
+                ) from None
+        except OSError as error:
+            raise HotloopError(
+                f"{candidate}: cannot be made ({error.strerror}); choose a folder with -o"
+            ) from None
+        else:
+            return candidate
+    raise HotloopError(f"{candidates[0]}: already exists; choose a folder with -o")
+
+
+def _seconds(text: str) -> float:
+    limit = parse_stop_after(text)
+    if limit.what != "seconds":
+        raise HotloopError(f"--summary-every {text}: a time, such as 30s or 5m")
+    return limit.amount
+
+
+def show_end(folder: Path) -> None:
+    """The report of what was just recorded, and what to type next."""
+    from hotloop.analyze.analysis import analyze
+    from hotloop.capture.reader import read_capture
+    from hotloop.diagnose import diagnose
+    from hotloop.report.terminal import style_for, write
+    from hotloop.report.text import View, text_report
+
+    try:
+        analysis = analyze(read_capture(folder))
+    except HotloopError as error:
+        say(str(error))
+        return
+    text = text_report(analysis, diagnose(analysis), style_for(sys.stderr), View(top=5))
+    write(sys.stderr, f"\n{text}\nNext: hotloop report {shown(folder)}")
+
+
+def shown(folder: Path) -> str:
+    """A folder as one would type it from here."""
+    import shlex
+
+    try:
+        folder = folder.relative_to(Path.cwd())
+    except (ValueError, OSError):
+        pass
+    return shlex.quote(str(folder))

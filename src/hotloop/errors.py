@@ -1,0 +1,9 @@
+"""The one kind of error that is shown to a person: a sentence and an exit code."""
+
+from __future__ import annotations
+
+
+class HotloopError(Exception):
+    """What happened and what to do next, in one or two lines; shown without a traceback."""
+
+    exit_code = 2

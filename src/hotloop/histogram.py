@@ -1,0 +1,83 @@
+"""A fixed-size histogram of durations: the layout, and what can be read from it.
+
+Each power of two is cut into 32 equal steps, so a bucket is at most 1/32 wide and its middle is
+within 1.6% of everything in it. Below 32 ns a bucket is one nanosecond. `native/core.c` writes the
+same layout; only what is not empty is stored. (The layout is that of HdrHistogram with five bits.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+STEPS_BITS = 5
+STEPS = 1 << STEPS_BITS
+
+#: Bucket -> how many durations fell into it.
+Histogram = dict[int, int]
+
+
+def bucket_of(ns: int) -> int:
+    """The bucket that a duration falls into."""
+    if ns < STEPS:
+        return ns
+    high = ns.bit_length() - 1
+    octave = high - STEPS_BITS + 1
+    return octave * STEPS + ((ns >> (high - STEPS_BITS)) & (STEPS - 1))
+
+
+def middle_of(bucket: int) -> float:
+    """The duration, in nanoseconds, in the middle of a bucket."""
+    octave, step = divmod(bucket, STEPS)
+    if octave == 0:
+        return float(step)
+    width = 1 << (octave - 1)
+    return (STEPS + step) * width + (width - 1) / 2
+
+
+def quantile(histogram: Mapping[int, int], share: float) -> float | None:
+    """The duration below which `share` of the calls fall; None without calls."""
+    total = sum(histogram.values())
+    if total == 0:
+        return None
+    rank = share * (total - 1)
+    seen = 0
+    bucket = 0
+    for bucket in sorted(histogram):
+        seen += histogram[bucket]
+        if seen > rank:
+            break
+    return middle_of(bucket)
+
+
+def add_into(target: Histogram, other: Mapping[int, int]) -> None:
+    """Add the counts of `other` to `target`."""
+    for bucket, count in other.items():
+        target[bucket] = target.get(bucket, 0) + count
+
+
+def encode(histogram: Mapping[int, int]) -> str:
+    """Runs of neighbouring buckets, `first:count,count;first:count`, to be stored."""
+    runs: list[str] = []
+    previous = -2
+    for bucket in sorted(histogram):
+        if bucket == previous + 1:
+            runs[-1] += f",{histogram[bucket]}"
+        else:
+            runs.append(f"{bucket}:{histogram[bucket]}")
+        previous = bucket
+    return ";".join(runs)
+
+
+def decode(text: str) -> Histogram:
+    """What `encode` wrote; ValueError for anything else."""
+    histogram: Histogram = {}
+    if not text:
+        return histogram
+    for run in text.split(";"):
+        first, _, counts = run.partition(":")
+        for offset, count in enumerate(counts.split(",")):
+            number = int(count)
+            if number < 0:
+                raise ValueError("a histogram counts from 0")
+            histogram[int(first) + offset] = number
+    return histogram

@@ -1,0 +1,13 @@
+"""Where each library keeps its phases: one file a library, readable as a table.
+
+A file here defines `LIBRARY`, a `Library` of `Place`s (`table` says what these are); `LIBRARIES`
+below lists the files. `install` puts a region around each place when its module is imported, before
+or after hotloop starts, and takes all of them off again. Only this folder knows the names of
+libraries; it may use `measure`'s profiler and `words`, and nothing of the reporting half.
+"""
+
+from __future__ import annotations
+
+#: Modules of this folder that define a `LIBRARY`, and the top-level package that wakes each.
+#: A table is read only when its library is imported: hotloop must start fast.
+LIBRARIES: dict[str, tuple[str, ...]] = {}

@@ -1,0 +1,196 @@
+"""Puts the hooks on as libraries are imported, and takes them off again completely.
+
+Python's import system calls `_find_and_load` for every module that is not loaded yet; standing
+there costs nothing once a program runs. A place that a library no longer has is noted, never an
+error; nothing here may ever stop a training.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from importlib import metadata
+from types import ModuleType
+from typing import Any
+
+from hotloop.hooks import LIBRARIES
+from hotloop.hooks.table import Library, Place
+from hotloop.measure.profiler import Profiler
+
+_importlib: Any = sys.modules["_frozen_importlib"]
+
+
+class Hooks:
+    """All hooks of this process."""
+
+    def __init__(self, profiler: Profiler, libraries: dict[str, tuple[str, ...]] | None = None):
+        self._profiler = profiler
+        self._waiting = dict(LIBRARIES if libraries is None else libraries)
+        #: Module -> the places in it that wait for it to be imported.
+        self._places: dict[str, list[tuple[Library, Place]]] = {}
+        self._undo: list[Callable[[], None]] = []
+        #: Title -> what is known of a library: version, places put on, places not found.
+        self.libraries: dict[str, dict[str, Any]] = {}
+        self.failures: dict[str, str] = {}
+        #: Called with a module's name once it has been imported and hooked.
+        self.on_import: list[Callable[[str], None]] = []
+
+    # -- on and off --
+
+    def install(self) -> None:
+        """Hook what is imported already, and whatever will be."""
+        for name in list(sys.modules):
+            self._imported(name)
+        find_and_load = _importlib._find_and_load
+        region = self._profiler.core.region("import")
+        _importlib._find_and_load = region.wrap(
+            find_and_load, after=self._after_import, outermost=True, always=True
+        )
+        self._undo.append(lambda: setattr(_importlib, "_find_and_load", find_and_load))
+
+    def uninstall(self) -> None:
+        """Take every hook off: each place is again what it was."""
+        while self._undo:
+            try:
+                self._undo.pop()()
+            except Exception as error:
+                self.failures["uninstall"] = repr(error)
+
+    def notes(self) -> dict[str, Any]:
+        """What the capture says of the libraries."""
+        return {"libraries": {title: dict(facts) for title, facts in self.libraries.items()}}
+
+    # -- as modules come --
+
+    def _after_import(self, result: Any, name: str, *_: Any) -> None:
+        self._imported(name)
+
+    def _imported(self, name: str) -> None:
+        package = name.partition(".")[0]
+        for table, wakers in list(self._waiting.items()):
+            if package in wakers and package in sys.modules:
+                del self._waiting[table]
+                self._read_table(table)
+        for library, place in self._places.pop(name, ()):
+            self._put_on(library, place)
+        for call in self.on_import:
+            self._guard(f"import of {name}", call, name)
+
+    def _read_table(self, table: str) -> None:
+        try:
+            library: Library = importlib.import_module(f"hotloop.hooks.{table}").LIBRARY
+        except Exception as error:
+            self.failures[table] = repr(error)
+            return
+        self.libraries[library.title] = {
+            "version": _version(library.distribution),
+            "places": 0,
+            "missing": [],
+        }
+        for place in library.places:
+            module = sys.modules.get(place.module)
+            # A module that is still being imported is in sys.modules but not whole yet.
+            if module is not None and not _is_loading(module):
+                self._put_on(library, place)
+            else:
+                self._places.setdefault(place.module, []).append((library, place))
+        if library.setup is not None:
+            undo = self._guard(library.title, library.setup)
+            if undo is not None:
+                self._undo.append(undo)
+
+    def _put_on(self, library: Library, place: Place) -> None:
+        facts = self.libraries[library.title]
+        try:
+            owner, name, raw = _find(place)
+        except (AttributeError, KeyError):
+            if not place.optional:
+                facts["missing"] = [*facts["missing"], str(place)]
+            return
+        try:
+            self._replace(owner, name, raw, place)
+            if place.overrides:
+                self._follow_overrides(owner, name, place)
+            facts["places"] += 1
+        except Exception as error:
+            self.failures[str(place)] = repr(error)
+
+    def _replace(self, owner: Any, name: str, raw: Any, place: Place) -> None:
+        """Let `owner.name` be the same function inside its phase."""
+        kind = type(raw) if isinstance(raw, (staticmethod, classmethod)) else None
+        function = raw.__func__ if kind else raw
+        if place.wrapper is not None:
+            wrapped = place.wrapper(function)
+        else:
+            region = self._profiler.core.region(place.phase)
+            wrapped = region.wrap(function, after=place.after, outermost=place.outermost)
+        setattr(owner, name, kind(wrapped) if kind else wrapped)
+        self._undo.append(lambda: setattr(owner, name, raw))
+
+    def _follow_overrides(self, owner: type, name: str, place: Place) -> None:
+        """Hook the method in every subclass that has its own, now and as they are made."""
+        for subclass in _all_subclasses(owner):
+            raw = vars(subclass).get(name)
+            if callable(raw) and not getattr(raw, "__isabstractmethod__", False):
+                self._replace(subclass, name, raw, place)
+        inherited = owner.__init_subclass__
+        had = "__init_subclass__" in vars(owner)
+        before = vars(owner).get("__init_subclass__")
+
+        def init_subclass(cls: type, **kwargs: Any) -> None:
+            inherited.__func__(cls, **kwargs) if hasattr(inherited, "__func__") else None
+            raw = vars(cls).get(name)
+            if callable(raw) and not getattr(raw, "__isabstractmethod__", False):
+                self._guard(str(place), self._replace, cls, name, raw, place)
+
+        owner.__init_subclass__ = classmethod(init_subclass)  # type: ignore[assignment]
+
+        def undo() -> None:
+            if had:
+                owner.__init_subclass__ = before  # type: ignore[assignment,method-assign]
+            else:
+                del owner.__init_subclass__
+
+        self._undo.append(undo)
+
+    def _guard(self, what: str, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Whatever goes wrong in a hook is noted; the program never sees it."""
+        try:
+            return call(*arguments)
+        except Exception as error:
+            self.failures[what] = repr(error)
+            return None
+
+
+def _find(place: Place) -> tuple[Any, str, Any]:
+    """(owner, attribute, what is there now, unbound) of a place."""
+    owner: Any = sys.modules[place.module]
+    *outer, name = place.name.split(".")
+    for part in outer:
+        owner = getattr(owner, part)
+    if isinstance(owner, type):
+        return owner, name, vars(owner)[name]
+    return owner, name, getattr(owner, name)
+
+
+def _is_loading(module: ModuleType) -> bool:
+    spec = getattr(module, "__spec__", None)
+    return bool(getattr(spec, "_initializing", False))
+
+
+def _all_subclasses(owner: type) -> list[type]:
+    found: list[type] = []
+    waiting = list(owner.__subclasses__())
+    while waiting:
+        cls = waiting.pop()
+        found.append(cls)
+        waiting += cls.__subclasses__()
+    return found
+
+
+def _version(distribution: str) -> str:
+    try:
+        return metadata.version(distribution)
+    except Exception:
+        return "unknown"

@@ -1,0 +1,127 @@
+/* The region tree: what is shared between its own file and the sampler's. */
+#ifndef HOTLOOP_CORE_H
+#define HOTLOOP_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#if PY_VERSION_HEX < 0x030B0000
+#include <frameobject.h> /* PyFrame_GetBack was not in Python.h yet */
+#endif
+
+#include <stddef.h>
+#include <string.h>
+
+#include "platform.h"
+
+/* A histogram of durations: 32 linear steps in each power of two, so a bucket is at most 1/32
+ * wide and its middle is within 1.6% of everything in it. Pages are made when first needed. */
+#define OCTAVES 64
+#define STEPS_BITS 5
+#define STEPS (1 << STEPS_BITS)
+
+/* Programs that invent a name a step must not grow the tree for ever. */
+#define MAX_NODES 4096
+#define MAX_ROOTS 8
+
+/* What a region's flags mean; hotloop.words sets them. */
+#define REGION_LOOP 1   /* belongs to the training loop */
+#define REGION_ASIDE 2  /* what is inside is not the training loop (an evaluation) */
+
+typedef struct Core Core;
+typedef struct Region Region;
+typedef struct Node Node;
+
+struct Node {
+    Node *parent;
+    Region *region; /* NULL for a root; the core keeps regions alive */
+    uint32_t id;
+    uint32_t root;
+    uint32_t flags;
+    /* What happened since the last snapshot. */
+    uint64_t calls;
+    uint64_t self_ns;
+    uint64_t elapsed_ns;
+    uint64_t min_ns;
+    uint64_t max_ns;
+    uint64_t first_ns;
+    uint64_t last_ns;
+    volatile uint64_t resident_peak; /* written by the sampler's thread */
+    uint32_t *histogram[OCTAVES];
+};
+
+typedef struct {
+    Node *node;
+    Region *region;
+    uint64_t mark;   /* counted up to here */
+    uint64_t active; /* counted so far: the call's duration less what was disabled */
+    int nested;      /* a recursion: its time is already its outer call's */
+} Frame;
+
+/* The open regions of one contextvars context (one asyncio task) of one thread. */
+typedef struct Stack {
+    PyObject *context; /* strong, so that its address is not another's; NULL before the first */
+    Node *base;
+    Frame *frames;
+    uint32_t depth;
+    uint32_t room;
+    struct Stack *next;
+} Stack;
+
+typedef struct Thread {
+    uint64_t id; /* of its PyThreadState: never used twice */
+    uint32_t root;
+    Stack *stacks;
+    Stack *stack;
+    Node *volatile top; /* charged now; read by the sampler's thread */
+    uint64_t last;
+    struct Thread *next;
+} Thread;
+
+typedef struct {
+    Node *parent;
+    Region *region;
+    Node *node;
+} Edge;
+
+struct Core {
+    PyObject_HEAD
+    uint64_t serial;
+    PyObject *clock;    /* injected by tests; NULL is the system's */
+    PyObject *describe; /* name -> flags, asked once a name */
+    PyObject *special;  /* profile() with more than a name */
+    PyObject *on_loop;  /* called once, as the training loop begins */
+    PyObject *regions;  /* name -> Region */
+    PyObject *counters; /* name -> number since the last snapshot */
+    PyObject *failures; /* name of a hook -> its error */
+    Region *off;        /* what profile() answers while disabled */
+    int enabled;
+    Node **nodes;
+    uint32_t node_count;
+    Node *overflow[MAX_ROOTS];
+    Edge *edges;
+    uint32_t edge_room;
+    uint32_t edge_count;
+    Thread *threads;
+    Thread *main_thread;
+    uint64_t loop_first;
+    uint64_t loop_last;
+    uint64_t unmatched;
+    PyObject *watched; /* a counter's name, or NULL */
+    double watch_left;
+    PyObject *watch_call;
+};
+
+struct Region {
+    PyObject_HEAD
+    Core *core; /* NULL for the region that does nothing */
+    PyObject *name;
+    PyObject *enter_call;
+    PyObject *exit_call;
+    uint32_t flags;
+};
+
+extern PyTypeObject CoreType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType;
+
+Thread *core_thread(Core *core);
+
+#endif

@@ -1,0 +1,553 @@
+/* The sampler: which Python lines run in which phase, about a hundred times a second.
+ *
+ * A thread of our own, without the GIL, notes the phase on top and asks the main thread to look
+ * at itself (Py_AddPendingCall). The main thread does so at its next bytecode boundary, which is
+ * in the very frame whose native call was under way. No signal interrupts a system call, no GIL
+ * changes hands, and lines that hold the GIL are seen as often as lines that release it. How long
+ * the answer took tells Python from native code; the thread's processor time tells running from
+ * waiting. When no answer comes (the main thread is blocked), this thread takes the GIL and looks
+ * at every thread itself. */
+
+#include "core.h"
+
+void nudge_main_thread(PyInterpreterState *interpreter); /* nudge.c */
+
+#define MAX_DEPTH 128
+#define MAX_STACKS (1u << 16)
+#define OTHERS_EVERY 5           /* ticks between looks at the threads that are not main */
+#define UNANSWERED_TICKS 3       /* then the main thread is taken to be blocked */
+#define PYTHON_ANSWERS_NS 6000   /* a bytecode boundary is nearer than this; a native call's end is not */
+#define WAITING_NS 200000        /* below this, processor time is too coarse to judge by */
+
+enum { MODE_PYTHON, MODE_NATIVE, MODE_WAITING, MODE_UNKNOWN };
+
+typedef struct {
+    uint32_t parent;
+    PyObject *code;
+    int line;
+    uint32_t id; /* 0 is an empty slot */
+} StackEntry;
+
+typedef struct {
+    uint32_t node;
+    uint32_t stack;
+    uint32_t mode;
+    uint32_t count; /* 0 is an empty slot */
+    uint64_t ns;
+} SampleEntry;
+
+typedef struct {
+    PyObject_HEAD
+    Core *core;
+    uint64_t interval;
+    PyObject *root_code; /* frames from here outwards are hotloop's own */
+    PyInterpreterState *interpreter;
+    volatile int running;
+    volatile int started;
+#if defined(_WIN32)
+    HANDLE thread;
+#else
+    pthread_t thread;
+#endif
+    /* The question now under way. */
+    volatile int pending;
+    volatile uint64_t asked_ns;
+    volatile uint64_t asked_cpu;
+    Node *volatile asked_node;
+    ThreadClock main_clock;
+    int has_main_clock;
+    unsigned long main_ident;
+    uint64_t last_main;
+    uint64_t last_others;
+    uint32_t ticks;
+    volatile uint64_t resident;
+    volatile uint64_t resident_peak;
+    /* Answers since the last drain. */
+    StackEntry *stacks;
+    uint32_t stack_room;
+    uint32_t stack_count;
+    SampleEntry *samples;
+    uint32_t sample_room;
+    uint32_t sample_count;
+    PyObject *new_stacks;
+    uint64_t cost_ns;
+    uint32_t taken;
+} Sampler;
+
+/* ---- tables ---- */
+
+static int
+stacks_grow(Sampler *self)
+{
+    uint32_t room = self->stack_room * 2;
+    StackEntry *bigger = PyMem_RawCalloc(room, sizeof(StackEntry));
+    if (bigger == NULL) {
+        return 0;
+    }
+    for (uint32_t i = 0; i < self->stack_room; i++) {
+        StackEntry *entry = &self->stacks[i];
+        if (entry->id == 0) {
+            continue;
+        }
+        uint32_t slot = (entry->parent * 31u + (uint32_t)((uintptr_t)entry->code >> 4) +
+                         (uint32_t)entry->line * 7u) & (room - 1);
+        while (bigger[slot].id != 0) {
+            slot = (slot + 1) & (room - 1);
+        }
+        bigger[slot] = *entry;
+    }
+    PyMem_RawFree(self->stacks);
+    self->stacks = bigger;
+    self->stack_room = room;
+    return 1;
+}
+
+static PyObject *
+code_name(PyObject *code)
+{
+    PyObject *name = PyObject_GetAttrString(code, "co_qualname");
+    if (name == NULL) {
+        PyErr_Clear();
+        name = PyObject_GetAttrString(code, "co_name"); /* before Python 3.11 */
+    }
+    return name;
+}
+
+/* The id of the stack that is `parent` with one more frame; `parent` itself when full. */
+static uint32_t
+stack_intern(Sampler *self, uint32_t parent, PyObject *code, int line)
+{
+    uint32_t mask = self->stack_room - 1;
+    uint32_t slot = (parent * 31u + (uint32_t)((uintptr_t)code >> 4) + (uint32_t)line * 7u) & mask;
+    while (self->stacks[slot].id != 0) {
+        StackEntry *entry = &self->stacks[slot];
+        if (entry->parent == parent && entry->code == code && entry->line == line) {
+            return entry->id;
+        }
+        slot = (slot + 1) & mask;
+    }
+    if (self->stack_count + 1 >= MAX_STACKS) {
+        return parent;
+    }
+    uint32_t id = self->stack_count + 1;
+    PyObject *name = code_name(code);
+    PyObject *row = name == NULL ? NULL : Py_BuildValue(
+        "(IIOOii)", id, parent, ((PyCodeObject *)code)->co_filename, name,
+        ((PyCodeObject *)code)->co_firstlineno, line);
+    Py_XDECREF(name);
+    int failed = row == NULL || PyList_Append(self->new_stacks, row);
+    Py_XDECREF(row);
+    if (failed) {
+        PyErr_Clear();
+        return parent;
+    }
+    Py_INCREF(code);
+    self->stacks[slot] = (StackEntry){parent, code, line, id};
+    self->stack_count++;
+    if (self->stack_count * 2 > self->stack_room) {
+        stacks_grow(self);
+    }
+    return id;
+}
+
+static void
+sample_add(Sampler *self, uint32_t node, uint32_t stack, uint32_t mode, uint32_t count, uint64_t ns)
+{
+    uint32_t mask = self->sample_room - 1;
+    uint32_t slot = (node * 131u + stack * 31u + mode) & mask;
+    while (self->samples[slot].count != 0) {
+        SampleEntry *entry = &self->samples[slot];
+        if (entry->node == node && entry->stack == stack && entry->mode == mode) {
+            entry->count += count;
+            entry->ns += ns;
+            return;
+        }
+        slot = (slot + 1) & mask;
+    }
+    self->samples[slot] = (SampleEntry){node, stack, mode, count, ns};
+    self->sample_count++;
+    if (self->sample_count * 2 <= self->sample_room) {
+        return;
+    }
+    SampleEntry *old = self->samples;
+    uint32_t old_room = self->sample_room;
+    SampleEntry *bigger = PyMem_RawCalloc((size_t)old_room * 2, sizeof(SampleEntry));
+    if (bigger == NULL) {
+        return; /* still a quarter free at the least; the next drain empties it */
+    }
+    self->samples = bigger;
+    self->sample_room = old_room * 2;
+    self->sample_count = 0;
+    for (uint32_t i = 0; i < old_room; i++) {
+        if (old[i].count != 0) {
+            sample_add(self, old[i].node, old[i].stack, old[i].mode, old[i].count, old[i].ns);
+        }
+    }
+    PyMem_RawFree(old);
+}
+
+/* ---- looking ---- */
+
+static void
+look_at(Sampler *self, PyThreadState *state, uint32_t node, uint32_t mode, uint64_t ns)
+{
+    struct {
+        PyObject *code;
+        int line;
+    } frames[MAX_DEPTH];
+    int depth = 0;
+    PyFrameObject *frame = PyThreadState_GetFrame(state);
+    while (frame != NULL) {
+        PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+        if (code == self->root_code || depth == MAX_DEPTH) {
+            Py_DECREF(code);
+            break;
+        }
+        frames[depth].code = code;
+        frames[depth].line = PyFrame_GetLineNumber(frame);
+        depth++;
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        Py_DECREF(frame);
+        frame = back;
+    }
+    Py_XDECREF(frame);
+    uint32_t stack = 0;
+    for (int i = depth - 1; i >= 0; i--) {
+        stack = stack_intern(self, stack, frames[i].code, frames[i].line);
+        Py_DECREF(frames[i].code);
+    }
+    if (depth > 0) {
+        sample_add(self, node, stack, mode, 1, ns);
+    }
+}
+
+static void
+look_at_others(Sampler *self, uint64_t now)
+{
+    PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; state != NULL; state = PyThreadState_Next(state)) {
+        if (state->thread_id == self->main_ident) {
+            continue;
+        }
+        uint64_t id = PyThreadState_GetID(state);
+        uint32_t node = MAX_ROOTS - 1;
+        for (Thread *thread = self->core->threads; thread != NULL; thread = thread->next) {
+            if (thread->id == id) {
+                node = thread->top->id;
+            }
+        }
+        look_at(self, state, node, MODE_UNKNOWN, now - self->last_others);
+    }
+    self->last_others = now;
+}
+
+static uint32_t
+main_mode(Sampler *self, uint64_t now)
+{
+    uint64_t delay = now - self->asked_ns;
+    if (delay < PYTHON_ANSWERS_NS) {
+        return MODE_PYTHON;
+    }
+    if (self->has_main_clock && delay > WAITING_NS) {
+        uint64_t busy = platform_thread_cpu_ns(self->main_clock) - self->asked_cpu;
+        if (busy < delay / 2) {
+            return MODE_WAITING;
+        }
+    }
+    return MODE_NATIVE;
+}
+
+static void
+answer(Sampler *self, PyThreadState *main_state)
+{
+    uint64_t now = platform_clock_ns();
+    Node *node = self->asked_node;
+    look_at(self, main_state, node != NULL ? node->id : 0, main_mode(self, now),
+            now - self->last_main);
+    self->last_main = now;
+    if (now - self->last_others >= OTHERS_EVERY * self->interval) {
+        look_at_others(self, now);
+    }
+    self->taken++;
+    self->pending = 0;
+}
+
+/* Runs in the main thread, at a bytecode boundary. */
+static int
+answer_in_main(void *argument)
+{
+    Sampler *self = argument;
+    if (!self->running || !self->pending) {
+        return 0;
+    }
+    uint64_t begin = platform_clock_ns();
+    answer(self, PyThreadState_Get());
+    uint64_t cost = platform_clock_ns() - begin;
+    self->cost_ns += cost;
+    /* The look is hotloop's time, not the phase's. */
+    Thread *thread = self->core->main_thread;
+    if (thread != NULL && self->core->enabled) {
+        thread->last += cost;
+        for (uint32_t i = 0; i < thread->stack->depth; i++) {
+            thread->stack->frames[i].mark += cost;
+        }
+    }
+    return 0;
+}
+
+/* Runs in our own thread: the main thread did not answer. */
+static void
+answer_for_main(Sampler *self)
+{
+    PyGILState_STATE gil = PyGILState_Ensure();
+    if (self->running && self->pending) {
+        PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+        while (state != NULL && state->thread_id != self->main_ident) {
+            state = PyThreadState_Next(state);
+        }
+        if (state != NULL) {
+            answer(self, state);
+        }
+    }
+    PyGILState_Release(gil);
+}
+
+static void
+note_resident(Sampler *self, Node *node)
+{
+    uint64_t resident = platform_resident_bytes();
+    self->resident = resident;
+    if (resident > self->resident_peak) {
+        self->resident_peak = resident;
+    }
+    for (; node != NULL; node = node->parent) {
+        if (resident > node->resident_peak) {
+            node->resident_peak = resident;
+        }
+    }
+}
+
+static void
+tick(Sampler *self)
+{
+    Thread *thread = self->core->main_thread;
+    Node *node = thread != NULL ? thread->top : NULL;
+    note_resident(self, node);
+    self->ticks++;
+    uint64_t now = platform_clock_ns();
+    if (!self->pending) {
+        self->asked_cpu = self->has_main_clock ? platform_thread_cpu_ns(self->main_clock) : 0;
+        self->asked_node = node;
+        self->asked_ns = platform_clock_ns();
+        self->pending = 1;
+        if (Py_AddPendingCall(answer_in_main, self) < 0) {
+            self->pending = 0; /* the queue is full: miss this one */
+        }
+        else {
+            nudge_main_thread(self->interpreter);
+        }
+    }
+    else if (now - self->asked_ns > UNANSWERED_TICKS * self->interval) {
+        answer_for_main(self);
+    }
+}
+
+#if defined(_WIN32)
+static unsigned __stdcall
+sampler_main(void *argument)
+#else
+static void *
+sampler_main(void *argument)
+#endif
+{
+    Sampler *self = argument;
+    uint64_t due = platform_clock_ns();
+    while (self->running) {
+        due += self->interval;
+        uint64_t now = platform_clock_ns();
+        if (due < now) {
+            due = now; /* late (a suspended machine, a blocked GIL): do not catch up in a burst */
+        }
+        platform_sleep_until(due);
+        if (self->running) {
+            tick(self);
+        }
+    }
+    return 0;
+}
+
+/* ---- the Python side ---- */
+
+PyDoc_STRVAR(sampler_start_doc, "start()\n--\n\nBegin to sample; called in the main thread.");
+
+static PyObject *
+sampler_start(Sampler *self, PyObject *unused)
+{
+    (void)unused;
+    if (self->running) {
+        Py_RETURN_NONE;
+    }
+    self->main_ident = PyThread_get_thread_ident();
+    self->interpreter = PyInterpreterState_Get();
+    self->has_main_clock = platform_thread_clock(&self->main_clock);
+    self->last_main = self->last_others = platform_clock_ns();
+    self->pending = 0;
+    self->running = 1;
+#if defined(_WIN32)
+    self->thread = (HANDLE)_beginthreadex(NULL, 0, sampler_main, self, 0, NULL);
+    int failed = self->thread == 0;
+#else
+    int failed = pthread_create(&self->thread, NULL, sampler_main, self) != 0;
+#endif
+    if (failed) {
+        self->running = 0;
+        PyErr_SetString(PyExc_RuntimeError, "the sampler's thread could not be started");
+        return NULL;
+    }
+    if (!self->started) {
+        /* A queued pending call may outlive every other reference, so it is never freed. */
+        Py_INCREF(self);
+        self->started = 1;
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(sampler_stop_doc, "stop()\n--\n\nEnd; what was sampled stays to be drained.");
+
+static PyObject *
+sampler_stop(Sampler *self, PyObject *unused)
+{
+    (void)unused;
+    if (self->running) {
+        self->running = 0;
+        Py_BEGIN_ALLOW_THREADS
+#if defined(_WIN32)
+        WaitForSingleObject(self->thread, INFINITE);
+        CloseHandle(self->thread);
+#else
+        pthread_join(self->thread, NULL);
+#endif
+        Py_END_ALLOW_THREADS
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(sampler_after_fork_doc,
+"after_fork()\n--\n\nIn a forked child: the thread is gone, and so are the parent's samples.");
+
+static PyObject *
+sampler_after_fork(Sampler *self, PyObject *unused)
+{
+    (void)unused;
+    self->running = 0;
+    self->pending = 0;
+    self->resident_peak = 0;
+    memset(self->samples, 0, self->sample_room * sizeof(SampleEntry));
+    self->sample_count = 0;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(sampler_drain_doc,
+"drain()\n--\n\n"
+"(samples, stacks, cost_ns, resident, resident_peak) since the last drain. A sample is (node,\n"
+"stack, mode, count, ns); a new stack (id, parent, file, function, first line, line).");
+
+static PyObject *
+sampler_drain(Sampler *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *samples = PyList_New(0);
+    if (samples == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < self->sample_room; i++) {
+        SampleEntry *entry = &self->samples[i];
+        if (entry->count == 0) {
+            continue;
+        }
+        PyObject *row = Py_BuildValue("(IIIIK)", entry->node, entry->stack, entry->mode,
+                                      entry->count, (unsigned long long)entry->ns);
+        if (row == NULL || PyList_Append(samples, row)) {
+            Py_XDECREF(row);
+            Py_DECREF(samples);
+            return NULL;
+        }
+        Py_DECREF(row);
+        entry->count = 0;
+    }
+    self->sample_count = 0;
+    PyObject *stacks = self->new_stacks;
+    self->new_stacks = PyList_New(0);
+    uint64_t cost = self->cost_ns, peak = self->resident_peak;
+    self->cost_ns = 0;
+    self->resident_peak = self->resident;
+    return Py_BuildValue("(NNKKK)", samples, stacks, (unsigned long long)cost,
+                         (unsigned long long)self->resident, (unsigned long long)peak);
+}
+
+static PyMethodDef sampler_methods[] = {
+    {"start", (PyCFunction)sampler_start, METH_NOARGS, sampler_start_doc},
+    {"stop", (PyCFunction)sampler_stop, METH_NOARGS, sampler_stop_doc},
+    {"after_fork", (PyCFunction)sampler_after_fork, METH_NOARGS, sampler_after_fork_doc},
+    {"drain", (PyCFunction)sampler_drain, METH_NOARGS, sampler_drain_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static int
+sampler_init(Sampler *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"core", "interval_ns", "root_code", NULL};
+    PyObject *core, *root_code = Py_None;
+    unsigned long long interval;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!K|O", names, &CoreType, &core, &interval,
+                                     &root_code)) {
+        return -1;
+    }
+    if (self->core != NULL || interval == 0) {
+        PyErr_SetString(PyExc_ValueError, "a Sampler is initialised once, with an interval above 0");
+        return -1;
+    }
+    Py_INCREF(core);
+    self->core = (Core *)core;
+    if (root_code != Py_None) {
+        Py_INCREF(root_code);
+        self->root_code = root_code;
+    }
+    self->interval = interval;
+    self->stack_room = 1024;
+    self->sample_room = 256;
+    self->stacks = PyMem_RawCalloc(self->stack_room, sizeof(StackEntry));
+    self->samples = PyMem_RawCalloc(self->sample_room, sizeof(SampleEntry));
+    self->new_stacks = PyList_New(0);
+    if (!self->stacks || !self->samples || !self->new_stacks) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
+}
+
+static void
+sampler_dealloc(Sampler *self)
+{
+    for (uint32_t i = 0; self->stacks != NULL && i < self->stack_room; i++) {
+        Py_XDECREF(self->stacks[i].code);
+    }
+    PyMem_RawFree(self->stacks);
+    PyMem_RawFree(self->samples);
+    Py_XDECREF(self->new_stacks);
+    Py_XDECREF(self->root_code);
+    Py_XDECREF(self->core);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+PyTypeObject SamplerType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "hotloop.measure._native.Sampler",
+    .tp_doc = "Samples the stacks of a process and the phase that each is in.",
+    .tp_basicsize = sizeof(Sampler),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = PyType_GenericNew,
+    .tp_init = (initproc)sampler_init,
+    .tp_methods = sampler_methods,
+    .tp_dealloc = (destructor)sampler_dealloc,
+};

@@ -1,0 +1,297 @@
+"""The profiler that programs use: regions, counters, and what they come to.
+
+One global profiler serves `hotloop.profile` and friends. Under `hotloop run` it is on and its
+windows go to the capture; in a program of its own it is off until `enable()`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Generator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hotloop import words
+from hotloop.capture.lines import StackRow
+from hotloop.capture.window import PhaseDelta, Window
+from hotloop.measure.core import Core, Sampler
+from hotloop.measure.memory import MemoryPeaks, MemoryRegion
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Profiler:
+    """Regions and counters of this process; `get_profiler()` is the one that everybody shares."""
+
+    def __init__(self, clock: Callable[[], int] | None = None) -> None:
+        self._clock = clock or time.perf_counter_ns
+        self.core = Core(
+            describe=words.flags_of, special=self._special, clock=clock, on_loop=self._on_loop
+        )
+        #: `with profile("name"):`; the core's own, so that nothing stands in between.
+        self.profile: Callable[..., AbstractContextManager[Any]] = self.core.profile
+        self.count: Callable[..., None] = self.core.count
+        self.categories: dict[str, str] = {}
+        self.peaks = MemoryPeaks()
+        self.sampler: Sampler | None = None
+        self.stacks: list[StackRow] = []
+        self._sink: Callable[[Window], None] | None = None
+        #: Values as they are now (a buffer's length), copied into each window as it closes.
+        self.gauges: dict[str, float] = {}
+        self._lock = threading.RLock()
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self.origin_ns = self._clock()
+        self._paths: list[str] = []
+        self._closed = 0
+        self._begin_ns = 0
+        self._total = Window(0, -1, 0, 0)
+
+    # -- for programs --
+
+    @property
+    def enabled(self) -> bool:
+        return self.core.enabled
+
+    def enable(self) -> None:
+        """Begin to measure. Regions that are open count from now."""
+        self.core.enable()
+
+    def disable(self) -> None:
+        """Stop measuring. Regions that are open count up to now; regions cost almost nothing."""
+        self.core.disable()
+
+    def reset(self) -> None:
+        """Forget all figures. Regions that are open count from now."""
+        with self._lock:
+            self.core.snapshot()
+            self.peaks = MemoryPeaks()
+            self._start_over()
+
+    def step(self) -> None:
+        """An iteration of the training loop has ended."""
+        self.core.count(words.ITERATIONS, 1)
+
+    def profile_function(
+        self, name: str | None = None, category: str | None = None, track_memory: bool = False
+    ) -> Callable[[F], F]:
+        """Time every call of a function, a coroutine function or a generator.
+
+        A coroutine counts from its first step to its end, awaiting included. A generator counts
+        while it runs, not while its consumer does; each resumption is a call.
+        """
+        if callable(name):  # used as @profile_function, without the parentheses
+            return self.profile_function()(name)
+
+        def decorate(function: F) -> F:
+            label = name or function.__qualname__
+            return _timed(function, lambda: self.profile(label, category, track_memory))
+
+        return decorate
+
+    def summary(self) -> str:
+        """The figures so far, as a table to print."""
+        from hotloop.analyze.analysis import analyze
+        from hotloop.report.text import summary_table
+
+        return summary_table(analyze(self.capture()))
+
+    def report(self) -> dict[str, Any]:
+        """The figures so far, as `hotloop report --format json` would print them."""
+        from hotloop.analyze.analysis import analyze
+        from hotloop.diagnose import diagnose
+        from hotloop.report.document import report_document
+
+        analysis = analyze(self.capture())
+        return report_document(analysis, diagnose(analysis))
+
+    def capture(self) -> Any:
+        """The figures so far as a capture in memory, for the reporting half."""
+        from pathlib import Path
+
+        from hotloop.capture.reader import Capture, Shard
+        from hotloop.measure.facts import process_header
+
+        self.close_window()
+        shard = Shard("main", process_header(self, role="main"), self.notes())
+        shard.windows = [self._total]
+        shard.stacks = {row.id: row for row in self.stacks}
+        return Capture(Path("."), [shard])
+
+    # -- for the recorder --
+
+    def on_window(self, sink: Callable[[Window], None] | None) -> None:
+        """Hand every window to `sink` as it closes."""
+        self._sink = sink
+
+    def close_window(self) -> Window:
+        """All that happened since the last window."""
+        with self._lock:
+            now, rows, counters, loop_last = self.core.snapshot()
+            self._learn_paths()
+            window = Window(
+                self._closed, self._closed, self._begin_ns, max(now - self.origin_ns, 0)
+            )
+            for row in rows:
+                window.phases[self._paths[row[0]]] = self._delta(row)
+            window.counters = counters
+            window.loop_last_ns = max(loop_last - self.origin_ns, 0) if loop_last else 0
+            if self.sampler is not None:
+                self._take_samples(self.sampler, window)
+            window.gauges.update(self.gauges)
+            self._closed += 1
+            self._begin_ns = window.end_ns
+            self._total.add(window)
+            if self._sink is not None:
+                self._sink(window)
+            return window
+
+    def notes(self) -> dict[str, Any]:
+        """What a reader must know of the regions beside their times."""
+        notes: dict[str, Any] = {}
+        if self.categories:
+            notes["categories"] = dict(self.categories)
+        if self.peaks.cpu_bytes:
+            notes["memory_peaks"] = {k: list(v) for k, v in self.peaks.cpu_bytes.items()}
+        if self.peaks.gpu_bytes:
+            notes["gpu_memory_peaks"] = dict(self.peaks.gpu_bytes)
+        if self.core.failures:
+            notes["failures"] = dict(self.core.failures)
+        return notes
+
+    def after_fork(self) -> None:
+        """In a forked child: the figures so far are the parent's."""
+        self._lock = threading.RLock()
+        self.core.after_fork()
+        if self.sampler is not None:
+            self.sampler.after_fork()
+        self._sink = None
+        self.gauges = {}
+        self.peaks = MemoryPeaks()
+        self._start_over()
+
+    # -- inside --
+
+    def _special(
+        self, name: str, category: str | None = None, track_memory: bool = False
+    ) -> AbstractContextManager[Any]:
+        region = self.core.region(name)
+        if category is not None:
+            self.categories[name] = category
+        return MemoryRegion(region, self.peaks) if track_memory else region
+
+    def _on_loop(self) -> None:
+        # What came before the training loop and what belongs to it never share a window.
+        if self._sink is not None:
+            begin = self._clock()
+            self.close_window()
+            self.core.skip(self._clock() - begin)
+
+    def _learn_paths(self) -> None:
+        for _, parent, name, root in self.core.nodes(len(self._paths)):
+            if name is None:
+                path = f"@thread-{root}" if root else ""
+            else:
+                above = self._paths[parent]
+                own = words.path_of([name])
+                path = f"{above}/{own}" if above else own
+            self._paths.append(path)
+
+    def _delta(self, row: tuple[Any, ...]) -> PhaseDelta:
+        _, calls, self_ns, elapsed, low, high, flat, first, last, resident = row
+        return PhaseDelta(
+            calls,
+            self_ns,
+            elapsed,
+            low,
+            high,
+            resident,
+            max(first - self.origin_ns, 0) if first else 0,
+            max(last - self.origin_ns, 0) if last else 0,
+            dict(zip(flat[::2], flat[1::2], strict=True)),
+        )
+
+    def _take_samples(self, sampler: Sampler, window: Window) -> None:
+        samples, stacks, cost, resident, peak = sampler.drain()
+        self.stacks.extend(StackRow(*row) for row in stacks)
+        for node, stack, mode, count, ns in samples:
+            window.samples[self._paths[node], stack, mode] = [count, ns]
+        window.gauges["sampler_ns"] = cost
+        if resident:
+            window.gauges["resident"] = resident
+            window.gauges["resident_peak"] = peak
+
+
+def _timed(function: F, region: Callable[[], AbstractContextManager[Any]]) -> F:
+    """`function` with every call inside a region, whatever kind of function it is."""
+    wrapper: Callable[..., Any]
+
+    if inspect.isasyncgenfunction(function):
+
+        @functools.wraps(function)
+        async def async_generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
+            inner = function(*args, **kwargs)
+            resume, value = inner.asend, None
+            while True:
+                try:
+                    with region():
+                        item = await resume(value)
+                except StopAsyncIteration:
+                    return
+                try:
+                    resume, value = inner.asend, (yield item)
+                except GeneratorExit:
+                    await inner.aclose()
+                    raise
+                except BaseException as error:
+                    resume, value = inner.athrow, error
+
+        wrapper = async_generator
+
+    elif inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def coroutine(*args: Any, **kwargs: Any) -> Any:
+            with region():
+                return await function(*args, **kwargs)
+
+        wrapper = coroutine
+
+    elif inspect.isgeneratorfunction(function):
+
+        @functools.wraps(function)
+        def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
+            inner = function(*args, **kwargs)
+            resume, value = inner.send, None
+            while True:
+                try:
+                    with region():
+                        item = resume(value)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    resume, value = inner.send, (yield item)
+                except GeneratorExit:
+                    inner.close()
+                    raise
+                except BaseException as error:
+                    resume, value = inner.throw, error
+
+        wrapper = generator
+
+    else:
+
+        @functools.wraps(function)
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            with region():
+                return function(*args, **kwargs)
+
+        wrapper = plain
+
+    return wrapper  # type: ignore[return-value]

@@ -1,0 +1,120 @@
+"""The thread that closes a window a second and hands it to the capture.
+
+It sleeps; it wakes once a second; it holds the GIL for about a millisecond. Whatever the disk
+does, the training never waits for it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from hotloop.capture.window import Window
+from hotloop.capture.writer import ShardWriter
+from hotloop.measure.profiler import Profiler
+
+WINDOW_SECONDS = 1.0
+
+
+class Recorder:
+    """One profiler's way to one shard."""
+
+    def __init__(
+        self,
+        profiler: Profiler,
+        open_shard: Callable[[], ShardWriter],
+        interval_s: float = WINDOW_SECONDS,
+    ) -> None:
+        self._profiler = profiler
+        self._open_shard = open_shard
+        self._interval_s = interval_s
+        self._writer: ShardWriter | None = None
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._notes: dict[str, Any] = {}
+        self._facts: list[Callable[[], dict[str, Any]]] = []
+        self._said: dict[str, Any] = {}
+        self._stacks_said = 0
+        self._every: list[Callable[[], None]] = []
+        self._spent_ns = 0
+        self._cpu_before = time.process_time_ns()
+        profiler.on_window(self._keep)
+
+    def open(self) -> None:
+        """Make the shard now, so that a folder that cannot be written is known at once."""
+        if self._writer is None:
+            self._writer = self._open_shard()
+
+    def start(self) -> None:
+        """Begin to close a window a second."""
+        self._thread = threading.Thread(target=self._run, name="hotloop-recorder", daemon=True)
+        self._thread.start()
+
+    def every_window(self, call: Callable[[], None]) -> None:
+        """Also call this after each window, in the recorder's thread."""
+        self._every.append(call)
+
+    def note(self, key: str, value: Any) -> None:
+        """A fact for the header that became known later."""
+        self._notes[key] = value
+
+    def ask(self, facts: Callable[[], dict[str, Any]]) -> None:
+        """Ask for facts as each window closes; what changed joins the header."""
+        self._facts.append(facts)
+
+    def finish(self, end: dict[str, Any]) -> None:
+        """Close the last window and the shard."""
+        self._stop.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            # A disk that hangs must not hang the program's exit.
+            self._thread.join(timeout=10)
+        self._profiler.close_window()
+        self._profiler.on_window(None)
+        if self._writer is not None:
+            self._writer.end(end)
+            self._writer = None
+
+    def after_fork(self) -> None:
+        """In a forked child: the thread and the open files are the parent's."""
+        self._thread = None
+        if self._writer is not None:
+            self._writer.forget()
+            self._writer = None
+
+    def _run(self) -> None:
+        due = time.monotonic()
+        while True:
+            due = max(due + self._interval_s, time.monotonic())
+            if self._stop.wait(due - time.monotonic()):
+                return
+            begin = time.thread_time_ns()
+            self._profiler.close_window()
+            for call in self._every:
+                call()
+            self._spent_ns += time.thread_time_ns() - begin
+
+    def _keep(self, window: Window) -> None:
+        if self._writer is None and self._stop.is_set() and not window.counters:
+            if not any(delta.calls for delta in window.phases.values()):
+                return  # a child that came and went without doing anything of ours
+        self.open()
+        assert self._writer is not None
+        cpu = time.process_time_ns()
+        window.gauges["process_cpu_ns"] = cpu - self._cpu_before
+        window.gauges["recorder_ns"] = self._spent_ns
+        self._cpu_before, self._spent_ns = cpu, 0
+        stacks = self._profiler.stacks
+        if len(stacks) > self._stacks_said:
+            self._writer.stacks(stacks[self._stacks_said :])
+            self._stacks_said = len(stacks)
+        # What a window refers to is written before it, so that a reader never meets a stranger.
+        notes = {**self._notes, **self._profiler.notes()}
+        for facts in self._facts:
+            notes.update(facts())
+        changed = {key: value for key, value in notes.items() if self._said.get(key) != value}
+        if changed:
+            self._writer.notes(changed)
+            self._said.update(changed)
+        self._writer.window(window)

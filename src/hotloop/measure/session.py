@@ -1,0 +1,245 @@
+"""Everything that hotloop does inside one process of a run, from its start to any kind of end.
+
+The main process starts a session from the command line; a child starts its own, after a fork or
+from what its parent left in the environment. A session switches the global profiler on, samples,
+records, and closes its shard whatever way the process ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+from hotloop import get_profiler
+from hotloop.capture.writer import ShardWriter
+from hotloop.measure.calibrate import Cost, measure_cost
+from hotloop.measure.core import Sampler
+from hotloop.measure.facts import process_header
+from hotloop.measure.recorder import Recorder
+from hotloop.measure.stopping import Stopper, StopAfter
+
+#: Where a child process finds the session that it belongs to.
+ENVIRONMENT = "HOTLOOP_SESSION"
+
+SAMPLES_PER_SECOND = 100
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run was asked to do; its children do the same."""
+
+    folder: str
+    functions: str = "samples"
+    phases: list[str] = field(default_factory=list)
+    quiet: bool = False
+
+
+class Session:
+    """One process's part of a run."""
+
+    current: Session | None = None
+
+    def __init__(
+        self, settings: Settings, role: str = "main", root_code: CodeType | None = None
+    ) -> None:
+        self.settings = settings
+        self.role = role
+        self.profiler = get_profiler()
+        self.exit: dict[str, Any] = {}
+        self.on_finish: Callable[[], None] | None = None
+        self._root_code = root_code
+        self._cost: Cost | None = None
+        self._finished = False
+        self._pid = os.getpid()
+        self._exact: Any = None
+        self.recorder = self._new_recorder()
+
+    # -- beginning --
+
+    def start(self, command: list[str] | None = None) -> None:
+        """Begin to measure this process."""
+        self._command = command
+        self.profiler.reset()
+        self._cost = measure_cost()
+        if self.role == "main":
+            self.recorder.open()
+        Session.current = self
+        self._begin_functions()
+        self.profiler.enable()
+        self.recorder.start()
+        self._catch_every_end()
+        self._put_hooks_on()
+
+    def stop_after(self, limit: StopAfter) -> None:
+        """End the program when it has done that much."""
+        stopper = Stopper(say)
+        if limit.what == "seconds":
+            due = time.monotonic() + limit.amount
+            threading.Thread(
+                target=self._stop_at, args=(stopper, due), name="hotloop-stop", daemon=True
+            ).start()
+        else:
+            self.profiler.core.watch(limit.what, limit.amount, stopper.stop)
+        self.recorder.every_window(stopper.check)
+        self.recorder.note("stop_after", str(limit))
+
+    def summary_every(self, seconds: float) -> None:
+        """Print a short breakdown every so often."""
+        due = [time.monotonic() + seconds]
+
+        def show() -> None:
+            if time.monotonic() >= due[0]:
+                due[0] += seconds
+                print(self.profiler.summary(), file=sys.stderr, flush=True)
+
+        self.recorder.every_window(show)
+
+    # -- ending --
+
+    def finish(self, **end: Any) -> None:
+        """Close the capture of this process; safe to call twice."""
+        if self._finished or self._pid != os.getpid():
+            return
+        self._finished = True
+        if self.profiler.sampler is not None:
+            self.profiler.sampler.stop()
+        self._end_functions()
+        self.recorder.finish({**self.exit, **end})
+        self.profiler.disable()
+        if self.on_finish is not None:
+            self.on_finish()
+
+    def _catch_every_end(self) -> None:
+        # Registered before the program's own, so it runs after them.
+        atexit.register(self.finish)
+        os.register_at_fork(after_in_child=self._after_fork) if hasattr(
+            os, "register_at_fork"
+        ) else None
+        leave = os._exit
+
+        def exit_now(status: int) -> None:
+            if Session.current is not None:
+                Session.current.finish(reason="os._exit", code=status)
+            leave(status)
+
+        os._exit = exit_now  # type: ignore[assignment]
+        if (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+        ):
+            signal.signal(signal.SIGTERM, self._on_sigterm)
+
+    def _on_sigterm(self, number: int, frame: FrameType | None) -> None:
+        # As without hotloop: the process dies of the signal, at once, and says so to its parent.
+        current = Session.current or self
+        current.finish(reason="SIGTERM")
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    # -- children --
+
+    def _after_fork(self) -> None:
+        parent = Session.current
+        if parent is not self or self._finished:
+            return
+        self.recorder.after_fork()
+        self.profiler.after_fork()
+        child = Session(self.settings, role=_child_role(), root_code=self._root_code)
+        child._cost, child._command = self._cost, self._command
+        Session.current = child
+        child._begin_functions()
+        child.recorder.start()
+
+    def environment(self) -> str:
+        """What a child process needs to join this run."""
+        return json.dumps(asdict(self.settings))
+
+    def _put_hooks_on(self) -> None:
+        from hotloop.hooks.install import Hooks
+
+        hooks = Hooks(self.profiler)
+        self.recorder.ask(hooks.notes)
+        hooks.install()
+
+    # -- inside --
+
+    def _new_recorder(self) -> Recorder:
+        return Recorder(self.profiler, self._open_shard)
+
+    def _open_shard(self) -> ShardWriter:
+        header = process_header(
+            self.profiler,
+            self.role,
+            self._command,
+            self._cost,
+            {"functions": self.settings.functions, "samples_per_second": SAMPLES_PER_SECOND},
+        )
+        folder = Path(self.settings.folder)
+        if self.role == "main":
+            return ShardWriter(folder, "main", header)
+        stem = f"{re.sub(r'[^A-Za-z0-9_-]+', '-', self.role)[:40]}-{os.getpid()}"
+        for attempt in range(1000):
+            try:
+                return ShardWriter(folder, f"{stem}-{attempt}" if attempt else stem, header)
+            except FileExistsError:
+                continue  # another host's process of that number
+        raise FileExistsError(stem)
+
+    def _begin_functions(self) -> None:
+        if self.settings.functions == "exact" and self.role == "main":
+            import cProfile
+
+            self._exact = cProfile.Profile()
+            self._exact.enable()
+        if self.settings.functions == "samples":
+            interval = int(1e9 / SAMPLES_PER_SECOND)
+            self.profiler.sampler = Sampler(self.profiler.core, interval, self._root_code)
+            self.profiler.sampler.start()
+
+    def _end_functions(self) -> None:
+        if self._exact is not None:
+            from hotloop.measure.exact import exact_functions
+
+            self._exact.disable()
+            path = Path(self.settings.folder) / "main.prof"
+            try:
+                self._exact.dump_stats(path)
+            except OSError as error:
+                say(f"{path}: cannot be written ({error.strerror})")
+            self.recorder.note("exact_functions", exact_functions(self._exact))
+            self._exact = None
+
+    def _stop_at(self, stopper: Stopper, due: float) -> None:
+        while (left := due - time.monotonic()) > 0:
+            time.sleep(min(left, 1.0))
+            if self._finished:
+                return
+        stopper.stop()
+
+
+def _child_role() -> str:
+    multiprocessing = sys.modules.get("multiprocessing.process")
+    if multiprocessing is not None:
+        name = str(multiprocessing.current_process().name)
+        if name != "MainProcess":
+            return name
+    return "child"
+
+
+def say(text: str) -> None:
+    """A line of hotloop's own, on standard error."""
+    try:
+        print(f"hotloop: {text}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        pass  # a closed pipe: nobody is listening

@@ -1,0 +1,113 @@
+"""Ends a long training early, without an edit: `--stop-after 60s | 5000steps | 2episodes`.
+
+The end is a SystemExit raised in the program's own thread, so that its `finally` blocks and
+`atexit` functions run as after `sys.exit()`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hotloop import words
+from hotloop.errors import HotloopError
+
+_UNITS = {
+    "s": ("seconds", 1.0),
+    "sec": ("seconds", 1.0),
+    "seconds": ("seconds", 1.0),
+    "m": ("seconds", 60.0),
+    "min": ("seconds", 60.0),
+    "minutes": ("seconds", 60.0),
+    "h": ("seconds", 3600.0),
+    "hours": ("seconds", 3600.0),
+    "step": (words.ENV_STEPS, 1.0),
+    "steps": (words.ENV_STEPS, 1.0),
+    "episode": (words.EPISODES, 1.0),
+    "episodes": (words.EPISODES, 1.0),
+    "iteration": (words.ITERATIONS, 1.0),
+    "iterations": (words.ITERATIONS, 1.0),
+}
+
+#: A program that catches the stop gets it again, but not for ever.
+_MOST_TRIES = 5
+_RETRY_SECONDS = 5.0
+
+
+class StopTraining(SystemExit):
+    """What ends the program; an exit with code 0."""
+
+
+@dataclass(frozen=True)
+class StopAfter:
+    """When to stop: so many seconds, or so many of a counter."""
+
+    what: str
+    amount: float
+
+    def __str__(self) -> str:
+        if self.what == "seconds":
+            return f"{self.amount:g} s"
+        return f"{self.amount:g} {self.what.replace('_', ' ')}"
+
+
+def parse_stop_after(text: str) -> StopAfter:
+    """`60s`, `2m`, `5000steps`, `2episodes`, `10iterations`."""
+    match = re.fullmatch(r"\s*(\d+(?:[._]\d+)*)\s*([a-z]+)\s*", text.lower())
+    unit = _UNITS.get(match[2]) if match else None
+    if match is None or unit is None:
+        raise HotloopError(
+            f"--stop-after {text}: not understood; write 60s, 2m, 5000steps, 2episodes or "
+            "10iterations"
+        )
+    amount = float(match[1].replace("_", "")) * unit[1]
+    if amount <= 0:
+        raise HotloopError(f"--stop-after {text}: must be above 0")
+    return StopAfter(unit[0], amount)
+
+
+class Stopper:
+    """Raises `StopTraining` when the time has come."""
+
+    def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic):
+        self._say = say
+        self._clock = clock
+        self._main = threading.main_thread().ident
+        self._thread: int | None = None
+        self._tried = 0
+        self._tried_at = 0.0
+        self.asked = False
+
+    def stop(self) -> None:
+        """Ask the thread that counts (and so trains) to end, and the main thread."""
+        self.asked = True
+        self._thread = threading.get_ident()
+        self._raise()
+
+    def check(self) -> None:
+        """A program that swallowed the stop is asked again; called about once a second."""
+        if not self.asked or self._clock() - self._tried_at < _RETRY_SECONDS:
+            return
+        if self._tried < _MOST_TRIES:
+            self._raise()
+        elif self._tried == _MOST_TRIES:
+            self._tried += 1
+            self._say("the program catches SystemExit and goes on; --stop-after cannot end it")
+
+    def _raise(self) -> None:
+        self._tried += 1
+        self._tried_at = self._clock()
+        for thread in {self._main, self._thread if self._on_training_thread() else self._main}:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(thread or 0), ctypes.py_object(StopTraining)
+            )
+
+    def _on_training_thread(self) -> bool:
+        return self._thread is not None and not any(
+            thread.ident == self._thread and thread.name.startswith("hotloop-")
+            for thread in threading.enumerate()
+        )

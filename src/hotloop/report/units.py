@@ -1,0 +1,54 @@
+"""Numbers for people: a unit, and no more digits than the noise allows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def seconds(value: float) -> str:
+    """A duration with three significant digits: 1.23 s, 45.6 ms, 789 µs, 12 ns, 3 min 20 s."""
+    if value >= 3600:
+        return f"{int(value // 3600)} h {int(value % 3600 // 60):02d} min"
+    if value >= 120:
+        return f"{int(value // 60)} min {int(value % 60):02d} s"
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if value >= factor * 0.9995:
+            return f"{_three(value / factor)} {unit}"
+    return f"{value * 1e9:.0f} ns" if value > 0 else "0 s"
+
+
+def _three(value: float) -> str:
+    if value >= 99.95:
+        return f"{value:.0f}"
+    if value >= 9.995:
+        return f"{value:.1f}"
+    return f"{value:.2f}"
+
+
+def percent(share: float) -> str:
+    """A share, with a digit after the point: 12.3%."""
+    return f"{share * 100:.1f}%"
+
+
+def count(value: float) -> str:
+    """A number of things: 12,345."""
+    return f"{value:,.0f}"
+
+
+def megabytes(value: float) -> str:
+    return f"{value / 1000:.2f} GB" if value >= 1000 else f"{value:.0f} MB"
+
+
+def rate(value: float) -> str:
+    """Things a second, three significant digits."""
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return _three(value) if value else "0"
+
+
+def listing(parts: Iterable[str]) -> str:
+    """a, b and c."""
+    items = list(parts)
+    if len(items) < 2:
+        return "".join(items)
+    return ", ".join(items[:-1]) + " and " + items[-1]
