@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 
 __all__ = ["Profiler", "count", "get_profiler", "profile", "profile_function", "step"]
 
-_profiler = Profiler()
+_profiler = Profiler(shared=True)
 
 #: `with profile(name, category=None, track_memory=False):`
 profile = _profiler.profile
@@ -41,5 +41,3 @@ def profile_function(
 def get_profiler() -> Profiler:
     """The profiler that `profile`, `count` and `hotloop run` share."""
     return _profiler
-
-

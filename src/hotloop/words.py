@@ -59,6 +59,7 @@ ITERATIONS: Final = "iterations"
 #: Flags of a region, as the native core knows them (`native/core.h`).
 REGION_LOOP: Final = 1
 REGION_ASIDE: Final = 2
+REGION_SHALLOW: Final = 4
 
 #: Entering one of these means that the training loop has begun. The others (a reset, a network
 #: called once to see its shape) happen while a program is still being set up.
@@ -76,6 +77,8 @@ def flags_of(name: str) -> int:
     """What the core must know of a region: is it the loop, or something set apart from it?"""
     if name == "evaluate":
         return REGION_ASIDE
+    if name == "import":
+        return REGION_SHALLOW
     return REGION_LOOP if name in LOOP_BEGINS else 0
 
 

@@ -96,7 +96,7 @@ def _finish_phases(phases: list[Phase], main: Shard, loop: list[Window]) -> None
         if isinstance(peaks, list) and len(peaks) == 2 and all(_is_number(p) for p in peaks):
             phase.cpu_peak_mb, phase.cpu_added_mb = peaks[0] / 1e6, peaks[1] / 1e6
         peak = gpu.get(phase.name) if isinstance(gpu, dict) else None
-        if _is_number(peak):
+        if isinstance(peak, (int, float)):
             phase.gpu_peak_mb = peak / 1e6
     how = main.notes.get("recognised")
     for phase in phases:

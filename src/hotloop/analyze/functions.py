@@ -111,7 +111,9 @@ def _function(
         native_share=tally.modes.get(NATIVE, 0) / whole,
         waiting_share=tally.modes.get(WAITING, 0) / whole,
         of_program=is_program_file(file),
-        hot_line=max(tally.lines, key=lambda line: tally.lines[line]) if tally.lines else first_line,
+        hot_line=max(tally.lines, key=lambda line: tally.lines[line])
+        if tally.lines
+        else first_line,
     )
 
 

@@ -79,4 +79,14 @@ def _cut(window: Window, at_ns: int) -> tuple[Window, Window]:
     if idle_after:
         inside.phases[""] = replace(idle, self_ns=idle.self_ns - idle_after)
         outside.phases[""] = PhaseDelta(self_ns=idle_after)
+        _share_out_samples(inside, outside, idle_after / idle.self_ns)
     return inside, outside
+
+
+def _share_out_samples(inside: Window, outside: Window, share_after: float) -> None:
+    """Samples in no phase carry no time of day: each goes to both sides by their length."""
+    for key, (count, ns) in list(inside.samples.items()):
+        if key[0] == "":
+            moved = round(ns * share_after)
+            inside.samples[key] = [count, ns - moved]
+            outside.samples[key] = [0, moved]

@@ -66,7 +66,7 @@ def correct(totals: dict[str, PhaseDelta], cost: RegionCost) -> dict[str, Correc
             max(total_ns, 0.0) / 1e9,
             delta.calls * cost.total_ns / 1e9,
         )
-        if path and not path.startswith("@thread") or "/" in path:
+        if not is_root(path):
             parent = path.rpartition("/")[0]
             outside[parent] = outside.get(parent, 0.0) + delta.calls * cost.outside_ns
             below[parent] = (
@@ -88,14 +88,14 @@ def build_phases(
     phases = [
         _phase(path, totals[path], corrected[path], cost, process, whole_s, notes)
         for path in totals
-        if path and not _is_root(path)
+        if path and not is_root(path)
     ]
     cost_s = sum(corrected[p].cost_s for p in totals if not p.startswith("@thread"))
     outside_s = corrected[""].self_s if "" in corrected else 0.0
     return _tree_order(phases), outside_s, cost_s
 
 
-def _is_root(path: str) -> bool:
+def is_root(path: str) -> bool:
     return path == "" or (path.startswith("@thread-") and "/" not in path)
 
 
@@ -145,7 +145,7 @@ def _tree_order(phases: list[Phase]) -> list[Phase]:
     children: dict[str, list[Phase]] = {}
     for phase in phases:
         parent = phase.parent
-        children.setdefault("" if _is_root(parent) else parent, []).append(phase)
+        children.setdefault("" if is_root(parent) else parent, []).append(phase)
     ordered: list[Phase] = []
     waiting = sorted(children.get("", []), key=lambda p: (p.thread != "main", -p.total_s))[::-1]
     while waiting:

@@ -2,7 +2,7 @@
 
 Five kinds, told apart by their one-letter keys: the header (`hotloop`), a window (`w`), new
 stacks (`k`), notes that join the header (`n`) and the end (`e`). Reading never guesses: a line
-that does not fit raises `Damaged`.
+that does not fit raises `DamagedError`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ VERSION = 1
 _LARGEST = 2**63
 
 
-class Damaged(ValueError):
+class DamagedError(ValueError):
     """A line that is not what a shard holds."""
 
 
@@ -90,13 +90,13 @@ def _dump(document: dict[str, Any]) -> str:
 
 
 def parse(line: bytes) -> dict[str, Any]:
-    """One line as a JSON object, or `Damaged`."""
+    """One line as a JSON object, or `DamagedError`."""
     try:
         document = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise Damaged(str(error)) from None
+        raise DamagedError(str(error)) from None
     if not isinstance(document, dict):
-        raise Damaged("not an object")
+        raise DamagedError("not an object")
     return document
 
 
@@ -112,9 +112,9 @@ def read_window(document: dict[str, Any]) -> Window:
         window.samples = _read_samples(document["s"])
         window.loop_last_ns = _whole(document["l"])
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise Damaged(f"not a window: {error}") from None
+        raise DamagedError(f"not a window: {error}") from None
     if first > last or begin > end:
-        raise Damaged("a window that ends before it begins")
+        raise DamagedError("a window that ends before it begins")
     return window
 
 
@@ -122,7 +122,9 @@ def _read_phase(row: list[Any]) -> PhaseDelta:
     *numbers, counts = row
     if len(numbers) != 8:
         raise ValueError("a phase has nine fields")
-    return PhaseDelta(*(_whole(n) for n in numbers), histogram.decode(_text(counts)))
+    calls, own, elapsed, low, high, resident, begin, last = map(_whole, numbers)
+    buckets = histogram.decode(_text(counts))
+    return PhaseDelta(calls, own, elapsed, low, high, resident, begin, last, buckets)
 
 
 def _read_samples(document: dict[str, Any]) -> Samples:
@@ -141,7 +143,7 @@ def read_stacks(document: dict[str, Any]) -> list[StackRow]:
             for i, p, f, name, a, b in document["k"]
         ]
     except (TypeError, ValueError) as error:
-        raise Damaged(f"not stacks: {error}") from None
+        raise DamagedError(f"not stacks: {error}") from None
 
 
 def _whole(value: Any) -> int:

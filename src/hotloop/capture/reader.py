@@ -88,7 +88,7 @@ def _read_shard(name: str, paths: list[Path]) -> Shard | None:
         for line in _lines(path):
             try:
                 _take(shard, windows, line)
-            except lines.Damaged:
+            except lines.DamagedError:
                 shard.damaged += 1
     if not shard.header:
         return None
@@ -130,13 +130,13 @@ def _take(shard: Shard, windows: dict[int, Window], line: bytes) -> None:
     elif isinstance(document.get("e"), dict):
         shard.end = document["e"]
     else:
-        raise lines.Damaged("no kind of line that is known")
+        raise lines.DamagedError("no kind of line that is known")
 
 
 def _check_version(schema: Any) -> None:
     name, _, version = str(schema).partition("/")
     if name != lines.SCHEMA or not version.isdigit():
-        raise lines.Damaged("not a header")
+        raise lines.DamagedError("not a header")
     if int(version) > lines.VERSION:
         raise HotloopError(
             f"this capture is of version {int(version)}, from a newer hotloop; "

@@ -1,9 +1,9 @@
 """Show where the time of a recorded run went.
 
-  hotloop report                      the newest capture below runs/hotloop
-  hotloop report CAPTURE              as text
-  hotloop report CAPTURE --format json
-  hotloop report CAPTURE -o report.json
+hotloop report                      the newest capture below runs/hotloop
+hotloop report CAPTURE              as text
+hotloop report CAPTURE --format json
+hotloop report CAPTURE -o report.json
 """
 
 from __future__ import annotations

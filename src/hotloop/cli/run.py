@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import signal
 import sys
 import time
 from pathlib import Path
@@ -110,11 +111,10 @@ def _run(
         code = programs.exit_code_of(error)
         session.exit = {"reason": "exit", "code": code}
     except KeyboardInterrupt as error:
+        code = 130  # where a process cannot die of a signal
         session.exit = {"reason": "KeyboardInterrupt"}
+        session.dies_of = signal.SIGINT
         programs.show_exception(error)
-        # Raised again, so that Python dies of SIGINT as it always does; already shown, so silent.
-        sys.excepthook = lambda *_: None
-        raise
     except BaseException as error:
         code = 1
         shown = error.error if isinstance(error, programs.ProgramError) else error

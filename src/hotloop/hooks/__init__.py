@@ -10,4 +10,11 @@ from __future__ import annotations
 
 #: Modules of this folder that define a `LIBRARY`, and the top-level package that wakes each.
 #: A table is read only when its library is imported: hotloop must start fast.
-LIBRARIES: dict[str, tuple[str, ...]] = {}
+LIBRARIES: dict[str, tuple[str, ...]] = {
+    "torch": ("torch",),
+    "gymnasium": ("gymnasium",),
+    "old_gym": ("gym",),
+    "sb3": ("stable_baselines3",),
+    "sb3_contrib": ("sb3_contrib",),
+    "pipes": ("multiprocessing",),
+}

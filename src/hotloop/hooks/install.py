@@ -29,6 +29,8 @@ class Hooks:
         self._waiting = dict(LIBRARIES if libraries is None else libraries)
         #: Module -> the places in it that wait for it to be imported.
         self._places: dict[str, list[tuple[Library, Place]]] = {}
+        #: Libraries whose `setup` waits for a package to be whole: (package, library).
+        self._setups: list[tuple[str, Library]] = []
         self._undo: list[Callable[[], None]] = []
         #: Title -> what is known of a library: version, places put on, places not found.
         self.libraries: dict[str, dict[str, Any]] = {}
@@ -71,13 +73,18 @@ class Hooks:
         for table, wakers in list(self._waiting.items()):
             if package in wakers and package in sys.modules:
                 del self._waiting[table]
-                self._read_table(table)
+                self._read_table(table, wakers)
         for library, place in self._places.pop(name, ()):
             self._put_on(library, place)
+        if self._setups and name == package:
+            ready = [library for waker, library in self._setups if waker == package]
+            self._setups = [pair for pair in self._setups if pair[1] not in ready]
+            for library in ready:
+                self._set_up(library)
         for call in self.on_import:
             self._guard(f"import of {name}", call, name)
 
-    def _read_table(self, table: str) -> None:
+    def _read_table(self, table: str, wakers: tuple[str, ...]) -> None:
         try:
             library: Library = importlib.import_module(f"hotloop.hooks.{table}").LIBRARY
         except Exception as error:
@@ -95,6 +102,15 @@ class Hooks:
                 self._put_on(library, place)
             else:
                 self._places.setdefault(place.module, []).append((library, place))
+        if library.setup is not None:
+            # The first of a package's modules to come is often not the package itself.
+            loading = [w for w in wakers if (m := sys.modules.get(w)) is None or _is_loading(m)]
+            if len(loading) < len(wakers):
+                self._set_up(library)
+            else:
+                self._setups += [(waker, library) for waker in wakers]
+
+    def _set_up(self, library: Library) -> None:
         if library.setup is not None:
             undo = self._guard(library.title, library.setup)
             if undo is not None:
@@ -128,27 +144,28 @@ class Hooks:
         setattr(owner, name, kind(wrapped) if kind else wrapped)
         self._undo.append(lambda: setattr(owner, name, raw))
 
-    def _follow_overrides(self, owner: type, name: str, place: Place) -> None:
+    def _follow_overrides(self, owner: Any, name: str, place: Place) -> None:
         """Hook the method in every subclass that has its own, now and as they are made."""
         for subclass in _all_subclasses(owner):
             raw = vars(subclass).get(name)
             if callable(raw) and not getattr(raw, "__isabstractmethod__", False):
                 self._replace(subclass, name, raw, place)
-        inherited = owner.__init_subclass__
-        had = "__init_subclass__" in vars(owner)
         before = vars(owner).get("__init_subclass__")
 
-        def init_subclass(cls: type, **kwargs: Any) -> None:
-            inherited.__func__(cls, **kwargs) if hasattr(inherited, "__func__") else None
+        def init_subclass(cls: Any, /, **kwargs: Any) -> None:
+            if before is not None:
+                before.__get__(None, cls)(**kwargs)
+            else:
+                super(owner, cls).__init_subclass__(**kwargs)
             raw = vars(cls).get(name)
             if callable(raw) and not getattr(raw, "__isabstractmethod__", False):
                 self._guard(str(place), self._replace, cls, name, raw, place)
 
-        owner.__init_subclass__ = classmethod(init_subclass)  # type: ignore[assignment]
+        owner.__init_subclass__ = classmethod(init_subclass)
 
         def undo() -> None:
-            if had:
-                owner.__init_subclass__ = before  # type: ignore[assignment,method-assign]
+            if before is not None:
+                owner.__init_subclass__ = before
             else:
                 del owner.__init_subclass__
 
@@ -181,7 +198,7 @@ def _is_loading(module: ModuleType) -> bool:
 
 def _all_subclasses(owner: type) -> list[type]:
     found: list[type] = []
-    waiting = list(owner.__subclasses__())
+    waiting: list[type] = list(owner.__subclasses__())
     while waiting:
         cls = waiting.pop()
         found.append(cls)

@@ -19,9 +19,13 @@ if TYPE_CHECKING:
     from hotloop.measure.profiler import Profiler
 
 _MASK = "********"
-_SECRET_WORDS = r"(?:pass(?:word|wd|phrase)?|secret|token|api[-_]?key|access[-_]?key|auth|credential|private[-_]?key)"
+_SECRET_WORDS = (
+    r"(?:pass(?:word|wd|phrase)?|secret|token|auth|credential|(?:api|access|private)[-_]?key)"
+)
 _SECRET_OPTION = re.compile(rf"^-{{1,2}}[\w.-]*{_SECRET_WORDS}[\w.-]*$", re.IGNORECASE)
-_SECRET_SETTING = re.compile(rf"^([\w.+-]*{_SECRET_WORDS}[\w.-]*\s*=).+$", re.IGNORECASE | re.DOTALL)
+_SECRET_SETTING = re.compile(
+    rf"^([\w.+-]*{_SECRET_WORDS}[\w.-]*\s*=).+$", re.IGNORECASE | re.DOTALL
+)
 #: Shapes of keys that are given out: long and without spaces, with a well-known beginning.
 _SECRET_SHAPE = re.compile(
     r"(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[abp]|hf|AKIA|ASIA|eyJ)[-_A-Za-z0-9.]{16,}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
@@ -23,7 +23,7 @@ def resident_bytes() -> int:
         except (OSError, ValueError, IndexError):
             return 0
     try:
-        import psutil
+        import psutil  # not ours to require; there with Ray, SB3's extras and many others
     except ImportError:
         return 0
     return int(psutil.Process().memory_info().rss)
@@ -119,7 +119,7 @@ class _GpuPeak:
     to those around it.
     """
 
-    _open: list[_GpuPeak] = []
+    _open: ClassVar[list[_GpuPeak]] = []
 
     def __init__(self, cuda: Any) -> None:
         self._cuda = cuda

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hotloop import words
 from hotloop.capture.lines import StackRow
 from hotloop.capture.window import PhaseDelta, Window
+from hotloop.measure import pickling
 from hotloop.measure.core import Core, Sampler
 from hotloop.measure.memory import MemoryPeaks, MemoryRegion
 
@@ -28,15 +29,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Profiler:
     """Regions and counters of this process; `get_profiler()` is the one that everybody shares."""
 
-    def __init__(self, clock: Callable[[], int] | None = None) -> None:
+    def __init__(self, clock: Callable[[], int] | None = None, shared: bool = False) -> None:
         self._clock = clock or time.perf_counter_ns
+        self._shared = shared
         self.core = Core(
-            describe=words.flags_of, special=self._special, clock=clock, on_loop=self._on_loop
+            describe=words.flags_of,
+            special=self._special,
+            clock=clock,
+            on_loop=self._on_loop,
+            reduce=(pickling.shared_core, ()) if shared else None,
         )
         #: `with profile("name"):`; the core's own, so that nothing stands in between.
         self.profile: Callable[..., AbstractContextManager[Any]] = self.core.profile
         self.count: Callable[..., None] = self.core.count
         self.categories: dict[str, str] = {}
+        #: Phases that no library named: "inferred" from what surrounds them, or known by "shape".
+        self.recognised: dict[str, str] = {}
         self.peaks = MemoryPeaks()
         self.sampler: Sampler | None = None
         self.stacks: list[StackRow] = []
@@ -52,6 +60,11 @@ class Profiler:
         self._closed = 0
         self._begin_ns = 0
         self._total = Window(0, -1, 0, 0)
+
+    def __reduce__(self) -> Any:
+        if not self._shared:
+            raise TypeError("only the global profiler can be pickled")
+        return pickling.shared_profiler, ()
 
     # -- for programs --
 
@@ -130,6 +143,10 @@ class Profiler:
         """Hand every window to `sink` as it closes."""
         self._sink = sink
 
+    def mark(self, name: str, how: str) -> None:
+        """Say how a phase was recognised: "inferred" or by "shape"."""
+        self.recognised[name] = how
+
     def close_window(self) -> Window:
         """All that happened since the last window."""
         with self._lock:
@@ -157,6 +174,8 @@ class Profiler:
         notes: dict[str, Any] = {}
         if self.categories:
             notes["categories"] = dict(self.categories)
+        if self.recognised:
+            notes["recognised"] = dict(self.recognised)
         if self.peaks.cpu_bytes:
             notes["memory_peaks"] = {k: list(v) for k, v in self.peaks.cpu_bytes.items()}
         if self.peaks.gpu_bytes:

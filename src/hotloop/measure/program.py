@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
@@ -59,8 +60,15 @@ def find_script(script: str, arguments: list[str]) -> Program:
         absolute = os.path.abspath(file)
         with open(file, "rb") as source:
             code = compile(source.read(), absolute, "exec", dont_inherit=True)
-        loader = SourceFileLoader("__main__", absolute)
-        return code, {"__file__": absolute, "__cached__": None, "__loader__": loader}
+        attributes: dict[str, Any] = {
+            "__file__": absolute,
+            "__cached__": None,
+            "__loader__": SourceFileLoader("__main__", absolute),
+        }
+        if file is not path:  # a folder is run like a package's __main__ module
+            spec = spec_from_file_location("__main__", absolute)
+            attributes.update(__spec__=spec, __package__="")
+        return code, attributes
 
     return Program(label, [script, *arguments], folder, load)
 

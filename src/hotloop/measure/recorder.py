@@ -96,9 +96,8 @@ class Recorder:
             self._spent_ns += time.thread_time_ns() - begin
 
     def _keep(self, window: Window) -> None:
-        if self._writer is None and self._stop.is_set() and not window.counters:
-            if not any(delta.calls for delta in window.phases.values()):
-                return  # a child that came and went without doing anything of ours
+        if self._writer is None and not _did_something(window):
+            return  # a helper process of some library: it has nothing to say
         self.open()
         assert self._writer is not None
         cpu = time.process_time_ns()
@@ -118,3 +117,10 @@ class Recorder:
             self._writer.notes(changed)
             self._said.update(changed)
         self._writer.window(window)
+
+
+def _did_something(window: Window) -> bool:
+    """Whether a window has anything but imports in it."""
+    return bool(window.counters) or any(
+        delta.calls and path.rpartition("/")[2] != "import" for path, delta in window.phases.items()
+    )

@@ -16,7 +16,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -27,10 +27,13 @@ from hotloop.measure.calibrate import Cost, measure_cost
 from hotloop.measure.core import Sampler
 from hotloop.measure.facts import process_header
 from hotloop.measure.recorder import Recorder
-from hotloop.measure.stopping import Stopper, StopAfter
+from hotloop.measure.stopping import StopAfter, Stopper
 
 #: Where a child process finds the session that it belongs to.
 ENVIRONMENT = "HOTLOOP_SESSION"
+
+#: The folder whose `sitecustomize` lets them join.
+BOOTSTRAP = Path(__file__).resolve().parent.parent / "bootstrap"
 
 SAMPLES_PER_SECOND = 100
 
@@ -58,6 +61,8 @@ class Session:
         self.profiler = get_profiler()
         self.exit: dict[str, Any] = {}
         self.on_finish: Callable[[], None] | None = None
+        #: A program that Ctrl-C ended dies of that signal at the very end, as Python lets it.
+        self.dies_of: signal.Signals | None = None
         self._root_code = root_code
         self._cost: Cost | None = None
         self._finished = False
@@ -67,17 +72,23 @@ class Session:
 
     # -- beginning --
 
-    def start(self, command: list[str] | None = None) -> None:
-        """Begin to measure this process."""
+    def start(self, command: list[str] | None = None, threads: bool = True) -> None:
+        """Begin to measure this process.
+
+        A process that only forks others (a fork server) gets no threads: a fork copies none of
+        them, and may copy a lock that one of them holds.
+        """
         self._command = command
         self.profiler.reset()
         self._cost = measure_cost()
         if self.role == "main":
             self.recorder.open()
+            self._invite_children()
         Session.current = self
-        self._begin_functions()
         self.profiler.enable()
-        self.recorder.start()
+        if threads:
+            self._begin_functions()
+            self.recorder.start()
         self._catch_every_end()
         self._put_hooks_on()
 
@@ -119,13 +130,16 @@ class Session:
         self.profiler.disable()
         if self.on_finish is not None:
             self.on_finish()
+        if self.dies_of is not None and os.name == "posix":
+            sys.stdout.flush()
+            signal.signal(self.dies_of, signal.SIG_DFL)
+            os.kill(os.getpid(), self.dies_of)
 
     def _catch_every_end(self) -> None:
         # Registered before the program's own, so it runs after them.
         atexit.register(self.finish)
-        os.register_at_fork(after_in_child=self._after_fork) if hasattr(
-            os, "register_at_fork"
-        ) else None
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_after_fork)
         leave = os._exit
 
         def exit_now(status: int) -> None:
@@ -149,21 +163,27 @@ class Session:
 
     # -- children --
 
-    def _after_fork(self) -> None:
-        parent = Session.current
-        if parent is not self or self._finished:
-            return
+    def fork(self) -> Session:
+        """In a forked child: a session of its own, from this one's."""
         self.recorder.after_fork()
         self.profiler.after_fork()
-        child = Session(self.settings, role=_child_role(), root_code=self._root_code)
+        child = Session(self.settings, role="child", root_code=self._root_code)
         child._cost, child._command = self._cost, self._command
-        Session.current = child
         child._begin_functions()
         child.recorder.start()
+        return child
 
-    def environment(self) -> str:
-        """What a child process needs to join this run."""
-        return json.dumps(asdict(self.settings))
+    def environment(self) -> dict[str, str]:
+        """The variables with which a child process joins this run."""
+        paths = [str(BOOTSTRAP)]
+        paths += [p for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p not in paths]
+        return {
+            ENVIRONMENT: json.dumps(asdict(self.settings)),
+            "PYTHONPATH": os.pathsep.join(path for path in paths if path),
+        }
+
+    def _invite_children(self) -> None:
+        os.environ.update(self.environment())
 
     def _put_hooks_on(self) -> None:
         from hotloop.hooks.install import Hooks
@@ -180,7 +200,7 @@ class Session:
     def _open_shard(self) -> ShardWriter:
         header = process_header(
             self.profiler,
-            self.role,
+            self._name(),
             self._command,
             self._cost,
             {"functions": self.settings.functions, "samples_per_second": SAMPLES_PER_SECOND},
@@ -188,13 +208,17 @@ class Session:
         folder = Path(self.settings.folder)
         if self.role == "main":
             return ShardWriter(folder, "main", header)
-        stem = f"{re.sub(r'[^A-Za-z0-9_-]+', '-', self.role)[:40]}-{os.getpid()}"
+        stem = f"{re.sub(r'[^A-Za-z0-9_-]+', '-', self._name())[:40]}-{os.getpid()}"
         for attempt in range(1000):
             try:
                 return ShardWriter(folder, f"{stem}-{attempt}" if attempt else stem, header)
             except FileExistsError:
                 continue  # another host's process of that number
         raise FileExistsError(stem)
+
+    def _name(self) -> str:
+        """How people know this process; a child's is asked for late, when it has got its name."""
+        return _child_name() if self.role == "child" else self.role
 
     def _begin_functions(self) -> None:
         if self.settings.functions == "exact" and self.role == "main":
@@ -228,13 +252,36 @@ class Session:
         stopper.stop()
 
 
-def _child_role() -> str:
+def _child_name() -> str:
+    rank = os.environ.get("RANK", "")
+    if rank.isdigit():  # torchrun and its like
+        return f"rank-{rank}"
     multiprocessing = sys.modules.get("multiprocessing.process")
     if multiprocessing is not None:
         name = str(multiprocessing.current_process().name)
         if name != "MainProcess":
             return name
-    return "child"
+    return Path(sys.argv[0]).stem if sys.argv and sys.argv[0] not in ("", "-c", "-m") else "child"
+
+
+def _after_fork() -> None:
+    parent = Session.current
+    if parent is not None and not parent._finished:
+        Session.current = parent.fork()
+
+
+def join_from_environment() -> None:
+    """In a child process that has just started: join the run that its parent is part of."""
+    arguments = " ".join(sys.orig_argv)
+    if "multiprocessing.resource_tracker" in arguments or Session.current is not None:
+        return
+    known = {each.name for each in fields(Settings)}
+    saved = json.loads(os.environ[ENVIRONMENT])
+    settings = Settings(**{key: value for key, value in saved.items() if key in known})
+    if not os.path.isdir(settings.folder):
+        return
+    forks_others = "multiprocessing.forkserver" in arguments
+    Session(settings, role="child").start(threads=not forks_others)
 
 
 def say(text: str) -> None:

@@ -16,11 +16,12 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from hotloop.histogram import bucket_of
-from hotloop.words import REGION_ASIDE, REGION_LOOP
+from hotloop.words import REGION_ASIDE, REGION_LOOP, REGION_SHALLOW
 
 MAX_NODES = 4096
 MAX_ROOTS = 8
 MAX_DEPTH = 128
+SHALLOW_DEPTH = 12
 MAX_STACKS = 1 << 16
 MODE_PYTHON, MODE_NATIVE, MODE_WAITING, MODE_UNKNOWN = range(4)
 
@@ -57,6 +58,7 @@ class _Node:
         if region is not None and parent is not None:
             aside = (parent.flags | region.flags) & REGION_ASIDE
             self.flags = aside or (region.flags & REGION_LOOP)
+            self.flags |= region.flags & REGION_SHALLOW
         self.resident_peak = 0
         self.forget()
 
@@ -155,6 +157,11 @@ class Region:
     def __repr__(self) -> str:
         return f"<Region {self.name!r}>"
 
+    def __reduce__(self) -> Any:
+        if self._core is None:
+            raise TypeError("a region that is off cannot be pickled")
+        return self._core.region, (self.name,)
+
     def enter(self) -> Region:
         core = self._core
         if core is not None and core.enabled:
@@ -222,7 +229,9 @@ class Core:
         special: Callable[..., Any] | None = None,
         clock: Callable[[], int] | None = None,
         on_loop: Callable[[], object] | None = None,
+        reduce: Any = None,
     ) -> None:
+        self._reduce = reduce
         self.enabled = False
         self.failures: dict[str, str] = {}
         self.unmatched = 0
@@ -242,6 +251,11 @@ class Core:
         self._threads: dict[int, _Thread] = {}
         self._watched: tuple[str, Callable[[], object]] | None = None
         self._watch_left = 0.0
+
+    def __reduce__(self) -> Any:
+        if self._reduce is None:
+            raise TypeError("only the global profiler's core can be pickled")
+        return self._reduce
 
     # -- regions --
 
@@ -521,7 +535,7 @@ class Sampler:
         self._thread = None
         self._reset()
 
-    def drain(self) -> tuple[list[tuple[int, ...]], list[tuple[Any, ...]], int, int, int]:
+    def drain(self) -> tuple[list[tuple[int, int, int, int, int]], list[Any], int, int, int]:
         """What was seen since the last drain; see the native sampler's."""
         samples, stacks, cost = self._samples, self._new_stacks, self._cost_ns
         resident, peak = self._resident, self._resident_peak
@@ -565,13 +579,13 @@ class Sampler:
             else:
                 node = thread.top if thread is not None else self._core._nodes[MAX_ROOTS - 1]
                 mode = MODE_UNKNOWN
-            stack = self._intern(frame)
+            stack = self._intern(frame, bool(node.flags & REGION_SHALLOW))
             if stack:
                 entry = self._samples.setdefault((node.id, stack, mode), [0, 0])
                 entry[0] += 1
                 entry[1] += ns
 
-    def _intern(self, frame: FrameType | None) -> int:
+    def _intern(self, frame: FrameType | None, shallow: bool) -> int:
         frames: list[tuple[CodeType, int]] = []
         while frame is not None and len(frames) < MAX_DEPTH:
             if frame.f_code is self._root_code:
@@ -579,7 +593,7 @@ class Sampler:
             frames.append((frame.f_code, frame.f_lineno or 0))
             frame = frame.f_back
         stack = 0
-        for code, line in reversed(frames):
+        for code, line in reversed(frames[-SHALLOW_DEPTH:] if shallow else frames):
             known = self._stacks.get((stack, code, line))
             if known is None:
                 known = len(self._stacks) + 1

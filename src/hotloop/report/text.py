@@ -73,7 +73,8 @@ def _headline(analysis: Analysis, style: Style) -> str:
         parts.append(f"{run.processes} processes")
     if run.memory_peak_mb:
         parts.append(f"peak memory {units.megabytes(run.memory_peak_mb)}")
-    title = style.paint("hotloop", "bold", "cyan") + "  " + clean(" ".join(run.command))[:200]
+    command = fit(clean(" ".join(run.command)), style.width - 9).rstrip()
+    title = style.paint("hotloop", "bold", "cyan") + "  " + command
     return title + "\n" + _wrapped(" · ".join(parts), style, "dim")
 
 
@@ -84,10 +85,11 @@ def _finding(finding: Finding, style: Style) -> str:
     head = style.paint(f"{finding.severity.upper()} {finding.id}", "bold", colour)
     gain = f"{finding.gain.low:.2g} to {finding.gain.high:.2g} times faster"
     lines = [f"{head}  {gain} ({finding.confidence} confidence)"]
-    lines.append(_wrapped(clean(finding.title), style, indent=2))
+    lines.append(_wrapped(finding.title, style, indent=2))
     for place in finding.where[:3]:
-        lines.append(f"  at {clean(short_file(place.file))}:{place.line} {clean(place.function)}")
-    lines.append(_wrapped(clean(finding.fix), style, indent=2))
+        name = clean(f"{short_file(place.file)}:{place.line} {place.function}")
+        lines.append("  at " + fit(name, style.width - 5).rstrip())
+    lines.append(_wrapped(finding.fix, style, indent=2))
     lines.append(f"  {clean(finding.verify)}")
     return "\n".join(lines)
 
@@ -166,7 +168,9 @@ def _rows(analysis: Analysis, phases: list[Phase], view: View) -> list[_Row]:
         visit(process, "", 0)
     if view.process in ("all", "main") and loop_s and analysis.outside_s / loop_s >= 0.0005:
         rows.append(
-            _Row("(in no phase)", 0, analysis.outside_s / loop_s, analysis.outside_s, paint=("dim",))
+            _Row(
+                "(in no phase)", 0, analysis.outside_s / loop_s, analysis.outside_s, paint=("dim",)
+            )
         )
     return rows
 
@@ -232,7 +236,9 @@ def _exact_functions(analysis: Analysis, style: Style, view: View) -> str:
     lines = [style.paint("Functions by cumulative time (exact; see main.prof)", "bold")]
     lines.append(style.paint(f"  {'total':>9} {'self':>9} {'calls':>11}  function", "dim"))
     for row in analysis.exact_functions[: view.top]:
-        place = clean(f"{row.get('function')}  {short_file(str(row.get('file')))}:{row.get('line')}")
+        place = clean(
+            f"{row.get('function')}  {short_file(str(row.get('file')))}:{row.get('line')}"
+        )
         cells = f"  {units.seconds(_float(row.get('total_s'))):>9}"
         cells += f" {units.seconds(_float(row.get('self_s'))):>9}"
         cells += f" {units.count(_float(row.get('calls'))):>11}  "
@@ -289,7 +295,7 @@ def _wrapped(text: str, style: Style, *paint: str, indent: int = 0) -> str:
     from textwrap import fill
 
     space = " " * indent
-    filled = fill(text, style.width, initial_indent=space, subsequent_indent=space)
+    filled = fill(clean(text), style.width, initial_indent=space, subsequent_indent=space)
     return "\n".join(style.paint(line, *paint) for line in filled.splitlines())
 
 

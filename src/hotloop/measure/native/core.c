@@ -86,6 +86,7 @@ node_new(Core *core, Node *parent, Region *region, uint32_t root)
     if (region != NULL) {
         uint32_t aside = (parent->flags | region->flags) & REGION_ASIDE;
         node->flags = aside ? aside : (region->flags & REGION_LOOP);
+        node->flags |= region->flags & REGION_SHALLOW;
     }
     core->nodes[core->node_count++] = node;
     return node;
@@ -789,7 +790,22 @@ region_repr(Region *self)
     return PyUnicode_FromFormat("<Region %R>", self->name);
 }
 
+/* A region is found again by its name. */
+static PyObject *
+region_reduce(Region *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *core = (PyObject *)self->core;
+    PyObject *find = core != NULL ? PyObject_GetAttrString(core, "region") : NULL;
+    if (find == NULL) {
+        PyErr_SetString(PyExc_TypeError, "a region that is off cannot be pickled");
+        return NULL;
+    }
+    return Py_BuildValue("(N(O))", find, self->name);
+}
+
 static PyMethodDef region_methods[] = {
+    {"__reduce__", (PyCFunction)region_reduce, METH_NOARGS, NULL},
     {"wrap", (PyCFunction)(void (*)(void))region_wrap, METH_VARARGS | METH_KEYWORDS, region_wrap_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -889,8 +905,15 @@ timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
         region_enter(self->region);
     }
     PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, names);
-    if (timed) {
+    if (timed && result != NULL) {
         region_exit(self->region);
+    }
+    else if (timed) {
+        /* Leaving may call Python (an injected clock), which must not meet the program's error. */
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        region_exit(self->region);
+        PyErr_Restore(type, value, traceback);
     }
     if (result != NULL && self->after != NULL && (timed || self->always)) {
         timed_after(self, result, args, nargsf, names);
@@ -917,7 +940,9 @@ timed_getattr(Timed *self, PyObject *name)
         Py_INCREF(self->function);
         return self->function;
     }
-    if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0) {
+    if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0 ||
+        PyUnicode_CompareWithASCIIString(name, "__reduce__") == 0 ||
+        PyUnicode_CompareWithASCIIString(name, "__reduce_ex__") == 0) {
         return PyObject_GenericGetAttr((PyObject *)self, name);
     }
     PyObject *value = PyObject_GetAttr(self->function, name);
@@ -966,6 +991,25 @@ timed_dealloc(Timed *self)
     PyObject_GC_Del(self);
 }
 
+/* What is pickled is the function: the process that reads it puts on its own hooks. */
+static PyObject *
+timed_reduce(Timed *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *module = PyImport_ImportModule("hotloop.measure.pickling");
+    if (module == NULL) {
+        return NULL;
+    }
+    PyObject *answer = PyObject_CallMethod(module, "reduce_timed", "OO", self, self->function);
+    Py_DECREF(module);
+    return answer;
+}
+
+static PyMethodDef timed_methods[] = {
+    {"__reduce__", (PyCFunction)timed_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
 PyTypeObject TimedType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "hotloop.measure._native.Timed",
@@ -975,6 +1019,7 @@ PyTypeObject TimedType = {
     .tp_vectorcall_offset = offsetof(Timed, call),
     .tp_call = PyVectorcall_Call,
     .tp_descr_get = timed_get,
+    .tp_methods = timed_methods,
     .tp_getattro = (getattrofunc)timed_getattr,
     .tp_setattro = (setattrofunc)timed_setattr,
     .tp_repr = (reprfunc)timed_repr,
@@ -1363,7 +1408,20 @@ core_method_skip(Core *self, PyObject *amount)
     Py_RETURN_NONE;
 }
 
+static PyObject *
+core_method_reduce(Core *self, PyObject *unused)
+{
+    (void)unused;
+    if (self->reduce == NULL) {
+        PyErr_SetString(PyExc_TypeError, "only the global profiler's core can be pickled");
+        return NULL;
+    }
+    Py_INCREF(self->reduce);
+    return self->reduce;
+}
+
 static PyMethodDef core_methods[] = {
+    {"__reduce__", (PyCFunction)core_method_reduce, METH_NOARGS, NULL},
     {"region", (PyCFunction)core_method_region, METH_O, core_region_doc},
     {"profile", (PyCFunction)(void (*)(void))core_method_profile, METH_FASTCALL | METH_KEYWORDS,
      core_profile_doc},
@@ -1445,10 +1503,11 @@ core_init_nodes(Core *self)
 static int
 core_init(Core *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"describe", "special", "clock", "on_loop", NULL};
+    static char *names[] = {"describe", "special", "clock", "on_loop", "reduce", NULL};
     PyObject *describe = Py_None, *special = Py_None, *clock = Py_None, *on_loop = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO", names, &describe, &special, &clock,
-                                     &on_loop)) {
+    PyObject *reduce = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOOO", names, &describe, &special, &clock,
+                                     &on_loop, &reduce)) {
         return -1;
     }
     if (self->nodes != NULL) {
@@ -1465,6 +1524,7 @@ core_init(Core *self, PyObject *args, PyObject *kwargs)
     KEEP(special, special)
     KEEP(clock, clock)
     KEEP(on_loop, on_loop)
+    KEEP(reduce, reduce)
 #undef KEEP
     self->regions = PyDict_New();
     self->counters = PyDict_New();
@@ -1491,6 +1551,7 @@ core_traverse(Core *self, visitproc visit, void *arg)
     Py_VISIT(self->describe);
     Py_VISIT(self->special);
     Py_VISIT(self->on_loop);
+    Py_VISIT(self->reduce);
     Py_VISIT(self->regions);
     Py_VISIT(self->counters);
     Py_VISIT(self->failures);
@@ -1505,6 +1566,7 @@ core_clear(Core *self)
     Py_CLEAR(self->describe);
     Py_CLEAR(self->special);
     Py_CLEAR(self->on_loop);
+    Py_CLEAR(self->reduce);
     Py_CLEAR(self->regions);
     Py_CLEAR(self->counters);
     Py_CLEAR(self->failures);

@@ -26,6 +26,7 @@
 /* What a region's flags mean; hotloop.words sets them. */
 #define REGION_LOOP 1   /* belongs to the training loop */
 #define REGION_ASIDE 2  /* what is inside is not the training loop (an evaluation) */
+#define REGION_SHALLOW 4 /* its stacks are many and deep, and only their outside tells anything */
 
 typedef struct Core Core;
 typedef struct Region Region;
@@ -93,6 +94,7 @@ struct Core {
     PyObject *regions;  /* name -> Region */
     PyObject *counters; /* name -> number since the last snapshot */
     PyObject *failures; /* name of a hook -> its error */
+    PyObject *reduce;   /* how pickle finds this core again, or NULL */
     Region *off;        /* what profile() answers while disabled */
     int enabled;
     Node **nodes;

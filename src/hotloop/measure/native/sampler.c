@@ -13,6 +13,7 @@
 void nudge_main_thread(PyInterpreterState *interpreter); /* nudge.c */
 
 #define MAX_DEPTH 128
+#define SHALLOW_DEPTH 12         /* of an import: the program's line, and what it set off */
 #define MAX_STACKS (1u << 16)
 #define OTHERS_EVERY 5           /* ticks between looks at the threads that are not main */
 #define UNANSWERED_TICKS 3       /* then the main thread is taken to be blocked */
@@ -51,6 +52,7 @@ typedef struct {
 #endif
     /* The question now under way. */
     volatile int pending;
+    volatile int queued; /* a pending call is still to come; the queue is short, so at most one */
     volatile uint64_t asked_ns;
     volatile uint64_t asked_cpu;
     Node *volatile asked_node;
@@ -188,36 +190,40 @@ sample_add(Sampler *self, uint32_t node, uint32_t stack, uint32_t mode, uint32_t
 
 /* ---- looking ---- */
 
+/* `node` may be NULL: the thread has no phase yet. */
 static void
-look_at(Sampler *self, PyThreadState *state, uint32_t node, uint32_t mode, uint64_t ns)
+look_at(Sampler *self, PyThreadState *state, Node *node, uint32_t root, uint32_t mode, uint64_t ns)
 {
-    struct {
-        PyObject *code;
-        int line;
-    } frames[MAX_DEPTH];
+    PyFrameObject *frames[MAX_DEPTH];
     int depth = 0;
     PyFrameObject *frame = PyThreadState_GetFrame(state);
-    while (frame != NULL) {
-        PyObject *code = (PyObject *)PyFrame_GetCode(frame);
-        if (code == self->root_code || depth == MAX_DEPTH) {
-            Py_DECREF(code);
+    while (frame != NULL && depth < MAX_DEPTH) {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        int outside = (PyObject *)code == self->root_code;
+        Py_DECREF(code); /* the frame keeps it */
+        if (outside) {
             break;
         }
-        frames[depth].code = code;
-        frames[depth].line = PyFrame_GetLineNumber(frame);
-        depth++;
-        PyFrameObject *back = PyFrame_GetBack(frame);
-        Py_DECREF(frame);
-        frame = back;
+        frames[depth++] = frame;
+        frame = PyFrame_GetBack(frame);
     }
     Py_XDECREF(frame);
+    int inmost = 0;
+    if (node != NULL && (node->flags & REGION_SHALLOW) && depth > SHALLOW_DEPTH) {
+        inmost = depth - SHALLOW_DEPTH;
+    }
     uint32_t stack = 0;
     for (int i = depth - 1; i >= 0; i--) {
-        stack = stack_intern(self, stack, frames[i].code, frames[i].line);
-        Py_DECREF(frames[i].code);
+        if (i >= inmost) {
+            int line = PyFrame_GetLineNumber(frames[i]);
+            PyCodeObject *code = PyFrame_GetCode(frames[i]);
+            stack = stack_intern(self, stack, (PyObject *)code, line > 0 ? line : 0);
+            Py_DECREF(code);
+        }
+        Py_DECREF(frames[i]);
     }
     if (depth > 0) {
-        sample_add(self, node, stack, mode, 1, ns);
+        sample_add(self, node != NULL ? node->id : root, stack, mode, 1, ns);
     }
 }
 
@@ -230,13 +236,13 @@ look_at_others(Sampler *self, uint64_t now)
             continue;
         }
         uint64_t id = PyThreadState_GetID(state);
-        uint32_t node = MAX_ROOTS - 1;
+        Node *node = NULL;
         for (Thread *thread = self->core->threads; thread != NULL; thread = thread->next) {
             if (thread->id == id) {
-                node = thread->top->id;
+                node = thread->top;
             }
         }
-        look_at(self, state, node, MODE_UNKNOWN, now - self->last_others);
+        look_at(self, state, node, MAX_ROOTS - 1, MODE_UNKNOWN, now - self->last_others);
     }
     self->last_others = now;
 }
@@ -261,9 +267,7 @@ static void
 answer(Sampler *self, PyThreadState *main_state)
 {
     uint64_t now = platform_clock_ns();
-    Node *node = self->asked_node;
-    look_at(self, main_state, node != NULL ? node->id : 0, main_mode(self, now),
-            now - self->last_main);
+    look_at(self, main_state, self->asked_node, 0, main_mode(self, now), now - self->last_main);
     self->last_main = now;
     if (now - self->last_others >= OTHERS_EVERY * self->interval) {
         look_at_others(self, now);
@@ -277,6 +281,7 @@ static int
 answer_in_main(void *argument)
 {
     Sampler *self = argument;
+    self->queued = 0;
     if (!self->running || !self->pending) {
         return 0;
     }
@@ -340,12 +345,13 @@ tick(Sampler *self)
         self->asked_node = node;
         self->asked_ns = platform_clock_ns();
         self->pending = 1;
-        if (Py_AddPendingCall(answer_in_main, self) < 0) {
-            self->pending = 0; /* the queue is full: miss this one */
+        if (!self->queued) {
+            self->queued = 1;
+            if (Py_AddPendingCall(answer_in_main, self) < 0) {
+                self->queued = 0; /* others have filled the queue */
+            }
         }
-        else {
-            nudge_main_thread(self->interpreter);
-        }
+        nudge_main_thread(self->interpreter);
     }
     else if (now - self->asked_ns > UNANSWERED_TICKS * self->interval) {
         answer_for_main(self);
@@ -391,7 +397,7 @@ sampler_start(Sampler *self, PyObject *unused)
     self->interpreter = PyInterpreterState_Get();
     self->has_main_clock = platform_thread_clock(&self->main_clock);
     self->last_main = self->last_others = platform_clock_ns();
-    self->pending = 0;
+    self->pending = self->queued = 0;
     self->running = 1;
 #if defined(_WIN32)
     self->thread = (HANDLE)_beginthreadex(NULL, 0, sampler_main, self, 0, NULL);
@@ -440,7 +446,7 @@ sampler_after_fork(Sampler *self, PyObject *unused)
 {
     (void)unused;
     self->running = 0;
-    self->pending = 0;
+    self->pending = self->queued = 0;
     self->resident_peak = 0;
     memset(self->samples, 0, self->sample_room * sizeof(SampleEntry));
     self->sample_count = 0;

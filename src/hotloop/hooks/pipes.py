@@ -1,0 +1,61 @@
+"""multiprocessing's pipes: waiting for the other end told apart from moving the data.
+
+Vector environments in processes of their own (`SubprocVecEnv`, `AsyncVectorEnv`, `ParallelEnv`)
+talk through these, so the same table serves the parent, which waits for its workers, and the
+workers, which wait for orders.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Callable
+from typing import Any
+
+from hotloop import get_profiler
+from hotloop.hooks.table import Library, Place
+
+
+def _receive(original: Callable[..., Any]) -> Callable[..., Any]:
+    core = get_profiler().core
+    wait, transfer = core.region("wait"), core.region("transfer")
+
+    def recv(self: Any, *arguments: Any) -> Any:
+        if not core.enabled:
+            return original(self, *arguments)
+        wait.enter()
+        try:
+            _until_readable(self.fileno())
+        finally:
+            wait.exit()
+        transfer.enter()
+        try:
+            return original(self, *arguments)
+        finally:
+            transfer.exit()
+
+    recv.__doc__ = original.__doc__
+    return recv
+
+
+def _until_readable(descriptor: int) -> None:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    poll.poll()
+
+
+_POSIX = os.name == "posix"  # elsewhere the wait is inside the read itself
+
+LIBRARY = Library(
+    "multiprocessing",
+    "",
+    places=(
+        Place(
+            "multiprocessing.connection",
+            "_ConnectionBase.recv",
+            "wait",
+            wrapper=_receive if _POSIX else None,
+        ),
+        Place("multiprocessing.connection", "_ConnectionBase.send", "transfer"),
+    ),
+)

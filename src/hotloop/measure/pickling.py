@@ -1,0 +1,39 @@
+"""How what hotloop puts into a program travels to another process.
+
+Programs send their classes and functions to workers (cloudpickle does so by value), and with them
+whatever they refer to: `hotloop.profile`, a region, a hooked method. The other process must get
+its own profiler and the plain function, never ours.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+
+def shared_profiler() -> Any:
+    """The global profiler of the process that unpickles."""
+    from hotloop import get_profiler
+
+    return get_profiler()
+
+
+def shared_core() -> Any:
+    """The core of that profiler: `profile` and `count` are its methods."""
+    return shared_profiler().core
+
+
+def same(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What unpickling a hooked function gives: the function, for that process to hook."""
+    return function
+
+
+def reduce_timed(timed: Any, function: Callable[..., Any]) -> Any:
+    """A hooked function by its name where that finds it, else the function itself."""
+    found: Any = sys.modules.get(getattr(function, "__module__", None) or "")
+    for part in function.__qualname__.split("."):
+        found = getattr(found, part, None)
+    if found is timed:
+        return function.__qualname__
+    return same, (function,)

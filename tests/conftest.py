@@ -1,0 +1,61 @@
+"""What every test may use: a clock that is told the time, and both region clocks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+class FakeClock:
+    """Time that passes only when a test says so."""
+
+    def __init__(self) -> None:
+        self.ns = 1_000_000_000
+
+    def __call__(self) -> int:
+        return self.ns
+
+    def pass_ns(self, ns: int) -> None:
+        self.ns += ns
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture(params=["native", "twin"])
+def region_clock(request: pytest.FixtureRequest) -> ModuleType:
+    """The module of one region clock; every test that asks runs over both."""
+    if request.param == "twin":
+        from hotloop.measure import twin
+
+        return twin
+    return pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
+
+
+@pytest.fixture
+def hotloop(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """The real command, run in a folder of the test's own."""
+
+    def run(
+        *arguments: str, env: dict[str, str] | None = None, timeout: float = 120, **options: object
+    ) -> subprocess.CompletedProcess[str]:
+        import os
+
+        return subprocess.run(
+            [sys.executable, "-m", "hotloop", *arguments],
+            cwd=options.pop("cwd", tmp_path),
+            env={**os.environ, **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            **options,
+        )
+
+    return run

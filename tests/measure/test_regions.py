@@ -1,0 +1,480 @@
+"""Both region clocks: what every combination of entering and leaving comes to."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import threading
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from hotloop.histogram import quantile
+from hotloop.words import flags_of
+
+
+class Tree:
+    """A core under test, and its figures by path."""
+
+    def __init__(self, module: ModuleType, clock: Any = None, **options: Any) -> None:
+        self.core = module.Core(clock=clock, **options)
+        self.core.enable()
+
+    def figures(self) -> dict[str, dict[str, Any]]:
+        _, rows, self.counters, self.loop_last = self.core.snapshot()
+        paths: dict[int, str] = {}
+        for node, parent, name, root in self.core.nodes():
+            paths[node] = name if parent == -1 else f"{paths[parent] or ''}/{name}"
+            if name is None:
+                paths[node] = f"@{root}"
+        keys = ("calls", "self", "elapsed", "min", "max", "histogram", "first", "last", "resident")
+        return {
+            paths[row[0]].replace("@0/", "").replace("@0", ""): dict(
+                zip(keys, row[1:], strict=True)
+            )
+            for row in rows
+        }
+
+
+@pytest.fixture
+def tree(region_clock: ModuleType, clock: Any) -> Tree:
+    return Tree(region_clock, clock)
+
+
+def test_nesting_gives_total_and_self_time(tree: Tree, clock: Any) -> None:
+    with tree.core.profile("outer"):
+        clock.pass_ns(100)
+        for _ in range(2):
+            with tree.core.profile("inner"):
+                clock.pass_ns(30)
+        clock.pass_ns(5)
+    figures = tree.figures()
+    assert figures["outer"]["elapsed"] == 165
+    assert figures["outer"]["self"] == 105
+    assert figures["outer/inner"]["calls"] == 2
+    assert figures["outer/inner"]["elapsed"] == figures["outer/inner"]["self"] == 60
+
+
+def test_time_in_no_region_belongs_to_the_root(tree: Tree, clock: Any) -> None:
+    clock.pass_ns(7)
+    with tree.core.profile("a"):
+        clock.pass_ns(1)
+    clock.pass_ns(2)
+    assert tree.figures()[""]["self"] == 9
+
+
+def test_the_same_region_in_two_places_is_two_places(tree: Tree, clock: Any) -> None:
+    with tree.core.profile("a"):
+        clock.pass_ns(1)
+    with tree.core.profile("b"), tree.core.profile("a"):
+        clock.pass_ns(2)
+    figures = tree.figures()
+    assert figures["a"]["elapsed"] == 1
+    assert figures["b/a"]["elapsed"] == 2
+
+
+def test_recursion_is_one_place_and_its_total_counts_once(tree: Tree, clock: Any) -> None:
+    def descend(depth: int) -> None:
+        with tree.core.profile("f"):
+            clock.pass_ns(10)
+            if depth:
+                with tree.core.profile("g"):
+                    descend(depth - 1)
+
+    descend(3)
+    figures = tree.figures()
+    assert set(figures) <= {"", "f", "f/g"}
+    assert figures["f"]["calls"] == 4
+    assert figures["f"]["elapsed"] == 40
+    assert figures["f"]["self"] + figures["f/g"]["self"] == 40
+
+
+def test_an_exception_closes_its_regions(tree: Tree, clock: Any) -> None:
+    with pytest.raises(ValueError, match="x"), tree.core.profile("a"), tree.core.profile("b"):
+        clock.pass_ns(3)
+        raise ValueError("x")
+    with tree.core.profile("c"):
+        clock.pass_ns(1)
+    figures = tree.figures()
+    assert figures["a/b"]["elapsed"] == 3
+    assert figures["c"]["elapsed"] == 1
+
+
+def test_an_exit_out_of_order_closes_only_that_region(tree: Tree, clock: Any) -> None:
+    a, b = tree.core.region("a"), tree.core.region("b")
+    a.enter()
+    clock.pass_ns(10)
+    b.enter()
+    clock.pass_ns(10)
+    a.exit()
+    clock.pass_ns(10)
+    b.exit()
+    figures = tree.figures()
+    assert figures["a"]["elapsed"] == 20
+    assert figures["a/b"]["elapsed"] == 20
+    assert sum(f["self"] for f in figures.values()) == 30
+
+
+def test_an_exit_without_entry_is_counted_and_changes_nothing(tree: Tree, clock: Any) -> None:
+    tree.core.region("never").exit()
+    with tree.core.profile("a"):
+        clock.pass_ns(1)
+    assert tree.core.unmatched == 1
+    assert tree.figures()["a"]["elapsed"] == 1
+
+
+def test_a_region_that_is_open_counts_up_to_each_snapshot(tree: Tree, clock: Any) -> None:
+    region = tree.core.region("long")
+    region.enter()
+    clock.pass_ns(100)
+    first = tree.figures()["long"]
+    assert (first["calls"], first["elapsed"], first["self"]) == (0, 100, 100)
+    clock.pass_ns(50)
+    region.exit()
+    second = tree.figures()["long"]
+    assert (second["calls"], second["elapsed"]) == (1, 50)
+    assert second["max"] == 150
+
+
+def test_disabled_regions_count_nothing(tree: Tree, clock: Any) -> None:
+    tree.core.disable()
+    with tree.core.profile("a"):
+        clock.pass_ns(10)
+    tree.core.count("n")
+    assert tree.figures() == {}
+    assert tree.counters == {}
+
+
+def test_disabling_inside_a_region_counts_up_to_there(tree: Tree, clock: Any) -> None:
+    with tree.core.profile("a"):
+        clock.pass_ns(10)
+        tree.core.disable()
+        clock.pass_ns(1000)
+    figure = tree.figures()["a"]
+    assert (figure["calls"], figure["elapsed"], figure["self"], figure["max"]) == (1, 10, 10, 10)
+
+
+def test_enabling_again_inside_a_region_counts_from_there(tree: Tree, clock: Any) -> None:
+    with tree.core.profile("a"):
+        clock.pass_ns(10)
+        tree.core.disable()
+        with tree.core.profile("unseen"):
+            clock.pass_ns(1000)
+        tree.core.enable()
+        clock.pass_ns(5)
+    figures = tree.figures()
+    assert (figures["a"]["elapsed"], figures["a"]["max"]) == (15, 15)
+    assert set(figures) == {"a"}
+
+
+def test_enabling_in_a_region_that_was_entered_disabled_ignores_its_exit(
+    region_clock: ModuleType, clock: Any
+) -> None:
+    core = region_clock.Core(clock=clock)
+    with core.profile("a"):
+        core.enable()
+        clock.pass_ns(10)
+    assert all(row[1] == 0 for row in core.snapshot()[1])
+
+
+def test_threads_have_trees_of_their_own(region_clock: ModuleType) -> None:
+    tree = Tree(region_clock)
+    inside, leave = threading.Barrier(5), threading.Barrier(5)
+
+    def work() -> None:
+        with tree.core.profile("work"), tree.core.profile("deep"):
+            inside.wait()
+            leave.wait()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    inside.wait()
+    with tree.core.profile("main only"):
+        leave.wait()
+        for thread in threads:
+            thread.join()
+    figures = tree.figures()
+    assert figures["main only"]["calls"] == 1
+    assert "main only/work" not in figures
+    deep = {path: f["calls"] for path, f in figures.items() if path.endswith("/deep")}
+    assert deep == {f"@{n}/work/deep": 1 for n in range(1, 5)}
+
+
+def test_threads_that_come_and_go_share_a_root(region_clock: ModuleType) -> None:
+    tree = Tree(region_clock)
+
+    def work() -> None:
+        with tree.core.profile("work"):
+            pass
+
+    calls = 0
+    for _ in range(30):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        calls += sum(f["calls"] for p, f in tree.figures().items() if p.endswith("work"))
+    assert calls == 30
+    assert len(tree.core.nodes()) < 30
+
+
+def test_a_thread_that_ends_inside_a_region_leaves_it_closed(region_clock: ModuleType) -> None:
+    tree = Tree(region_clock)
+    thread = threading.Thread(target=lambda: tree.core.region("left open").enter())
+    thread.start()
+    thread.join()
+    figures = tree.figures()
+    assert figures["@1/left open"]["calls"] == 1
+
+
+def test_tasks_of_asyncio_do_not_nest_in_each_other(region_clock: ModuleType) -> None:
+    tree = Tree(region_clock)
+
+    async def task(name: str, gate: asyncio.Event) -> None:
+        with tree.core.profile(name):
+            await gate.wait()
+            with tree.core.profile("inner"):
+                await asyncio.sleep(0)
+
+    async def main() -> None:
+        gate = asyncio.Event()
+        tasks = [asyncio.create_task(task(f"t{i % 10}", gate)) for i in range(1000)]
+        await asyncio.sleep(0)
+        gate.set()
+        await asyncio.gather(*tasks)
+
+    with tree.core.profile("loop"):
+        asyncio.run(main())
+    figures = tree.figures()
+    tasks = {p: f["calls"] for p, f in figures.items() if f["calls"] and p != "loop"}
+    expected = {f"loop/t{i}": 100 for i in range(10)}
+    expected |= {f"loop/t{i}/inner": 100 for i in range(10)}
+    assert tasks == expected
+    assert tree.core.unmatched == 0
+    # Whatever the tasks do, the thread's own time is shared out exactly once.
+    assert sum(f["self"] for f in figures.values()) == pytest.approx(
+        figures["loop"]["elapsed"] + figures.get("", {"self": 0})["self"], rel=1e-6
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_counts_from_the_fork(region_clock: ModuleType, clock: Any) -> None:
+    tree = Tree(region_clock, clock)
+    read, write = os.pipe()
+    with tree.core.profile("a"):
+        clock.pass_ns(1000)
+        child = os.fork()
+        if child == 0:
+            tree.core.after_fork()
+            clock.pass_ns(7)
+            tree.core.region("a").exit()
+            os.write(write, repr(tree.figures()["a"]["elapsed"]).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+    assert os.read(read, 100) == b"7"
+    assert tree.figures()["a"]["elapsed"] == 1000
+
+
+def test_quantiles_are_within_two_percent(tree: Tree, clock: Any) -> None:
+    durations = [int(50 * 1.01**i) for i in range(1500)]
+    for duration in durations:
+        with tree.core.profile("a"):
+            clock.pass_ns(duration)
+    flat = tree.figures()["a"]["histogram"]
+    histogram = dict(zip(flat[::2], flat[1::2], strict=True))
+    for share in (0.5, 0.95, 0.99):
+        exact = durations[int(share * (len(durations) - 1))]
+        assert quantile(histogram, share) == pytest.approx(exact, rel=0.02)
+
+
+def test_smallest_and_largest(tree: Tree, clock: Any) -> None:
+    for duration in (30, 10, 20):
+        with tree.core.profile("a"):
+            clock.pass_ns(duration)
+    assert (tree.figures()["a"]["min"], tree.core.nodes()[-1][2]) == (10, "a")
+    with tree.core.profile("a"):
+        clock.pass_ns(40)
+    figure = tree.figures()["a"]
+    assert (figure["min"], figure["max"], figure["calls"]) == (40, 40, 1)
+
+
+def test_counters_add_up_and_start_over(tree: Tree) -> None:
+    tree.core.count("env_steps", 8)
+    tree.core.count("env_steps", 8)
+    tree.core.count("loss", 0.5)
+    tree.figures()
+    assert tree.counters == {"env_steps": 16, "loss": 0.5}
+    tree.figures()
+    assert tree.counters == {}
+
+
+@pytest.mark.parametrize("arguments", [(), (1,), ("a", "b"), ("a", 1, 2)])
+def test_a_wrong_count_is_an_error(tree: Tree, arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(TypeError):
+        tree.core.count(*arguments)
+
+
+def test_a_region_needs_a_name(tree: Tree) -> None:
+    with pytest.raises(TypeError, match="string"):
+        tree.core.profile(3)
+
+
+def test_a_watch_fires_once_when_its_counter_is_reached(tree: Tree) -> None:
+    fired: list[int] = []
+    tree.core.watch("steps", 10, lambda: fired.append(1))
+    for _ in range(9):
+        tree.core.count("steps")
+    assert fired == []
+    tree.core.count("other", 100)
+    tree.core.count("steps", 4)
+    tree.core.count("steps", 100)
+    assert fired == [1]
+
+
+def test_the_loop_begins_once_and_ends_with_its_last_phase(
+    region_clock: ModuleType, clock: Any
+) -> None:
+    began: list[int] = []
+    tree = Tree(region_clock, clock, describe=flags_of, on_loop=lambda: began.append(clock()))
+    clock.pass_ns(10)
+    with tree.core.profile("data"):
+        clock.pass_ns(10)
+    start = clock()
+    for _ in range(3):
+        with tree.core.profile("env.step"):
+            clock.pass_ns(5)
+    end = clock()
+    with tree.core.profile("evaluate"), tree.core.profile("env.step"):
+        clock.pass_ns(100)
+    tree.figures()
+    assert began == [start]
+    assert tree.core.loop_first == start
+    assert tree.loop_last == end
+
+
+def test_names_without_end_do_not_grow_the_tree_without_end(tree: Tree, clock: Any) -> None:
+    for i in range(6000):
+        with tree.core.profile(f"step {i}"):
+            clock.pass_ns(1)
+    figures = tree.figures()
+    assert len(figures) <= 4200
+    assert sum(f["self"] for f in figures.values()) == 6000
+    assert figures["(more regions)"]["calls"] > 0
+
+
+def test_skipped_time_is_charged_to_nobody(tree: Tree, clock: Any) -> None:
+    with tree.core.profile("a"), tree.core.profile("b"):
+        clock.pass_ns(10)
+        clock.pass_ns(90)
+        tree.core.skip(90)
+        clock.pass_ns(5)
+    figures = tree.figures()
+    assert (figures["a/b"]["self"], figures["a/b"]["elapsed"], figures["a"]["elapsed"]) == (
+        15,
+        15,
+        15,
+    )
+
+
+class TestWrap:
+    def test_times_the_call_and_keeps_the_function(self, tree: Tree, clock: Any) -> None:
+        def add(a: int, b: int = 2) -> int:
+            """Adds."""
+            clock.pass_ns(10)
+            return a + b
+
+        timed = tree.core.region("add").wrap(add)
+        assert timed(1, b=5) == 6
+        assert (timed.__name__, timed.__doc__, timed.__wrapped__) == ("add", "Adds.", add)
+        assert tree.figures()["add"]["elapsed"] == 10
+
+    def test_is_a_method_when_set_on_a_class(self, tree: Tree) -> None:
+        class Env:
+            def step(self, action: int) -> tuple[Any, int]:
+                return self, action
+
+        Env.step = tree.core.region("env.step").wrap(Env.step)
+        env = Env()
+        assert env.step(3) == (env, 3)
+        assert Env.step(env, 4) == (env, 4)
+        assert tree.figures()["env.step"]["calls"] == 2
+
+    def test_closes_the_region_when_the_function_raises(self, tree: Tree, clock: Any) -> None:
+        def fail() -> None:
+            clock.pass_ns(1)
+            raise KeyError("no")
+
+        with pytest.raises(KeyError):
+            tree.core.region("fail").wrap(fail)()
+        with tree.core.profile("next"):
+            pass
+        assert set(tree.figures()) == {"fail", "next"}
+
+    def test_notes_the_result_outside_the_region(self, tree: Tree, clock: Any) -> None:
+        seen: list[Any] = []
+
+        def note(result: Any, *args: Any, **kwargs: Any) -> None:
+            clock.pass_ns(1000)
+            seen.append((result, args, kwargs))
+
+        timed = tree.core.region("f").wrap(lambda *a, **k: "r", after=note)
+        timed(1, 2, x=3)
+        assert seen == [("r", (1, 2), {"x": 3})]
+        assert tree.figures()["f"]["elapsed"] == 0
+
+    def test_a_note_that_fails_is_switched_off_and_reported(self, tree: Tree) -> None:
+        calls: list[int] = []
+
+        def note(*_: Any) -> None:
+            calls.append(1)
+            raise RuntimeError("broken hook")
+
+        timed = tree.core.region("f").wrap(lambda: 5, after=note)
+        assert [timed(), timed()] == [5, 5]
+        assert calls == [1]
+        assert "broken hook" in tree.core.failures["f"]
+
+    def test_outermost_is_timed_and_noted_once(self, tree: Tree) -> None:
+        notes: list[int] = []
+        region = tree.core.region("env.step")
+        inner = region.wrap(lambda: 1, after=lambda *_: notes.append(1), outermost=True)
+        outer = region.wrap(lambda: inner(), after=lambda *_: notes.append(2), outermost=True)
+        assert outer() == 1
+        assert notes == [2]
+        assert tree.figures()["env.step"]["calls"] == 1
+
+    def test_always_notes_inner_calls_too(self, tree: Tree) -> None:
+        notes: list[int] = []
+        region = tree.core.region("import")
+        inner = region.wrap(
+            lambda: 1, after=lambda *_: notes.append(1), outermost=True, always=True
+        )
+        region.wrap(lambda: inner(), outermost=True)()
+        assert notes == [1]
+
+    def test_many_arguments(self, tree: Tree) -> None:
+        seen: list[int] = []
+        timed = tree.core.region("f").wrap(
+            lambda *a, **k: len(a) + len(k), after=lambda r, *a, **k: seen.append(len(a) + len(k))
+        )
+        assert timed(*range(40), **{f"k{i}": i for i in range(20)}) == 60
+        assert seen == [60]
+
+
+def test_a_core_in_a_cycle_is_freed(region_clock: ModuleType) -> None:
+    import weakref
+
+    class Holder:
+        pass
+
+    holder = Holder()
+    core = region_clock.Core(describe=lambda name, _=holder: 0)
+    core.enable()
+    with core.profile("a"):
+        pass
+    gone = weakref.ref(holder)
+    del core, holder
+    gc.collect()
+    assert gone() is None
