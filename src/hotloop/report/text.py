@@ -301,18 +301,18 @@ def _wrapped(text: str, style: Style, *paint: str, indent: int = 0) -> str:
 
 def summary_table(analysis: Analysis, top: int = 30) -> str:
     """Calls, total, average, least, most and memory of each region: `Profiler.summary()`."""
-    phases = sorted(analysis.phases, key=lambda p: -p.total_s)[:top]
-    name = max([len(clean(p.path)) for p in phases] + [9])
-    name = min(name, 44)
+    phases = analysis.phases[:top]
+    labels = ["  " * p.depth + clean(p.name) for p in phases]
+    name = min(max([len(label) for label in labels] + [9]), 48)
     head = f"{'region':<{name}} {'calls':>9} {'total':>10} {'avg':>9} {'min':>9} {'max':>9}"
     head += f" {'CPU peak':>9} {'GPU peak':>9}"
     lines = [head]
-    for p in phases:
+    for p, label in zip(phases, labels, strict=True):
         cells = (units.seconds(s) for s in (p.total_s, p.mean_s, p.min_s, p.max_s))
         total, mean, low, high = cells
         cpu = units.megabytes(p.cpu_peak_mb) if p.cpu_peak_mb else "-"
         gpu = units.megabytes(p.gpu_peak_mb) if p.gpu_peak_mb else "-"
-        line = f"{fit(clean(p.path), name)} {units.count(p.calls):>9} {total:>10} {mean:>9}"
+        line = f"{fit(label, name)} {units.count(p.calls):>9} {total:>10} {mean:>9}"
         line += f" {low:>9} {high:>9} {cpu:>9} {gpu:>9}"
         lines.append((line + ("  " + " ".join(p.marks) if p.marks else "")).rstrip())
     return "\n".join(lines)

@@ -1,0 +1,41 @@
+# Everything a newcomer types. Each target sets up what it needs in .venv by itself.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO ?=
+
+.PHONY: demo test check bench faults clean
+
+demo: $(VENV)/.demo
+	$(BIN)/hotloop demo $(DEMO)
+
+test: check
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python tools/check_workload_types.py
+
+bench: $(VENV)/.test
+	$(BIN)/python -m benchmarks.core
+
+# The demo needs one small training library, not all of them.
+$(VENV)/.demo: pyproject.toml setup.py $(wildcard src/hotloop/measure/native/*)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet "torch==2.13.0"
+	$(BIN)/pip install --quiet --editable ".[snake]"
+	touch $@
+
+$(VENV)/.test: pyproject.toml setup.py $(wildcard src/hotloop/measure/native/*)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet "torch==2.13.0"
+	$(BIN)/pip install --quiet --editable ".[test]"
+	touch $@ $(VENV)/.demo
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info src/hotloop/measure/*.so
