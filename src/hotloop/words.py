@@ -23,6 +23,10 @@ LOOP_PHASES: Final[dict[str, str]] = {
     "learn.loss": "Model",
     "learn.backward": "Model",
     "learn.optimizer": "Model",
+    # One update that cannot be looked into: a compiled train step, a table's entry.
+    "learn.step": "Model",
+    # A library's own work around its gradient steps: data pipeline, callbacks, metrics.
+    "learn.fit": "Model",
 }
 
 #: Phases that may be anywhere: before, inside or after the loop.
@@ -60,6 +64,7 @@ ITERATIONS: Final = "iterations"
 REGION_LOOP: Final = 1
 REGION_ASIDE: Final = 2
 REGION_SHALLOW: Final = 4
+REGION_BESIDE: Final = 8
 
 #: Entering one of these means that the training loop has begun. The others (a reset, a network
 #: called once to see its shape) happen while a program is still being set up.
@@ -79,7 +84,11 @@ def flags_of(name: str) -> int:
         return REGION_ASIDE
     if name == "import":
         return REGION_SHALLOW
-    return REGION_LOOP if name in LOOP_BEGINS else 0
+    if name in LOOP_BEGINS:
+        return REGION_LOOP
+    if name in LOOP_PHASES and name not in ("env.reset", "env.render"):
+        return 0
+    return REGION_BESIDE
 
 
 def path_of(names: list[str]) -> str:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,7 @@ def test_a_long_run_keeps_its_sums_and_its_last_seconds(tmp_path: Path, count: i
     assert total.counters == {"env_steps": 4 * count}
     assert total.phases["collect/phase 0"].calls == 10 * count
     assert (total.begin_ns, total.end_ns) == (0, count * 1_000_000_000)
-    assert all(a.last + 1 == b.first for a, b in zip(windows, windows[1:], strict=False))
+    assert all(a.last + 1 == b.first for a, b in pairwise(windows))
 
 
 def test_windows_grow_longer_as_a_run_goes_on(tmp_path: Path) -> None:

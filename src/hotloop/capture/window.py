@@ -98,3 +98,16 @@ def merged(windows: Iterable[Window]) -> Window | None:
             total = Window(window.first, window.first - 1, window.begin_ns, window.begin_ns)
         total.add(window)
     return total
+
+
+def largest_samples(samples: Samples, most: int) -> Samples:
+    """The samples that stand for the most time; the rest of each phase as one without a stack."""
+    if len(samples) <= most:
+        return samples
+    ordered = sorted(samples.items(), key=lambda item: -item[1][1])
+    kept = dict(ordered[:most])
+    for (path, _, mode), (count, ns) in ordered[most:]:
+        entry = kept.setdefault((path, 0, mode), [0, 0])
+        entry[0] += count
+        entry[1] += ns
+    return kept

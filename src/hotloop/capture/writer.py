@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from hotloop.capture import lines
-from hotloop.capture.window import Window, merged
+from hotloop.capture.window import Window, largest_samples, merged
 
-#: Merged windows of one length before the length doubles. 128 keeps 60 phases over 24 hours
+#: Merged windows of one length before the length doubles. 96 keeps 60 phases over 24 hours
 #: below 20 MB, and is still more points than a trend needs.
-WINDOWS_PER_LENGTH = 128
+WINDOWS_PER_LENGTH = 96
+#: Different stacks that a merged window tells apart; the time of the others stays in their phase.
+MOST_SAMPLES = 150
 #: Longest merged window, in windows: a tail must stay small.
 LONGEST = 1024
 
@@ -96,6 +98,7 @@ class ShardWriter:
         self._pending = []
         if whole is None:
             return
+        whole.samples = largest_samples(whole.samples, MOST_SAMPLES)
         self._append(lines.window_line(whole))
         self._drop_tail(delete=not self._waiting)
         self._merged_at_length += 1

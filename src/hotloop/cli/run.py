@@ -47,6 +47,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--summary-every", metavar="TIME", help="print a short breakdown every so often: 30s, 5m"
     )
+    parser.add_argument(
+        "--phase",
+        metavar="PHASE=MODULE:NAME",
+        action="append",
+        default=[],
+        help="time functions of your own as a phase: data=loader:load_prices, "
+        "features=analyzer:Analyzer.* (again for more; also [tool.hotloop.phases] in "
+        "pyproject.toml)",
+    )
     parser.add_argument("-m", dest="module", help="run a module, as python -m does")
     parser.add_argument("-c", dest="code", help="run code, as python -c does")
 
@@ -85,14 +94,14 @@ def main(options: argparse.Namespace) -> int:
     program: programs.Program = options.program
     stop = parse_stop_after(options.stop_after) if options.stop_after else None
     summary_s = _seconds(options.summary_every) if options.summary_every else None
+    phases = _phases(options.phase, program)
     folder = make_folder(options.output, options.name or program.label)
     session = Session(
-        Settings(str(folder), functions=options.functions, quiet=options.quiet),
+        Settings(str(folder), options.functions, phases, options.quiet),
         root_code=programs.execute.__code__,
     )
     session.start(program.argv)
-    if not options.quiet:
-        session.on_finish = lambda: show_end(folder)
+    session.on_finish = lambda: _show(folder, phases, options.quiet)
     return _run(session, program, stop, summary_s)
 
 
@@ -105,7 +114,8 @@ def _run(
     if summary_s is not None:
         session.summary_every(summary_s)
     try:
-        programs.execute(program)
+        own_code = session.own_code
+        programs.execute(program, own_code.look_at_main if own_code else None)
         code = 0
     except SystemExit as error:
         code = programs.exit_code_of(error)
@@ -158,6 +168,35 @@ def _seconds(text: str) -> float:
     if limit.what != "seconds":
         raise HotloopError(f"--summary-every {text}: a time, such as 30s or 5m")
     return limit.amount
+
+
+def _phases(written: list[str], program: programs.Program) -> list[str]:
+    """The patterns of the command line, then the project's own: the first that fits counts."""
+    from hotloop.hooks.named import parse_phase, phases_of_project
+
+    given = [str(parse_phase(text)) for text in written]
+    return given + phases_of_project(Path(program.path0 or ".").absolute())
+
+
+def _show(folder: Path, phases: list[str], quiet: bool) -> None:
+    if not quiet:
+        show_end(folder)
+    if phases:
+        say_unmatched(folder, phases)
+
+
+def say_unmatched(folder: Path, phases: list[str]) -> None:
+    """Name the patterns that matched nothing, in no process of the run."""
+    from hotloop.capture.reader import read_capture
+
+    try:
+        notes = [shard.notes.get("named_phases") for shard in read_capture(folder).shards]
+    except HotloopError:
+        return
+    matched = {p for note in notes if isinstance(note, dict) for p, n in note.items() if n}
+    for pattern in phases:
+        if pattern not in matched:
+            say(f"--phase {pattern}: nothing of that name was found")
 
 
 def show_end(folder: Path) -> None:

@@ -8,7 +8,7 @@ libraries; it may use `measure`'s profiler and `words`, and nothing of the repor
 
 from __future__ import annotations
 
-#: Modules of this folder that define a `LIBRARY`, and the top-level package that wakes each.
+#: Modules of this folder that define a `LIBRARY`, and the package that wakes each.
 #: A table is read only when its library is imported: hotloop must start fast.
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "torch": ("torch",),
@@ -16,5 +16,13 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "old_gym": ("gym",),
     "sb3": ("stable_baselines3",),
     "sb3_contrib": ("sb3_contrib",),
+    "torchrl": ("torchrl",),
+    "tianshou": ("tianshou",),
+    "ray_workers": ("ray",),
+    "rllib": ("ray.rllib",),
+    "rsl_rl": ("rsl_rl",),
+    "skrl": ("skrl",),
     "pipes": ("multiprocessing",),
+    "tensorflow": ("tensorflow",),
+    "keras": ("keras",),
 }

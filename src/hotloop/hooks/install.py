@@ -34,7 +34,8 @@ class Hooks:
         self._undo: list[Callable[[], None]] = []
         #: Title -> what is known of a library: version, places put on, places not found.
         self.libraries: dict[str, dict[str, Any]] = {}
-        self.failures: dict[str, str] = {}
+        #: Shared with the core, whose failures the report names.
+        self.failures: dict[str, str] = profiler.core.failures
         #: Called with a module's name once it has been imported and hooked.
         self.on_import: list[Callable[[str], None]] = []
 
@@ -59,6 +60,10 @@ class Hooks:
             except Exception as error:
                 self.failures["uninstall"] = repr(error)
 
+    def undo(self, call: Callable[[], None]) -> None:
+        """Also do this when the hooks are taken off."""
+        self._undo.append(call)
+
     def notes(self) -> dict[str, Any]:
         """What the capture says of the libraries."""
         return {"libraries": {title: dict(facts) for title, facts in self.libraries.items()}}
@@ -71,13 +76,13 @@ class Hooks:
     def _imported(self, name: str) -> None:
         package = name.partition(".")[0]
         for table, wakers in list(self._waiting.items()):
-            if package in wakers and package in sys.modules:
+            if (package in wakers or name in wakers) and package in sys.modules:
                 del self._waiting[table]
                 self._read_table(table, wakers)
         for library, place in self._places.pop(name, ()):
             self._put_on(library, place)
-        if self._setups and name == package:
-            ready = [library for waker, library in self._setups if waker == package]
+        if self._setups:
+            ready = [library for waker, library in self._setups if waker == name]
             self._setups = [pair for pair in self._setups if pair[1] not in ready]
             for library in ready:
                 self._set_up(library)

@@ -6,7 +6,6 @@ Never environment variables; arguments that look like secrets are masked.
 from __future__ import annotations
 
 import os
-import platform
 import re
 import sys
 import time
@@ -70,6 +69,8 @@ def process_header(
     settings: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The facts of a shard's header."""
+    import platform
+
     from hotloop import __version__
 
     # Both clocks at the same moment: a window's time since the origin becomes a time of day.

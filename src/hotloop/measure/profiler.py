@@ -6,8 +6,6 @@ windows go to the capture; in a program of its own it is off until `enable()`.
 
 from __future__ import annotations
 
-import functools
-import inspect
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
@@ -49,6 +47,8 @@ class Profiler:
         self.sampler: Sampler | None = None
         self.stacks: list[StackRow] = []
         self._sink: Callable[[Window], None] | None = None
+        #: Called once, as the training loop begins.
+        self.at_loop: list[Callable[[], None]] = []
         #: Values as they are now (a buffer's length), copied into each window as it closes.
         self.gauges: dict[str, float] = {}
         self._lock = threading.RLock()
@@ -206,11 +206,13 @@ class Profiler:
         return MemoryRegion(region, self.peaks) if track_memory else region
 
     def _on_loop(self) -> None:
+        begin = self._clock()
+        for call in self.at_loop:
+            call()
         # What came before the training loop and what belongs to it never share a window.
         if self._sink is not None:
-            begin = self._clock()
             self.close_window()
-            self.core.skip(self._clock() - begin)
+        self.core.skip(self._clock() - begin)
 
     def _learn_paths(self) -> None:
         for _, parent, name, root in self.core.nodes(len(self._paths)):
@@ -249,6 +251,9 @@ class Profiler:
 
 def _timed(function: F, region: Callable[[], AbstractContextManager[Any]]) -> F:
     """`function` with every call inside a region, whatever kind of function it is."""
+    import functools
+    import inspect
+
     wrapper: Callable[..., Any]
 
     if inspect.isasyncgenfunction(function):

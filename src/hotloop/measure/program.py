@@ -21,6 +21,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from hotloop.errors import HotloopError
+from hotloop.measure.definitions import cut
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
 
@@ -112,8 +113,11 @@ def find_code(source: str, arguments: list[str]) -> Program:
     return Program("command", ["-c", *arguments], "", load)
 
 
-def execute(program: Program) -> None:
-    """Become the program. Whatever it raises comes out of here."""
+def execute(program: Program, defined: Callable[[], None] | None = None) -> None:
+    """Become the program. Whatever it raises comes out of here.
+
+    `defined` is called whenever some of the script's definitions have just run.
+    """
     main = ModuleType("__main__")
     main.__dict__.update(__builtins__=builtins)
     sys.argv = list(program.argv)
@@ -124,7 +128,20 @@ def execute(program: Program) -> None:
         raise ProgramError(error) from None
     main.__dict__.update(attributes)
     sys.modules["__main__"] = main
-    exec(code, main.__dict__)
+    pieces = cut(code, _source_of(main)) if defined is not None else [code]
+    for piece in pieces[:-1]:
+        exec(piece, main.__dict__)
+        if defined is not None:
+            defined()
+    exec(pieces[-1], main.__dict__)
+
+
+def _source_of(main: ModuleType) -> bytes | None:
+    file = getattr(main, "__file__", None)
+    try:
+        return Path(file).read_bytes() if file and file.endswith(".py") else None
+    except OSError:
+        return None
 
 
 def show_exception(error: BaseException) -> None:

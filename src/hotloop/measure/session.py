@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hotloop import get_profiler
 from hotloop.capture.writer import ShardWriter
@@ -27,7 +27,10 @@ from hotloop.measure.calibrate import Cost, measure_cost
 from hotloop.measure.core import Sampler
 from hotloop.measure.facts import process_header
 from hotloop.measure.recorder import Recorder
-from hotloop.measure.stopping import StopAfter, Stopper
+
+if TYPE_CHECKING:
+    from hotloop.hooks.own_code import OwnCode
+    from hotloop.measure.stopping import StopAfter, Stopper
 
 #: Where a child process finds the session that it belongs to.
 ENVIRONMENT = "HOTLOOP_SESSION"
@@ -68,6 +71,8 @@ class Session:
         self._finished = False
         self._pid = os.getpid()
         self._exact: Any = None
+        #: The program's own functions that are phases, once the hooks are on.
+        self.own_code: OwnCode | None = None
         self.recorder = self._new_recorder()
 
     # -- beginning --
@@ -94,6 +99,8 @@ class Session:
 
     def stop_after(self, limit: StopAfter) -> None:
         """End the program when it has done that much."""
+        from hotloop.measure.stopping import Stopper
+
         stopper = Stopper(say)
         if limit.what == "seconds":
             due = time.monotonic() + limit.amount
@@ -187,9 +194,13 @@ class Session:
 
     def _put_hooks_on(self) -> None:
         from hotloop.hooks.install import Hooks
+        from hotloop.hooks.own_code import OwnCode
 
         hooks = Hooks(self.profiler)
         self.recorder.ask(hooks.notes)
+        self.own_code = OwnCode(hooks, self.profiler, self.settings.phases)
+        self.recorder.ask(self.own_code.notes)
+        self.recorder.every_window(self.own_code.look_at_main)
         hooks.install()
 
     # -- inside --

@@ -6,7 +6,6 @@ The end is a SystemExit raised in the program's own thread, so that its `finally
 
 from __future__ import annotations
 
-import ctypes
 import re
 import threading
 import time
@@ -101,6 +100,8 @@ class Stopper:
     def _raise(self) -> None:
         self._tried += 1
         self._tried_at = self._clock()
+        import ctypes  # most runs are not stopped early
+
         for thread in {self._main, self._thread if self._on_training_thread() else self._main}:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(thread or 0), ctypes.py_object(StopTraining)

@@ -15,17 +15,22 @@ from collections.abc import Callable
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
-from hotloop.histogram import bucket_of
-from hotloop.words import REGION_ASIDE, REGION_LOOP, REGION_SHALLOW
+from hotloop.histogram import STEPS, STEPS_BITS, bucket_of
+from hotloop.words import REGION_ASIDE, REGION_BESIDE, REGION_LOOP, REGION_SHALLOW
 
 MAX_NODES = 4096
 MAX_ROOTS = 8
 MAX_DEPTH = 128
 SHALLOW_DEPTH = 12
+LONG_GAP_NS = 50_000_000
+LONG_GAP_TIMES = 10
 MAX_STACKS = 1 << 16
 MODE_PYTHON, MODE_NATIVE, MODE_WAITING, MODE_UNKNOWN = range(4)
 
+_BITS_KEPT = STEPS_BITS + 1
+_LONGEST = 1 << 63
 _modules = sys.modules
+_ASYNCIO = "asyncio.events"
 _get_ident = threading.get_ident
 
 
@@ -34,6 +39,7 @@ class _Node:
 
     __slots__ = (
         "calls",
+        "children",
         "elapsed_ns",
         "first_ns",
         "flags",
@@ -54,6 +60,8 @@ class _Node:
         self.parent = parent
         self.region = region
         self.root = root
+        #: Region -> the place it has here, made at its first entry.
+        self.children: dict[Region, _Node] = {}
         self.flags = 0
         if region is not None and parent is not None:
             aside = (parent.flags | region.flags) & REGION_ASIDE
@@ -64,31 +72,34 @@ class _Node:
 
     def forget(self) -> None:
         self.calls = self.self_ns = self.elapsed_ns = self.max_ns = 0
-        self.min_ns = -1
+        self.min_ns = _LONGEST
         self.first_ns = self.last_ns = 0
         self.resident_peak = 0
         self.histogram: dict[int, int] = {}
 
+    def give_back(self, parent: _Node, ns: int) -> None:
+        """Give a gap's time to the place around it, which has counted it as elapsed already."""
+        ns = min(ns, self.self_ns)
+        self.self_ns -= ns
+        self.elapsed_ns -= min(ns, self.elapsed_ns)
+        parent.self_ns += ns
 
-class _Frame:
-    """A region that is open."""
 
-    __slots__ = ("active", "mark", "nested", "node", "region")
+# A region that is open is a list, the cheapest thing that can be changed in place:
+# [its node, the region, counted up to here, counted so far, whether it is a recursion, whether it
+# is a gap, what snapshots took of the gap already, the gap that goes on after it].
+_Frame = list[Any]
+_NODE, _REGION, _MARK, _ACTIVE, _NESTED, _GAP, _KEPT, _RESUME = range(8)
 
-    def __init__(self, node: _Node, region: Region, mark: int, nested: bool) -> None:
-        self.node = node
-        self.region = region
-        self.mark = mark
-        self.active = 0
-        self.nested = nested
 
-    def count(self, now: int) -> None:
-        if now > self.mark:
-            part = now - self.mark
-            self.active += part
-            self.mark = now
-            if not self.nested:
-                self.node.elapsed_ns += part
+def _count_frame(frame: _Frame, now: int) -> None:
+    """Count a frame up to now, and leave it open."""
+    part = now - frame[_MARK]
+    if part > 0:
+        frame[_ACTIVE] += part
+        frame[_MARK] = now
+        if not frame[_NESTED]:
+            frame[_NODE].elapsed_ns += part
 
 
 class _Stack:
@@ -101,11 +112,15 @@ class _Stack:
         self.frames: list[_Frame] = []
 
     def top(self) -> _Node:
-        return self.frames[-1].node if self.frames else self.base
+        node: _Node = self.frames[-1][_NODE] if self.frames else self.base
+        return node
+
+    def in_gap(self) -> bool:
+        return bool(self.frames) and bool(self.frames[-1][_GAP])
 
     def find(self, region: Region) -> int:
         for index in range(len(self.frames) - 1, -1, -1):
-            if self.frames[index].region is region:
+            if self.frames[index][_REGION] is region:
                 return index
         return -1
 
@@ -131,10 +146,14 @@ class _Thread:
             self.last = now
 
     def current_stack(self) -> _Stack:
-        asyncio = _modules.get("asyncio")
-        if asyncio is None or not hasattr(asyncio, "current_task"):
-            return self.stack
-        task = asyncio.current_task() if asyncio._get_running_loop() is not None else None
+        """The stack of the task that runs now."""
+        events = _modules.get(_ASYNCIO)
+        if events is None or events._get_running_loop() is None:
+            if self.task is None:
+                return self.stack
+            task = None
+        else:
+            task = _modules["asyncio"].current_task()
         if task is not self.task:
             for done in [t for t, s in self.stacks.items() if t is not None and not s.frames]:
                 del self.stacks[done]
@@ -147,12 +166,14 @@ class _Thread:
 class Region:
     """A named stretch of code: a context manager that can be entered any number of times."""
 
-    __slots__ = ("_core", "flags", "name")
+    __slots__ = ("_core", "flags", "longest_ns", "name")
 
     def __init__(self, core: Core | None, name: str, flags: int) -> None:
         self._core = core
         self.name = name
         self.flags = flags
+        #: Of its gaps that were claimed.
+        self.longest_ns = 0
 
     def __repr__(self) -> str:
         return f"<Region {self.name!r}>"
@@ -162,10 +183,37 @@ class Region:
             raise TypeError("a region that is off cannot be pickled")
         return self._core.region, (self.name,)
 
+    # The hot path. Every call and every attribute counts here, so what `_close` and `bucket_of`
+    # do for all others stands inline in `exit`.
+
     def enter(self) -> Region:
         core = self._core
-        if core is not None and core.enabled:
-            core._enter(self)
+        if core is None or not core.enabled:
+            return self
+        thread = core._threads.get(_get_ident()) or core._thread()
+        stack = thread.current_stack() if _ASYNCIO in _modules else thread.stack
+        frames = stack.frames
+        resume = None
+        if frames:
+            if frames[-1][_GAP]:
+                if self.flags & REGION_BESIDE:
+                    resume = frames[-1][_REGION]
+                core._end_gap(thread, stack, core._clock())
+            parent = frames[-1][_NODE] if frames else stack.base
+        else:
+            parent = stack.base
+        node = parent.children.get(self) or core._child(parent, self)
+        if node.flags & REGION_LOOP and not core.loop_first:
+            core._begin_loop()
+        frame = [node, self, 0, 0, node.parent is not parent, False, 0, resume]
+        frames.append(frame)
+        top, thread.top = thread.top, node
+        frame[_MARK] = now = core._clock()
+        if now > thread.last:
+            top.self_ns += now - thread.last
+            thread.last = now
+        if not node.first_ns:
+            node.first_ns = now
         return self
 
     __enter__ = enter
@@ -176,10 +224,68 @@ class Region:
         error: BaseException | None = None,
         traceback: TracebackType | None = None,
     ) -> None:
-        if self._core is not None:
-            self._core._exit(self)
+        core = self._core
+        if core is None:
+            return
+        now = core._clock()
+        thread = core._threads.get(_get_ident()) or core._thread()
+        stack = thread.current_stack() if _ASYNCIO in _modules else thread.stack
+        frames = stack.frames
+        if not core.enabled or not frames or frames[-1][_REGION] is not self:
+            self._exit_slowly(core, thread, stack, now)
+            return
+        if frames[-1][_GAP]:  # of this very region: it is the one around it that ends
+            self._exit_slowly(core, thread, stack, now)
+            return
+        node, _, mark, duration, nested, _, _, resume = frames.pop()
+        if now > thread.last:
+            thread.top.self_ns += now - thread.last
+            thread.last = now
+        thread.top = frames[-1][_NODE] if frames else stack.base
+        if now > mark:
+            duration += now - mark
+            if not nested:
+                node.elapsed_ns += now - mark
+        node.calls += 1
+        if duration > node.max_ns:
+            node.max_ns = duration
+        if duration < node.min_ns:
+            node.min_ns = duration
+        node.last_ns = now
+        if node.flags & REGION_LOOP:
+            core._loop_last = now
+        bucket = duration
+        if duration >= STEPS:
+            shift = duration.bit_length() - _BITS_KEPT
+            bucket = (shift + 1) * STEPS + ((duration >> shift) & (STEPS - 1))
+        node.histogram[bucket] = node.histogram.get(bucket, 0) + 1
+        if resume is not None:
+            core._enter_gap(resume)
 
     __exit__ = exit
+
+    def _exit_slowly(self, core: Core, thread: _Thread, stack: _Stack, now: int) -> None:
+        """Disabled, out of order, or out of a gap."""
+        if core.enabled:
+            thread.charge(now)
+        if stack.in_gap():
+            core._end_gap(thread, stack, now)
+        frames = stack.frames
+        if not frames or frames[-1][_REGION] is not self:
+            core._exit_out_of_order(thread, stack, self, now)
+            return
+        frame = frames.pop()
+        core._close(frame, now)
+        thread.top = stack.top()
+        if frame[_RESUME] is not None and core.enabled:
+            core._enter_gap(frame[_RESUME])
+
+    def gap(self) -> None:
+        """Open until anything else begins or ends; see the native core's `gap`."""
+        core = self._core
+        if core is not None and core.enabled:
+            core._enter_gap(self)
+            core._forget_gap()
 
     def wrap(
         self,
@@ -198,11 +304,11 @@ class Region:
                 result = function(*args, **kwargs)
                 note = notes[0] if always else None
             else:
-                core._enter(self)
+                self.enter()
                 try:
                     result = function(*args, **kwargs)
                 finally:
-                    core._exit(self)
+                    self.exit()
                 note = notes[0]
             if note is not None:
                 try:
@@ -245,12 +351,12 @@ class Core:
         self._counters: dict[str, float] = {}
         self._off = Region(None, "(off)", 0)
         self._nodes = [_Node(root, None, None, root) for root in range(MAX_ROOTS)]
-        self._edges: dict[tuple[int, Region], _Node] = {}
         more = self.region("(more regions)")
         self._overflow = [self._make(self._nodes[root], more) for root in range(MAX_ROOTS)]
         self._threads: dict[int, _Thread] = {}
         self._watched: tuple[str, Callable[[], object]] | None = None
         self._watch_left = 0.0
+        self._forget_gap()
 
     def __reduce__(self) -> Any:
         if self._reduce is None:
@@ -292,7 +398,7 @@ class Core:
             if len(self._nodes) >= MAX_NODES:
                 return self._overflow[parent.root]
             up = self._make(parent, region)
-        self._edges[parent.id, region] = up
+        parent.children[region] = up
         return up
 
     def _thread(self) -> _Thread:
@@ -307,34 +413,6 @@ class Core:
             thread = _Thread(root, self._nodes[root], self._clock())
             self._threads[thread.ident] = thread
         return thread
-
-    def _enter(self, region: Region) -> None:
-        thread = self._threads.get(_get_ident()) or self._thread()
-        stack = thread.current_stack()
-        frames = stack.frames
-        parent = frames[-1].node if frames else stack.base
-        node = self._edges.get((parent.id, region)) or self._child(parent, region)
-        if node.flags & REGION_LOOP and not self.loop_first:
-            self._begin_loop()
-        now = self._clock()
-        thread.charge(now)
-        thread.top = node
-        if not node.first_ns:
-            node.first_ns = now
-        frames.append(_Frame(node, region, now, node.parent is not parent))
-
-    def _exit(self, region: Region) -> None:
-        now = self._clock()
-        thread = self._threads.get(_get_ident()) or self._thread()
-        stack = thread.current_stack()
-        if self.enabled:
-            thread.charge(now)
-        frames = stack.frames
-        if not frames or frames[-1].region is not region:
-            self._exit_out_of_order(thread, stack, region, now)
-            return
-        self._close(frames.pop(), now)
-        thread.top = frames[-1].node if frames else stack.base
 
     def _exit_out_of_order(self, thread: _Thread, stack: _Stack, region: Region, now: int) -> None:
         candidates = [(thread, stack)]
@@ -351,12 +429,14 @@ class Core:
         self.unmatched += 1
 
     def _close(self, frame: _Frame, now: int) -> None:
-        if self.enabled:
-            frame.count(now)
-        node = frame.node
-        duration = frame.active
+        node, _, mark, duration, nested, *_ = frame
+        if self.enabled and now > mark:
+            part = now - mark
+            duration += part
+            if not nested:
+                node.elapsed_ns += part
         node.calls += 1
-        if node.min_ns < 0 or duration < node.min_ns:
+        if duration < node.min_ns:
             node.min_ns = duration
         if duration > node.max_ns:
             node.max_ns = duration
@@ -364,7 +444,8 @@ class Core:
         if node.flags & REGION_LOOP:
             self._loop_last = now
         bucket = bucket_of(duration)
-        node.histogram[bucket] = node.histogram.get(bucket, 0) + 1
+        histogram = node.histogram
+        histogram[bucket] = histogram.get(bucket, 0) + 1
 
     def _begin_loop(self) -> None:
         if self._on_loop is not None:
@@ -374,10 +455,74 @@ class Core:
                 self.failures["on_loop"] = repr(error)
         self.loop_first = self._loop_last = self._clock()
 
-    def is_open(self, name: str) -> bool:
-        """Whether this thread is inside that region."""
-        region = self._regions.get(name)
-        return region is not None and self._thread().current_stack().find(region) >= 0
+    def is_open(self, *names: str) -> bool:
+        """Whether this thread is inside any of those regions."""
+        stack = self._thread().current_stack()
+        frames = stack.frames[:-1] if stack.in_gap() else stack.frames
+        return any(frame[_REGION].name in names for frame in frames)
+
+    # -- gaps --
+
+    def _enter_gap(self, region: Region) -> None:
+        region.enter()
+        self._thread().stack.frames[-1][_GAP] = True
+
+    def _forget_gap(self) -> None:
+        #: Where the gap that ended last was, how long, and how much of it is with its parent.
+        self._gap_parent: _Node | None = None
+        self._gap_ns = self._gap_left_ns = 0
+
+    def _end_gap(self, thread: _Thread, stack: _Stack, now: int) -> None:
+        frame = stack.frames.pop()
+        if self.enabled:
+            thread.charge(now)
+            _count_frame(frame, now)
+        self._gap_parent = thread.top = stack.top()
+        left = frame[_ACTIVE] - frame[_KEPT]
+        self._gap_ns += frame[_ACTIVE]
+        self._gap_left_ns += left
+        frame[_NODE].give_back(thread.top, left)
+
+    def end_gap(self) -> None:
+        """End the gap that this thread is in, if any."""
+        thread = self._thread()
+        stack = thread.current_stack() if _ASYNCIO in _modules else thread.stack
+        if stack.in_gap():
+            self._end_gap(thread, stack, self._clock())
+
+    def claim_gap(self, region: Region) -> None:
+        """The gap that ended last was that region's; see the native core."""
+        if not isinstance(region, Region) or region._core is not self:
+            raise TypeError("claim_gap(region): a region of this core")
+        parent, ns, left = self._gap_parent, self._gap_ns, self._gap_left_ns
+        self._forget_gap()
+        if parent is None:
+            return
+        node = parent.children.get(region) or self._child(parent, region)
+        left = min(left, parent.self_ns)
+        parent.self_ns -= left
+        node.self_ns += left
+        if node.parent is parent:
+            node.elapsed_ns += left
+        node.calls += 1
+        bucket = bucket_of(ns)
+        node.histogram[bucket] = node.histogram.get(bucket, 0) + 1
+        node.min_ns = min(ns, node.min_ns)
+        node.max_ns = max(ns, node.max_ns)
+        node.last_ns = self._clock()
+        node.first_ns = node.first_ns or node.last_ns - ns
+        region.longest_ns = max(region.longest_ns, ns)
+
+    def _keep_gaps(self) -> None:
+        self._forget_gap()
+        for thread in self._threads.values():
+            if thread.stack.in_gap():
+                *below, frame = thread.stack.frames
+                limit = max(LONG_GAP_NS, LONG_GAP_TIMES * frame[_REGION].longest_ns)
+                if frame[_ACTIVE] > limit:
+                    around = below[-1][_NODE] if below else thread.stack.base
+                    frame[_NODE].give_back(around, frame[_ACTIVE] - frame[_KEPT])
+                frame[_KEPT] = frame[_ACTIVE]
 
     # -- counters --
 
@@ -422,20 +567,20 @@ class Core:
         for thread in self._threads.values():
             thread.charge(now)
         for frame in self._open_frames():
-            frame.count(now)
+            _count_frame(frame, now)
 
     def _skip_open(self, now: int) -> None:
         for thread in self._threads.values():
             thread.last = now
         for frame in self._open_frames():
-            frame.mark = now
+            frame[_MARK] = now
 
     def skip(self, ns: int) -> None:
         """Take `ns` out of what is open in this thread: hotloop's own work inside it."""
         thread = self._thread()
         thread.last += ns
         for frame in thread.current_stack().frames:
-            frame.mark += ns
+            frame[_MARK] += ns
 
     def snapshot(self) -> tuple[int, list[tuple[Any, ...]], dict[str, float], int]:
         """All that happened since the last snapshot; see the native core's."""
@@ -448,6 +593,7 @@ class Core:
                     while stack.frames:
                         self._close(stack.frames.pop(), now)
                 del self._threads[ident]
+        self._keep_gaps()
         rows = []
         for node in self._nodes:
             if node.calls or node.self_ns or node.elapsed_ns:
@@ -458,7 +604,7 @@ class Core:
                         node.calls,
                         node.self_ns,
                         node.elapsed_ns,
-                        max(node.min_ns, 0),
+                        node.min_ns if node.calls else 0,
                         node.max_ns,
                         flat,
                         node.first_ns,

@@ -48,16 +48,23 @@ highest_bit(uint64_t value)
 #endif
 }
 
+/* The bucket of a duration: below STEPS nanoseconds one is one nanosecond, all of them in page 0. */
+HOTLOOP_INLINE uint32_t
+histogram_octave(uint64_t ns, uint32_t *step)
+{
+    *step = (uint32_t)ns;
+    if (ns < STEPS) {
+        return 0;
+    }
+    uint32_t high = highest_bit(ns);
+    *step = (uint32_t)(ns >> (high - STEPS_BITS)) & (STEPS - 1);
+    return high - STEPS_BITS + 1;
+}
+
 static void
 node_histogram_add(Node *node, uint64_t ns)
 {
-    /* Below STEPS nanoseconds a bucket is one nanosecond, all of them in page 0. */
-    uint32_t octave = 0, step = (uint32_t)ns;
-    if (ns >= STEPS) {
-        uint32_t high = highest_bit(ns);
-        octave = high - STEPS_BITS + 1;
-        step = (uint32_t)(ns >> (high - STEPS_BITS)) & (STEPS - 1);
-    }
+    uint32_t step, octave = histogram_octave(ns, &step);
     uint32_t *page = node->histogram[octave];
     if (page == NULL) {
         page = PyMem_RawCalloc(STEPS, sizeof(uint32_t));
@@ -366,6 +373,18 @@ thread_charge(Thread *thread, uint64_t now)
 
 /* ---- entering and leaving ---- */
 
+HOTLOOP_INLINE void frame_count(Frame *frame, uint64_t now);
+
+/* Give a gap's time back to the place around it, which has counted it as elapsed already. */
+static void
+node_move(Node *gap, Node *parent, uint64_t ns)
+{
+    ns = ns < gap->self_ns ? ns : gap->self_ns;
+    gap->self_ns -= ns;
+    gap->elapsed_ns -= ns < gap->elapsed_ns ? ns : gap->elapsed_ns;
+    parent->self_ns += ns;
+}
+
 static void
 core_begin_loop(Core *core)
 {
@@ -381,6 +400,31 @@ core_begin_loop(Core *core)
     core->loop_last = core->loop_first;
 }
 
+/* A gap on top of the stack ends as anything else begins or ends. Nobody has said yet what it
+ * was: until it is claimed, its time is its parent's. */
+static void
+thread_end_gap(Core *core, Thread *thread, Stack *stack, uint64_t now)
+{
+    Frame *frame = &stack->frames[--stack->depth];
+    Node *parent = stack_top(stack);
+    if (core->enabled) {
+        thread_charge(thread, now);
+        frame_count(frame, now);
+    }
+    uint64_t left = frame->active - frame->kept;
+    node_move(frame->node, parent, left);
+    core->gap_parent = parent;
+    core->gap_ns += frame->active;
+    core->gap_left_ns += left;
+    thread->top = parent;
+}
+
+HOTLOOP_INLINE int
+stack_in_gap(Stack *stack)
+{
+    return stack->depth && stack->frames[stack->depth - 1].gap;
+}
+
 static void
 region_enter(Region *region)
 {
@@ -390,6 +434,13 @@ region_enter(Region *region)
         return;
     }
     Stack *stack = thread_stack(thread);
+    Region *resume = NULL;
+    if (stack_in_gap(stack)) {
+        if (region->flags & REGION_BESIDE) {
+            resume = stack->frames[stack->depth - 1].region;
+        }
+        thread_end_gap(core, thread, stack, core_now(core));
+    }
     if (stack->depth == stack->room) {
         Frame *more = PyMem_RawRealloc(stack->frames, 2 * stack->room * sizeof(Frame));
         if (more == NULL) {
@@ -408,6 +459,9 @@ region_enter(Region *region)
     frame->region = region;
     frame->active = 0;
     frame->nested = node->parent != parent;
+    frame->gap = 0;
+    frame->kept = 0;
+    frame->resume = resume;
     uint64_t now = core_now(core);
     thread_charge(thread, now);
     thread->top = node;
@@ -499,6 +553,16 @@ region_exit_out_of_order(Core *core, Thread *thread, Region *region, uint64_t no
 }
 
 static void
+region_enter_gap(Region *region)
+{
+    region_enter(region);
+    Thread *thread = core_thread(region->core);
+    if (thread != NULL && thread->stack->depth) {
+        thread->stack->frames[thread->stack->depth - 1].gap = 1;
+    }
+}
+
+static void
 region_exit(Region *region)
 {
     Core *core = region->core;
@@ -511,13 +575,20 @@ region_exit(Region *region)
     if (core->enabled) {
         thread_charge(thread, now);
     }
+    if (stack_in_gap(stack)) {
+        thread_end_gap(core, thread, stack, now);
+    }
     if (stack->depth == 0 || stack->frames[stack->depth - 1].region != region) {
         region_exit_out_of_order(core, thread, region, now);
         return;
     }
-    stack->depth--;
-    frame_close(core, &stack->frames[stack->depth], now);
+    Frame *frame = &stack->frames[--stack->depth];
+    Region *resume = frame->resume;
+    frame_close(core, frame, now);
     thread->top = stack_top(stack);
+    if (resume != NULL && core->enabled) {
+        region_enter_gap(resume);
+    }
 }
 
 /* Count everything that is open up to now, in every thread. */
@@ -702,6 +773,7 @@ region_new(Core *core, PyObject *name, uint32_t flags)
     region->flags = flags;
     region->enter_call = NULL;
     region->exit_call = NULL;
+    region->longest_ns = 0;
     PyObject_GC_Track(region);
     region->enter_call = region_call_new(region, call_enter);
     region->exit_call = region_call_new(region, call_exit);
@@ -804,7 +876,28 @@ region_reduce(Region *self, PyObject *unused)
     return Py_BuildValue("(N(O))", find, self->name);
 }
 
+PyDoc_STRVAR(region_gap_doc,
+"gap()\n--\n\n"
+"Open until any region of this thread is entered or left, or `Core.end_gap`: for a stretch whose\n"
+"ends nobody marks. A gap is not `is_open` and never makes a call a nested one. After a region\n"
+"that is no step of the training loop (a line of the log) it goes on. Its time is the gap's only\n"
+"once it is claimed (`Core.claim_gap`); the sampler sees it as this region meanwhile.");
+
+static PyObject *
+region_gap(Region *self, PyObject *unused)
+{
+    (void)unused;
+    Core *core = self->core;
+    if (core != NULL && core->enabled) {
+        region_enter_gap(self);
+        core->gap_parent = NULL;
+        core->gap_ns = core->gap_left_ns = 0;
+    }
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef region_methods[] = {
+    {"gap", (PyCFunction)region_gap, METH_NOARGS, region_gap_doc},
     {"__reduce__", (PyCFunction)region_reduce, METH_NOARGS, NULL},
     {"wrap", (PyCFunction)(void (*)(void))region_wrap, METH_VARARGS | METH_KEYWORDS, region_wrap_doc},
     {NULL, NULL, 0, NULL},
@@ -843,7 +936,17 @@ static int
 core_is_open(Core *core, Region *region)
 {
     Thread *thread = core_thread(core);
-    return thread != NULL && stack_find(thread_stack(thread), region) >= 0;
+    if (thread == NULL) {
+        return 0;
+    }
+    Stack *stack = thread_stack(thread);
+    uint32_t depth = stack->depth - (stack_in_gap(stack) ? 1 : 0);
+    for (uint32_t i = 0; i < depth; i++) {
+        if (stack->frames[i].region == region) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 static void
@@ -1205,16 +1308,77 @@ core_method_disable(Core *self, PyObject *unused)
 }
 
 PyDoc_STRVAR(core_is_open_doc,
-"is_open(name)\n--\n\nWhether this thread is inside that region.");
+"is_open(*names)\n--\n\nWhether this thread is inside any of those regions.");
 
 static PyObject *
-core_method_is_open(Core *self, PyObject *name)
+core_method_is_open(Core *self, PyObject *const *args, Py_ssize_t nargs)
 {
-    PyObject *region = PyDict_GetItemWithError(self->regions, name);
-    if (region == NULL) {
-        return PyErr_Occurred() ? NULL : PyBool_FromLong(0);
+    for (Py_ssize_t i = 0; i < nargs; i++) {
+        PyObject *region = PyDict_GetItemWithError(self->regions, args[i]);
+        if (region == NULL && PyErr_Occurred()) {
+            return NULL;
+        }
+        if (region != NULL && core_is_open(self, (Region *)region)) {
+            Py_RETURN_TRUE;
+        }
     }
-    return PyBool_FromLong(core_is_open(self, (Region *)region));
+    Py_RETURN_FALSE;
+}
+
+PyDoc_STRVAR(core_end_gap_doc, "end_gap()\n--\n\nEnd the gap that this thread is in, if any.");
+
+static PyObject *
+core_method_end_gap(Core *self, PyObject *unused)
+{
+    (void)unused;
+    Thread *thread = core_thread(self);
+    if (thread != NULL) {
+        Stack *stack = thread_stack(thread);
+        if (stack_in_gap(stack)) {
+            thread_end_gap(self, thread, stack, core_now(self));
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(core_claim_gap_doc,
+"claim_gap(region)\n--\n\n"
+"The gap that ended last was that region's: its time, which was its parent's so far, goes there.");
+
+static PyObject *
+core_method_claim_gap(Core *self, PyObject *argument)
+{
+    if (Py_TYPE(argument) != &RegionType || ((Region *)argument)->core != self) {
+        PyErr_SetString(PyExc_TypeError, "claim_gap(region): a region of this core");
+        return NULL;
+    }
+    Region *region = (Region *)argument;
+    Node *parent = self->gap_parent;
+    uint64_t ns = self->gap_ns, left = self->gap_left_ns;
+    self->gap_parent = NULL;
+    self->gap_ns = self->gap_left_ns = 0;
+    if (parent == NULL) {
+        Py_RETURN_NONE;
+    }
+    Node *node = node_child(self, parent, region);
+    left = left < parent->self_ns ? left : parent->self_ns;
+    parent->self_ns -= left;
+    node->self_ns += left;
+    if (node->parent == parent) {
+        node->elapsed_ns += left;
+    }
+    node->calls++;
+    node_histogram_add(node, ns);
+    node->min_ns = ns < node->min_ns ? ns : node->min_ns;
+    node->max_ns = ns > node->max_ns ? ns : node->max_ns;
+    node->last_ns = core_now(self);
+    if (node->first_ns == 0) {
+        node->first_ns = node->last_ns - ns;
+    }
+    if (ns > region->longest_ns) {
+        region->longest_ns = ns;
+    }
+    Py_RETURN_NONE;
 }
 
 static PyObject *
@@ -1290,6 +1454,27 @@ core_drop_dead_threads(Core *core, uint64_t now)
     }
 }
 
+/* Gaps that are open at a snapshot: what they counted is theirs, unless it is too long to be true. */
+static void
+core_keep_gaps(Core *core)
+{
+    core->gap_parent = NULL;
+    core->gap_ns = core->gap_left_ns = 0;
+    for (Thread *thread = core->threads; thread != NULL; thread = thread->next) {
+        Stack *stack = thread->stack;
+        if (!stack_in_gap(stack)) {
+            continue;
+        }
+        Frame *frame = &stack->frames[stack->depth - 1];
+        if (frame->active > LONG_GAP_NS &&
+            frame->active > LONG_GAP_TIMES * frame->region->longest_ns) {
+            Node *parent = stack->depth > 1 ? stack->frames[stack->depth - 2].node : stack->base;
+            node_move(frame->node, parent, frame->active - frame->kept);
+        }
+        frame->kept = frame->active;
+    }
+}
+
 PyDoc_STRVAR(core_snapshot_doc,
 "snapshot()\n--\n\n"
 "(now, rows, counters, loop_last): all that happened since the last snapshot. A row is\n"
@@ -1304,6 +1489,7 @@ core_method_snapshot(Core *self, PyObject *unused)
         core_count_open(self, now);
     }
     core_drop_dead_threads(self, now);
+    core_keep_gaps(self);
     PyObject *rows = PyList_New(0);
     if (rows == NULL) {
         return NULL;
@@ -1429,7 +1615,9 @@ static PyMethodDef core_methods[] = {
     {"watch", (PyCFunction)core_method_watch, METH_VARARGS, core_watch_doc},
     {"enable", (PyCFunction)core_method_enable, METH_NOARGS, core_enable_doc},
     {"disable", (PyCFunction)core_method_disable, METH_NOARGS, core_disable_doc},
-    {"is_open", (PyCFunction)core_method_is_open, METH_O, core_is_open_doc},
+    {"is_open", (PyCFunction)(void (*)(void))core_method_is_open, METH_FASTCALL, core_is_open_doc},
+    {"end_gap", (PyCFunction)core_method_end_gap, METH_NOARGS, core_end_gap_doc},
+    {"claim_gap", (PyCFunction)core_method_claim_gap, METH_O, core_claim_gap_doc},
     {"snapshot", (PyCFunction)core_method_snapshot, METH_NOARGS, core_snapshot_doc},
     {"nodes", (PyCFunction)core_method_nodes, METH_VARARGS, core_nodes_doc},
     {"after_fork", (PyCFunction)core_method_after_fork, METH_NOARGS, core_after_fork_doc},

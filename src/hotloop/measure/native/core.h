@@ -23,9 +23,15 @@
 #define MAX_NODES 4096
 #define MAX_ROOTS 8
 
+/* A gap that lasts longer than this, and than so many times the longest that was claimed, is
+ * likely to be no gap: the training loop has ended and something else goes on. */
+#define LONG_GAP_NS 50000000u
+#define LONG_GAP_TIMES 10
+
 /* What a region's flags mean; hotloop.words sets them. */
 #define REGION_LOOP 1   /* belongs to the training loop */
 #define REGION_ASIDE 2  /* what is inside is not the training loop (an evaluation) */
+#define REGION_BESIDE 8 /* no step of the training loop: a gap around it goes on after it */
 #define REGION_SHALLOW 4 /* its stacks are many and deep, and only their outside tells anything */
 
 typedef struct Core Core;
@@ -56,6 +62,9 @@ typedef struct {
     uint64_t mark;   /* counted up to here */
     uint64_t active; /* counted so far: the call's duration less what was disabled */
     int nested;      /* a recursion: its time is already its outer call's */
+    int gap;         /* ends as anything else begins or ends */
+    uint64_t kept;   /* of a gap: what snapshots have taken already */
+    Region *resume;  /* the gap that goes on when this has ended, or NULL */
 } Frame;
 
 /* The open regions of one contextvars context (one asyncio task) of one thread. */
@@ -108,6 +117,9 @@ struct Core {
     uint64_t loop_first;
     uint64_t loop_last;
     uint64_t unmatched;
+    Node *gap_parent;     /* where the gap that ended last was, until it is claimed */
+    uint64_t gap_ns;      /* how long it was */
+    uint64_t gap_left_ns; /* and how much of that is still with its parent */
     PyObject *watched; /* a counter's name, or NULL */
     double watch_left;
     PyObject *watch_call;
@@ -120,6 +132,7 @@ struct Region {
     PyObject *enter_call;
     PyObject *exit_call;
     uint32_t flags;
+    uint64_t longest_ns; /* of its gaps that were claimed */
 };
 
 extern PyTypeObject CoreType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType;

@@ -1,0 +1,33 @@
+"""The old gym, which Gymnasium continues: the same classes, and steps that may return four values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotloop.hooks.gymnasium import count_step, count_vector_step
+from hotloop.hooks.table import Library, Place
+
+
+def _count(result: Any, env: Any, *_: Any, **__: Any) -> None:
+    # Its vectors are environments too.
+    if getattr(env, "num_envs", None) is not None and hasattr(result[1], "__len__"):
+        count_vector_step(result)
+    else:
+        count_step(result)
+
+
+LIBRARY = Library(
+    title="gym",
+    distribution="gym",
+    places=tuple(
+        Place(
+            "gym.core",
+            f"Env.{method}",
+            phase,
+            after=_count if method == "step" else None,
+            outermost=True,
+            overrides=True,
+        )
+        for method, phase in (("step", "env.step"), ("reset", "env.reset"), ("render", "env.render"))
+    ),
+)

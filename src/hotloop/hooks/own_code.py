@@ -1,0 +1,38 @@
+"""The program's own code as phases: what somebody named, then what its shape gives away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotloop.hooks.install import Hooks
+from hotloop.hooks.named import NamedPhases
+from hotloop.hooks.shapes import Shapes
+from hotloop.measure.profiler import Profiler
+
+
+class OwnCode:
+    """Looks at every module of the program as it comes, and at the script as it goes on."""
+
+    def __init__(self, hooks: Hooks, profiler: Profiler, patterns: list[str]) -> None:
+        self.named = NamedPhases(hooks, profiler, patterns)
+        self.shapes = Shapes(hooks, profiler, self.named)
+        self._hooks = hooks
+        hooks.on_import.append(self._imported)
+        # The script's definitions are looked at as they are made (`measure.program`). Whatever
+        # comes about in another way is seen when the loop begins, or within a second.
+        profiler.at_loop.append(self.look_at_main)
+
+    def _imported(self, name: str) -> None:
+        self.named.look_at(name)
+        self.shapes.look_at(name)
+
+    def look_at_main(self) -> None:
+        """The script may have defined more."""
+        try:
+            self.shapes.look_at_main()
+        except Exception as error:
+            self._hooks.failures["__main__"] = repr(error)
+
+    def notes(self) -> dict[str, Any]:
+        """What the capture says of them."""
+        return {**self.named.notes(), **self.shapes.notes()}

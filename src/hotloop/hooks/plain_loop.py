@@ -1,0 +1,299 @@
+"""What a program does between the calls that hooks can see: told from what surrounds it.
+
+Single-file programs write their advantage, their loss and their storage inline, at module level, so
+there is nothing to put a region around. But the order of what *is* seen (environment steps, network
+calls, backward passes, optimizer steps) says what lies between two of them: from a network's
+learning call to the backward pass it is the loss, from the last step of a rollout to the first
+learning call it is the advantage. The same order tells a network call that chooses an action from
+one that learns, which `torch.is_grad_enabled` alone does not.
+
+A table tells the flow what `happened` once it is over (`stepped` for environments). From one event
+to the next the flow leaves a *gap* open in the core, under the name that it foretells so that
+samples find it; once the next event is known the gap's time goes where it belongs, and if none ever
+comes it goes nowhere. Inside a library's own `collect` or `learn`, whose tables name the rest, only
+the loss is inferred.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from hotloop import get_profiler
+
+#: What can happen, in the order of a training loop.
+STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER = range(7)
+
+#: The way from collecting to learning: a batch is taken from a replay buffer, or what was
+#: collected is made into advantages (see `Flow.off_policy`).
+TO_LEARNING = "buffer.sample or advantage"
+#: What follows an update: target networks are moved in off-policy programs. On-policy ones have
+#: nothing to do there that has a name.
+FROM_LEARNING = "learn.optimizer or nothing"
+
+#: A gap's phase, by what was before it and what is after it.
+GAPS: dict[tuple[int, int], str] = {
+    # What the environment answered is stored.
+    (STEP, STEP): "buffer.add",
+    (STEP, ADD): "buffer.add",
+    (STEP, ACT): "buffer.add",
+    # The observation is brought to the network, or an action is chosen without one.
+    (ADD, ACT): "policy.act",
+    (ADD, STEP): "policy.act",
+    # An action is sampled from what the network said and brought to the environment.
+    (ACT, ACT): "policy.act",
+    (ACT, STEP): "policy.act",
+    (ACT, ADD): "policy.act",
+    # From the rollout to the update.
+    (STEP, SAMPLE): TO_LEARNING,
+    (STEP, FORWARD): TO_LEARNING,
+    (ADD, SAMPLE): TO_LEARNING,
+    (ADD, FORWARD): TO_LEARNING,
+    (ADD, BACKWARD): TO_LEARNING,
+    (ADD, OPTIMIZER): TO_LEARNING,
+    (STEP, BACKWARD): TO_LEARNING,
+    (STEP, OPTIMIZER): TO_LEARNING,
+    (ACT, FORWARD): TO_LEARNING,
+    (ACT, BACKWARD): TO_LEARNING,
+    (ACT, OPTIMIZER): TO_LEARNING,
+    # A batch is picked and brought into shape.
+    (SAMPLE, SAMPLE): "buffer.sample",
+    (SAMPLE, FORWARD): "buffer.sample",
+    (SAMPLE, BACKWARD): "buffer.sample",
+    (SAMPLE, OPTIMIZER): "buffer.sample",
+    (OPTIMIZER, FORWARD): "buffer.sample",
+    # Everything between a network's answer and the gradient of something made from it.
+    (FORWARD, FORWARD): "learn.loss",
+    (FORWARD, BACKWARD): "learn.loss",
+    (FORWARD, OPTIMIZER): "learn.loss",
+    (BACKWARD, FORWARD): "learn.loss",
+    (BACKWARD, BACKWARD): "learn.loss",
+    (OPTIMIZER, BACKWARD): "learn.loss",
+    # Gradients and weights are changed by hand.
+    (BACKWARD, OPTIMIZER): "learn.optimizer",
+    (OPTIMIZER, OPTIMIZER): "learn.optimizer",
+    (OPTIMIZER, SAMPLE): FROM_LEARNING,
+    (OPTIMIZER, STEP): FROM_LEARNING,
+    (OPTIMIZER, ACT): FROM_LEARNING,
+    (OPTIMIZER, ADD): FROM_LEARNING,
+}
+
+#: How often a forecast must fail before it is changed: the last step of a rollout must not spoil
+#: what is known of all the others.
+STUBBORNNESS = 2
+
+#: Network calls that wait to be told what they were for, and calls that are remembered: more than
+#: a training loop makes, so that a program of another kind does not grow these for ever.
+MAX_WAITING = 256
+MAX_CALLS = 4096
+
+
+#: The circumstances of a gap: what is open around it, whether the update before it has called a
+#: network with gradients, whether batches come from a replay buffer.
+NO_GRADIENTS, GRADIENTS, OFF_POLICY, INSIDE = range(4)
+
+get_ident = threading.get_ident
+
+
+def gap_name(before: int, after: int, where: int) -> str | None:
+    """What is between two events; None if that has no name."""
+    name = GAPS.get((before, after))
+    if where == INSIDE:
+        # A library's table names the rest, and does so better.
+        return "learn.loss" if before == FORWARD and after >= FORWARD else None
+    if name is TO_LEARNING:
+        return "buffer.sample" if where == OFF_POLICY else "advantage"
+    if name is FROM_LEARNING:
+        return "learn.optimizer" if where == OFF_POLICY else None
+    if before == FORWARD and where == NO_GRADIENTS:
+        # Values of a rollout, asked for before anything was learned from it.
+        return "advantage"
+    return name
+
+
+class Forecast:
+    """What came last time, with some patience for exceptions."""
+
+    __slots__ = ("answer", "trust")
+
+    def __init__(self, answer: int) -> None:
+        self.answer = answer
+        self.trust = 0
+
+    def learn(self, answer: int) -> None:
+        if answer == self.answer:
+            if self.trust < STUBBORNNESS:
+                self.trust += 1
+        elif self.trust:
+            self.trust -= 1
+        else:
+            self.answer = answer
+
+
+class Flow:
+    """The order of events of one training loop, in the thread that runs it."""
+
+    def __init__(self) -> None:
+        core = get_profiler().core
+        self._core = core
+        self._is_open = core.is_open
+        self._claim = core.claim_gap
+        self.close = core.end_gap
+        self.thread = threading.main_thread().ident
+        #: Environments that step together; 0 until one has stepped.
+        self.envs = 0
+        #: Whether batches are larger than what was collected for them: a replay buffer.
+        self.off_policy = False
+        #: Phases that a library names itself, seen in use: these are not inferred.
+        self.named: set[str] = set()
+        #: Nothing is inferred until a network was called or a gradient taken.
+        self._active = False
+        self._last = -1
+        self._in_gap = False
+        #: Regions of gaps by (before, after, circumstances), and how many are `named` so far.
+        self._gaps: dict[tuple[int, int, int], Any] = {}
+        self._gaps_named = 0
+        #: What came next, by the last event and whether the rollout (the update) was as long as
+        #: the one before.
+        self._next: dict[tuple[int, bool], Forecast] = {}
+        self._judged = Forecast(STEP)
+        self._steps = self._steps_before = 0
+        self._updates = self._updates_before = 0
+        #: Whether this update has called a network with gradients; and when the gap began.
+        self._gradients = self._gradients_before = False
+        #: What network calls were for, by (module, gradients, rows, the event before).
+        self._calls: dict[tuple[int, bool, int, int], Forecast] = {}
+        self._waiting: list[tuple[int, Forecast]] = []
+        self._actors: set[int] = set()
+
+    # -- events --
+
+    def stepped(self, envs: int) -> None:
+        """So many environments were stepped once, together."""
+        if get_ident() != self.thread:
+            return
+        self.envs = envs
+        self._steps += 1
+        if not self._active:
+            return
+        if self._updates:
+            self._updates_before, self._updates = self._updates, 0
+            self._gradients = False
+        if self._waiting:
+            self._judge_calls(ACT)
+        self.happened(STEP)
+
+    def happened(self, kind: int) -> None:
+        """Something is over; what follows is a gap until something else happens."""
+        if get_ident() != self.thread:
+            return
+        self._active = True
+        where = 0
+        if self._is_open("evaluate", "learn", "collect"):
+            if self._is_open("evaluate"):
+                return
+            where = INSIDE
+        elif self.off_policy:
+            where = OFF_POLICY
+        if self._in_gap:
+            self._in_gap = False
+            gap = self._gap(self._last, kind, where or self._gradients_before)
+            if gap is not None:
+                self._claim(gap)
+        judged = self._judged
+        if judged.answer != kind or judged.trust != STUBBORNNESS:
+            judged.learn(kind)
+        as_long = False
+        if kind <= ACT:
+            as_long = self._steps == self._steps_before
+        elif kind == OPTIMIZER:
+            self._updates += 1
+            as_long = self._updates == self._updates_before
+        elif kind == BACKWARD:
+            self._learned()
+        self._last = kind
+        self._gradients_before = self._gradients
+        forecast = self._next.get((kind, as_long))
+        if forecast is None:
+            forecast = self._next[kind, as_long] = Forecast(STEP if kind == ADD else kind)
+        self._judged = forecast
+        gap = self._gap(kind, forecast.answer, where or self._gradients)
+        if gap is not None:
+            self._in_gap = True
+            gap.gap()
+
+    def collected(self) -> int:
+        """Environment steps that the update in progress learns from."""
+        return (self._steps or self._steps_before) * self.envs
+
+    def _learned(self) -> None:
+        if self._steps:
+            self._steps_before, self._steps = self._steps, 0
+        if self._waiting:
+            self._judge_calls(FORWARD)
+
+    # -- names of gaps --
+
+    def _gap(self, before: int, after: int, where: int) -> Any:
+        """The region of what is between two events; None if nobody can tell, or a library does."""
+        if len(self.named) != self._gaps_named:
+            self._gaps_named = len(self.named)
+            self._gaps.clear()
+        key = (before, after, where)
+        try:
+            return self._gaps[key]
+        except KeyError:
+            name = gap_name(before, after, where)
+            region = None
+            if name is not None and name not in self.named:
+                region = self._core.region(name)
+                get_profiler().mark(name, "inferred")
+            self._gaps[key] = region
+            return region
+
+    # -- what a network was called for --
+
+    def purpose(self, module: int, gradients: bool, rows: int) -> int:
+        """ACT or FORWARD: is this call to choose an action or to learn from it?
+
+        Inside a library's `learn` it learns and inside its `collect` it acts. In a plain loop the
+        same call was made before and was followed by an environment step (it acted) or by a
+        backward pass (it learned): it is for the same again. A call that was never made before
+        acts if it sees one row for each environment outside an update. Without gradients, a
+        network that has acted also acts at the end of a rollout, where it is asked for the value
+        of the last observation. Before any environment has stepped only gradients can tell.
+        """
+        if self._is_open("learn"):
+            return FORWARD
+        if self._is_open("collect", "evaluate"):
+            return ACT
+        if not self.envs:
+            return FORWARD if gradients else ACT
+        last = self._last
+        acting = rows == self.envs and last <= ACT and last != SAMPLE
+        if acting and not gradients and module in self._actors:
+            return ACT
+        key = (module, gradients, rows, last)
+        forecast = self._calls.get(key)
+        if forecast is None:
+            if len(self._calls) >= MAX_CALLS:
+                self._calls.clear()
+            self._calls[key] = forecast = Forecast(ACT if acting else FORWARD)
+        if len(self._waiting) < MAX_WAITING:
+            self._waiting.append((module, forecast))
+        if forecast.answer == FORWARD:
+            self._gradients = self._gradients or gradients
+            if self._steps:
+                self.off_policy = rows > self._steps * self.envs
+        return forecast.answer
+
+    def _judge_calls(self, purpose: int) -> None:
+        for module, forecast in self._waiting:
+            forecast.learn(purpose)
+            if purpose == ACT:
+                self._actors.add(module)
+        self._waiting.clear()
+
+
+#: The flow of this process.
+flow = Flow()

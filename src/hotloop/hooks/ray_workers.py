@@ -1,0 +1,85 @@
+"""Ray: its worker processes join the run, each under the name of the actor that it serves.
+
+A cluster that the program starts itself (`ray.init()`) hands its environment on to its workers, and
+with it the invitation to join. A cluster that was there before is told with the job's runtime
+environment. Waiting for other processes (`ray.get`, `ray.wait`) is a phase.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hotloop.hooks.table import Library, Place
+
+#: The address that asks Ray for a cluster of its own, whatever runs on this machine.
+_NEW_CLUSTER = "local"
+
+
+def name_this_process(name: str) -> None:
+    """Let this worker appear in the report under the name of what it does."""
+    session = getattr(sys.modules.get("hotloop.measure.session"), "Session", None)
+    current = session.current if session is not None else None
+    if current is not None and current.role != "main":
+        current.role = name
+
+
+def _after_load(actor: Any, *_: Any, **__: Any) -> None:
+    name_this_process(actor.__name__)
+
+
+def with_invitation(runtime_env: Any, invitation: Mapping[str, str]) -> Any:
+    """A job's runtime environment with the variables by which its workers join the run."""
+    if runtime_env is None:
+        runtime_env = {}
+    if not isinstance(runtime_env, dict):  # a RuntimeEnv is one, anything else is not for us
+        return runtime_env
+    variables = dict(runtime_env.get("env_vars") or {})
+    path = variables.get("PYTHONPATH")
+    variables = {**invitation, **variables}
+    if path:
+        variables["PYTHONPATH"] = os.pathsep.join([invitation["PYTHONPATH"], path])
+    merged = type(runtime_env)(**runtime_env) if runtime_env else {}
+    merged["env_vars"] = variables
+    return merged
+
+
+def _invite(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`ray.init`: workers of a cluster that is there already do not inherit our environment."""
+
+    @functools.wraps(original)
+    def init(address: str | None = None, **kwargs: Any) -> Any:
+        wanted = address or os.environ.get("RAY_ADDRESS")
+        session = getattr(sys.modules.get("hotloop.measure.session"), "Session", None)
+        current = session.current if session is not None else None
+        if wanted and wanted != _NEW_CLUSTER and current is not None and current.role == "main":
+            try:
+                kwargs["runtime_env"] = with_invitation(
+                    kwargs.get("runtime_env"), current.environment()
+                )
+            except Exception as error:
+                current.profiler.core.failures["ray.init"] = repr(error)
+        return original(address, **kwargs)
+
+    return init
+
+
+LIBRARY = Library(
+    "Ray",
+    "ray",
+    places=(
+        Place("ray._private.worker", "get", "wait", outermost=True),
+        Place("ray._private.worker", "wait", "wait", outermost=True),
+        Place("ray._private.worker", "init", "startup", wrapper=_invite),
+        Place(
+            "ray._private.function_manager",
+            "FunctionActorManager.load_actor_class",
+            "startup",
+            after=_after_load,
+            outermost=True,
+        ),
+    ),
+)

@@ -1,0 +1,310 @@
+"""Which functions of a program are which phase, by what they are.
+
+Pure rules: from a class or a function to a list of `Found`. Each asks for the whole shape: a replay
+buffer has a way in *and* a way out *and* something that keeps; an agent acts *and* learns or
+remembers. `shapes` puts the phases on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from hotloop.hooks import vocabulary as v
+from hotloop.hooks.standin import plain_function, unwrapped
+
+#: One update that no hook can look into: a table's entry changed, arithmetic written out.
+OPAQUE_LEARN = ("learn", "learn.step")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A function, and the phases that a call of it is, the outermost first."""
+
+    owner: Any
+    name: str
+    phases: tuple[str, ...]
+    #: "env.step" and the like need more than a region; `shapes` knows what.
+    kind: str = ""
+
+
+@dataclass
+class Method:
+    """A method as a rule sees it."""
+
+    owner: type
+    name: str
+    function: FunctionType
+    words: list[str]
+    parameters: list[str]
+
+    @property
+    def takes_something(self) -> bool:
+        return bool(self.parameters)
+
+
+def in_class(cls: type, is_own: Callable[[type], bool]) -> list[Found]:
+    """What a class of the program does, method by method."""
+    methods = _methods(cls, is_own)
+    if not methods:
+        return []
+    module_like = _is_network(cls)
+    found: dict[str, Found] = {}
+    for rule in (_environment, _buffer, _agent, _learner, _advantage, _rest):
+        if module_like and rule in (_environment, _buffer):
+            continue
+        for each in rule(cls, methods):
+            found.setdefault(each.name, each)
+    if module_like:
+        # `train` switches a network's mode; calls of it are hooked already.
+        found = {n: f for n, f in found.items() if n not in ("train", "forward", "call")}
+    return list(found.values())
+
+
+def _methods(cls: type, is_own: Callable[[type], bool]) -> dict[str, Method]:
+    methods: dict[str, Method] = {}
+    for owner in cls.__mro__:
+        if not is_own(owner):
+            continue
+        for name, raw in vars(owner).items():
+            function = unwrapped(plain_function(raw))
+            if function is None or name in methods or name.startswith("_"):
+                continue
+            if getattr(function, "__isabstractmethod__", False):
+                continue
+            bound = not isinstance(raw, staticmethod)
+            parameters = v.parameters_of(function, bound)
+            methods[name] = Method(owner, name, function, v.words_of(name), parameters)
+    return methods
+
+
+def _is_network(cls: type) -> bool:
+    return all(hasattr(cls, name) for name in ("__call__", "state_dict", "parameters")) or (
+        hasattr(cls, "trainable_weights") and hasattr(cls, "call")
+    )
+
+
+def _words_of_class(cls: type) -> set[str]:
+    words = {word for word in v.words_of(cls.__name__)}
+    # MazeEnv and CartPoleEnv say it in words; Gridworld and Mazeenv do not.
+    return words | {word for word in v.ENV if cls.__name__.lower().endswith(word) and len(word) > 2}
+
+
+def _all_names(methods: dict[str, Method], cls: type) -> set[str]:
+    names: set[str] = set()
+    init = plain_function(cls.__dict__.get("__init__"))
+    for function in [init, *(method.function for method in methods.values())]:
+        if function is not None:
+            names |= v.names_in(unwrapped(function).__code__)
+    return names
+
+
+# -- environments --
+
+
+def _environment(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
+    step, reset = methods.get("step"), methods.get("reset")
+    if step is None or reset is None or not 1 <= len(step.parameters) <= 4:
+        return
+    by_name = bool(v.ENV & _words_of_class(cls))
+    by_action = any(set(v.words_of(name)) & v.ACTION for name in step.parameters)
+    if not by_name and not by_action:
+        return
+    yield Found(step.owner, "step", ("env.step",), "env.step")
+    yield Found(reset.owner, "reset", ("env.reset",), "env.reset")
+    for name in ("render", "draw"):
+        if name in methods:
+            yield Found(methods[name].owner, name, ("env.render",))
+
+
+# -- storage --
+
+
+def _buffer(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
+    ways_in = [m for m in methods.values() if _is_way_in(m)]
+    ways_out = [m for m in methods.values() if _is_way_out(m)]
+    returns = [m for m in methods.values() if _computes_returns(m.function, m.words)]
+    if "get" in methods and returns:
+        ways_out.append(methods["get"])
+    if not ways_in or not (ways_out or returns):
+        return
+    if any(_acts(m) for m in methods.values()):
+        return  # an agent that keeps its own memory: see there
+    says_so = bool(v.BUFFER & _words_of_class(cls))
+    keeps = hasattr(cls, "__len__") or bool(v.CAPACITY & _all_names(methods, cls))
+    if not says_so and not keeps:
+        return
+    for method in ways_in:
+        yield Found(method.owner, method.name, ("buffer.add",), "buffer.add")
+    for method in ways_out:
+        yield Found(method.owner, method.name, ("buffer.sample",), "buffer.sample")
+    for method in methods.values():
+        if "update" in method.words and {"priority", "priorities"} & set(method.words):
+            yield Found(method.owner, method.name, ("buffer.add",))
+
+
+def _is_way_in(method: Method) -> bool:
+    first, *rest = method.words
+    return first in v.STORE and set(rest) <= v.STORED and method.takes_something
+
+
+def _is_way_out(method: Method) -> bool:
+    first, *rest = method.words
+    if method.words == ["sample"]:
+        return True
+    if method.words[-1] == "generator" or method.words in (["batches"], ["minibatches"]):
+        return True
+    return first in v.DRAW and bool(rest) and set(rest) <= v.DRAWN
+
+
+# -- agents --
+
+
+def _acts(method: Method) -> bool:
+    words = method.words
+    if not method.takes_something:
+        return False
+    if words == ["act"] or words[:2] in (["epsilon", "greedy"], ["eps", "greedy"]):
+        return True
+    names_action = bool({"action", "actions", "move", "act"} & set(words))
+    return words[0] in v.ACT and names_action and set(words[1:]) <= v.ACT_MORE
+
+
+def _is_learning(words: list[str]) -> bool:
+    return words[0] in v.LEARN and set(words[1:]) <= v.LEARN_MORE
+
+
+def _agent(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
+    acts = [m for m in methods.values() if _acts(m) and not _plays(m, cls)]
+    stores = [m for m in methods.values() if _is_way_in(m)]
+    learns = [m for m in methods.values() if _is_learning(m.words) and not _plays(m, cls)]
+    if not acts or not (learns or stores):
+        return
+    for method in acts:
+        yield Found(method.owner, method.name, ("policy.act",), "policy.act")
+    for method in stores:
+        if method.words[0] not in ("save", "record", "observe") or len(method.words) > 1:
+            yield Found(method.owner, method.name, ("buffer.add",), "buffer.add")
+    for method in learns:
+        yield from _learning(method.owner, method.name, method.function, cls)
+
+
+def _plays(method: Method, cls: type) -> bool:
+    return v.steps_an_environment(v.reached(method.function, cls))
+
+
+def _learner(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
+    for method in methods.values():
+        if not _is_learning(method.words):
+            continue
+        functions = v.reached(method.function, cls)
+        if v.gradient_names(functions) and not v.steps_an_environment(functions):
+            yield from _learning(method.owner, method.name, method.function, cls)
+
+
+def _learning(owner: Any, name: str, function: FunctionType, cls: type | None) -> Iterator[Found]:
+    gradients = v.gradient_names(v.reached(function, cls))
+    if gradients & v.TORCH_NAMES:
+        # Between torch's calls more can be told apart than one region around them would.
+        return
+    yield Found(owner, name, ("learn",) if gradients else OPAQUE_LEARN, "learn")
+
+
+# -- returns and advantages --
+
+
+def _advantage(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
+    for method in methods.values():
+        if _computes_returns(method.function, method.words):
+            yield Found(method.owner, method.name, ("advantage",))
+
+
+def _computes_returns(function: FunctionType, words: list[str]) -> bool:
+    """Whether a function computes returns or advantages from rewards."""
+    said = set(words)
+    if not words or words[0] in v.NOT_COMPUTING:
+        return False
+    named = (
+        bool(said & {"advantage", "advantages", "gae", "vtrace"})
+        or ("adv" in said and len(words) > 1)
+        or (bool(said & {"return", "returns"}) and len(words) > 1)
+        or (bool(said & {"discount", "discounted"}) and bool(said & {"reward", "rewards", "cumsum"}))
+        or words[:2] == ["finish", "path"]
+        or words[-2:] == ["to", "go"]
+        or words == ["returns"]
+    )
+    if not named:
+        return False
+    used = v.words_in(function.__code__)
+    return bool(used & v.REWARD) and bool(used & v.RETURN_PARTS)
+
+
+# -- what is around the training --
+
+
+def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
+    kind = v.words_of(cls.__name__)
+    is_logger = bool(kind) and kind[-1] in v.LOGGER
+    loads = bool({"data", "loader", "fetcher", "dataset", "downloader"} & set(kind))
+    for method in methods.values():
+        words = method.words
+        if _evaluates(words) and _plays(method, cls):
+            yield Found(method.owner, method.name, ("evaluate",))
+        elif is_logger and words[0] in v.LOG and method.takes_something:
+            yield Found(method.owner, method.name, ("log",))
+        elif _is_data(words, method.parameters) or (
+            loads and words[0] in ("load", "fetch", "download", "read") and len(words) == 1
+        ):
+            yield Found(method.owner, method.name, ("data",))
+
+
+def _evaluates(words: list[str]) -> bool:
+    if words[0] in ("evaluate", "eval", "evaluation"):
+        return True
+    return words[0] == "test" and bool({"agent", "policy", "model"} & set(words))
+
+
+def _is_data(words: list[str], parameters: list[str]) -> bool:
+    if len(words) > 1:
+        named = words[0] in v.DATA_VERBS and bool(v.DATA & set(words[1:]))
+    else:
+        named = words[0] in ("preprocess", "indicators", "features")
+    given = any(set(v.words_of(name)) & v.DATA_PARAMETERS for name in parameters)
+    loading = words[0] in ("load", "fetch", "download", "read")
+    return named and (given or (loading and not parameters))
+
+
+# -- functions of a module --
+
+
+def in_function(owner: Any, name: str, function: FunctionType) -> list[Found]:
+    """What a module's own function does."""
+    words = v.words_of(name)
+    if not words or name.startswith("_"):
+        return []
+    parameters = v.parameters_of(function, bound=False)
+    if _computes_returns(function, words):
+        return [Found(owner, name, ("advantage",))]
+    if name in ("step", "env_step") and {"state", "action"} <= set(parameters):
+        return [Found(owner, name, ("env.step",), "env.step")]
+    method = Method(type(None), name, function, words, parameters)
+    if words[:2] == ["policy", "forward"] and parameters:
+        return [Found(owner, name, ("policy.act",), "policy.act")]
+    if words[:2] == ["policy", "backward"] and parameters:
+        return [Found(owner, name, ("learn.backward",))]
+    if _evaluates(words) or _acts(method) or _is_learning(words):
+        functions = v.reached(function, None)
+        plays = v.steps_an_environment(functions)
+        if _evaluates(words):
+            return [Found(owner, name, ("evaluate",))] if plays else []
+        if plays:
+            return []
+        if _acts(method):
+            return [Found(owner, name, ("policy.act",), "policy.act")]
+        if v.gradient_names(functions):
+            return list(_learning(owner, name, function, None))
+    if _is_data(words, parameters):
+        return [Found(owner, name, ("data",))]
+    return []

@@ -1,0 +1,148 @@
+"""What an environment's `step` gave back: how many environments, and how many episodes ended.
+
+Hand-written environments answer in many forms: three, four or five things, with names or without,
+one environment or many, plain numbers, NumPy, torch or JAX. Nothing is read from a device and
+nothing is waited for: what is not at hand is not counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+REWARD_NAMES = ("rewards", "reward")
+DONE_NAMES = ("dones", "done", "terminated", "terminateds", "terminations", "terminals", "terminal",
+              "ended", "is_done", "game_over", "over")  # fmt: skip
+TRUNCATED_NAMES = ("truncated", "truncateds", "truncations", "timeout", "timeouts")
+
+
+class Outcome(NamedTuple):
+    """One call of `step`, understood."""
+
+    envs: int
+    #: None where that could not be read without waiting.
+    ended: int | None
+
+
+def outcome_of(result: Any) -> Outcome | None:
+    """What `step` gave back, or None if this does not look like an environment's answer."""
+    found = _named(result) or _placed(result)
+    if found is None:
+        return None
+    reward, ends = found
+    sizes = [_size(end) for end in ends] or [_size(reward)]
+    if None in sizes:
+        return None
+    envs = max(size or 1 for size in sizes)
+    return Outcome(envs, _count_ends(ends, envs))
+
+
+def plain_flags(result: Any) -> tuple[int, ...]:
+    """Where in a plain tuple the ends of one environment are, if they are Python's own."""
+    if type(result) is not tuple or not 3 <= len(result) <= 5:
+        return ()
+    return tuple(i for i, each in enumerate(result) if i and type(each) is bool)[:2]
+
+
+def _named(result: Any) -> tuple[Any, list[Any]] | None:
+    """(reward, ends) of an answer that has names: a named tuple, a dict, an object."""
+    if type(result) in (tuple, list) or result is None:
+        return None
+    reward = _first(result, REWARD_NAMES)
+    done = _first(result, DONE_NAMES)
+    if reward is None or done is None or callable(done):
+        return None
+    truncated = _first(result, TRUNCATED_NAMES)
+    return reward, [done] if truncated is None else [done, truncated]
+
+
+def _first(result: Any, names: tuple[str, ...]) -> Any:
+    for name in names:
+        value = result.get(name) if isinstance(result, dict) else getattr(result, name, None)
+        if value is not None:
+            return value
+    return None
+
+
+def _placed(result: Any) -> tuple[Any, list[Any]] | None:
+    """(reward, ends) of a tuple: what is true or false ends an episode."""
+    if not isinstance(result, tuple) or not 2 <= len(result) <= 6:
+        return None
+    flags = [each for each in result[1:] if _is_flag(each)]
+    rest = [each for each in result[1:] if not _is_flag(each)]
+    if flags:
+        numbers = [each for each in [*rest, result[0]] if _is_number(each)]
+        return (numbers[0], flags[:2]) if numbers else None
+    if len(result) == 2:
+        return (result[1], []) if _is_number(result[1]) else None
+    # Ends told as 0 and 1, or as arrays of numbers: the usual place.
+    if _is_number(result[1]) and _is_number(result[2]):
+        return result[1], [result[2]]
+    return None
+
+
+def _kind(value: Any) -> str:
+    dtype = getattr(value, "dtype", None)
+    return str(dtype) if dtype is not None else ""
+
+
+def _is_flag(value: Any) -> bool:
+    if isinstance(value, bool) or "bool" in _kind(value):
+        return True
+    if isinstance(value, dict) and value:  # one entry an agent
+        return all(_is_flag(each) for each in value.values())
+    return isinstance(value, (list, tuple)) and bool(value) and all(map(_is_flag, value))
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, (int, float)):
+        return True
+    if isinstance(value, dict):
+        return bool(value) and all(map(_is_number, value.values()))
+    if isinstance(value, (list, tuple)):
+        return bool(value) and _is_number(value[0])
+    kind = _kind(value)
+    return kind != "" and any(word in kind for word in ("int", "float", "bool", "object"))
+
+
+def _size(value: Any) -> int | None:
+    """How many environments a reward or an end speaks for."""
+    if isinstance(value, (int, float, dict)):
+        return 1
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        try:
+            return int(shape[0]) if len(shape) else 1
+        except (TypeError, IndexError):
+            return None
+    return len(value) if isinstance(value, (list, tuple)) else None
+
+
+def _count_ends(ends: list[Any], envs: int) -> int | None:
+    try:
+        values = [_on_host(end) for end in ends]
+    except Exception:
+        return None
+    if not values or any(value is None for value in values):
+        return None
+    if envs == 1:
+        return int(any(bool(value[0]) for value in values))
+    return sum(1 for row in zip(*values, strict=False) if any(row))
+
+
+def _on_host(value: Any) -> Any:
+    """The value as a list, if it can be had without waiting for a device."""
+    if isinstance(value, (bool, int, float)):
+        return [value]
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if isinstance(value, dict):
+        return [all(value.values())]  # an episode of many agents ends with the last
+    module = type(value).__module__.partition(".")[0]
+    if module == "numpy":
+        return value.reshape(-1).tolist() if value.ndim else [bool(value)]
+    if module == "torch" and value.is_cpu:
+        # `tolist` is hooked, and this reading is not the program's.
+        reading = getattr(type(value).tolist, "__wrapped__", type(value).tolist)
+        listed = reading(value)
+        return listed if isinstance(listed, list) else [listed]
+    return None

@@ -1,0 +1,266 @@
+"""Hand-written parts of a program, recognised by what they are and put into their phases.
+
+Most programs have their own replay buffer, advantage function, agent or environment. `recognise`
+says what a class or a function is; this puts the phases on, once its module has been imported. For
+the script itself, `measure.program` says when its definitions have run (`look_at_main`). Only the
+program's own files are looked at, and never a class that a library's table has hooked.
+"""
+
+from __future__ import annotations
+
+import os
+import site
+import sys
+import sysconfig
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from hotloop.hooks import LIBRARIES
+from hotloop.hooks.install import Hooks
+from hotloop.hooks.named import NamedPhases
+from hotloop.hooks.plain_loop import ACT, ADD, FORWARD, SAMPLE, flow
+from hotloop.hooks.recognise import Found, in_class, in_function
+from hotloop.hooks.results import outcome_of, plain_flags
+from hotloop.hooks.standin import (
+    Entry,
+    at_first,
+    is_stand_in,
+    plain_function,
+    put_in_place,
+    stand_in,
+    timed,
+)
+from hotloop.measure.profiler import Profiler
+
+#: Libraries with gradients: where one is used, the order of events tells more (`plain_loop`).
+GRADIENT_LIBRARIES = ("torch", "tensorflow", "keras", "jax")
+
+_OWN_FOLDER = str(Path(__file__).resolve().parent.parent) + os.sep
+_MAIN = ("__main__", "__mp_main__")
+
+
+class Shapes:
+    """Looks at the program's modules as they come."""
+
+    def __init__(self, hooks: Hooks, profiler: Profiler, named: NamedPhases | None = None) -> None:
+        self._hooks = hooks
+        self._profiler = profiler
+        self._named = named or NamedPhases(hooks, profiler, [])
+        self._count = profiler.core.count
+        self._is_open = profiler.core.is_open
+        self._seen: set[tuple[str, str]] = set()
+        self._main_size = -1
+        self._hooked_packages = {name for wakers in LIBRARIES.values() for name in wakers}
+        #: Phase -> what was recognised as it, and called.
+        self.used: dict[str, list[str]] = {}
+
+    def notes(self) -> dict[str, Any]:
+        """What the capture says of what was recognised."""
+        return {"shapes": {phase: list(names) for phase, names in self.used.items()}}
+
+    # -- as modules come --
+
+    def look_at(self, name: str) -> None:
+        """A module has been imported."""
+        module = sys.modules.get(name)
+        if name not in _MAIN and isinstance(module, ModuleType) and self._is_own(module):
+            self._look(module)
+
+    def look_at_main(self) -> None:
+        """The script may have defined more since it was last looked at."""
+        for name in _MAIN:
+            module = sys.modules.get(name)
+            if isinstance(module, ModuleType) and self._is_own(module):
+                size = len(vars(module))
+                if size != self._main_size:
+                    self._main_size = size
+                    self._named.look_at(name)
+                    self._look(module)
+
+    def _is_own(self, module: ModuleType) -> bool:
+        if (module.__name__ or "").partition(".")[0] in self._hooked_packages:
+            return False
+        return is_program_file(getattr(module, "__file__", None))
+
+    def _look(self, module: ModuleType) -> None:
+        for name, value in list(vars(module).items()):
+            if getattr(value, "__module__", None) != module.__name__ or (
+                (module.__name__, name) in self._seen
+            ):
+                continue
+            try:
+                if isinstance(value, type):
+                    self._look_at_class(value)
+                elif isinstance(value, FunctionType) and not is_stand_in(value):
+                    for found in in_function(module, name, value):
+                        self._put_on(found, {})
+                else:
+                    continue
+            except Exception as error:
+                self._hooks.failures[f"{module.__name__}.{name}"] = repr(error)
+            self._seen.add((module.__name__, name))
+
+    def _look_at_class(self, cls: type) -> None:
+        libraries = {base.__module__.partition(".")[0] for base in cls.__mro__}
+        hooked = libraries & self._hooked_packages
+        if hooked and not _is_network(cls):
+            return
+        # Other metaclasses (enumerations, compiled classes) keep their own order.
+        if not hooked and type(cls) is not type and type(cls).__module__ != "abc":
+            return
+        entries: dict[str, Entry] = {}
+        for found in in_class(cls, self._is_own_class):
+            self._put_on(found, entries)
+
+    def _is_own_class(self, cls: type) -> bool:
+        module = sys.modules.get(cls.__module__)
+        return module is not None and self._is_own(module)
+
+    # -- putting on --
+
+    def _put_on(self, found: Found, entries: dict[str, Entry]) -> None:
+        raw = vars(found.owner)[found.name]
+        function = plain_function(raw)
+        if function is None or is_stand_in(function) or self._named.has(function):
+            return
+        entry = Entry(function)
+        entries[found.name] = entry
+        call = self._call(found, function, entries)
+        label = f"{function.__module__}:{function.__qualname__}"
+        at_first(entry, call, lambda: self._first(found, label))
+        self._hooks.undo(put_in_place(found.owner, found.name, raw, stand_in(entry)))
+
+    def _first(self, found: Found, label: str) -> None:
+        for phase in found.phases:
+            self._profiler.mark(phase, "shape")
+            self.used.setdefault(phase, []).append(label)
+
+    def _call(
+        self, found: Found, function: Callable[..., Any], entries: dict[str, Entry]
+    ) -> Callable[..., Any]:
+        after: Callable[..., Any] | None = None
+        if found.kind == "env.step":
+            after = self._stepped(entries)
+        elif found.kind == "buffer.sample":
+            after = self._sampled
+        elif found.kind == "buffer.add" and _has_gradients():
+            after = _told(ADD)
+        elif found.kind == "policy.act" and _has_gradients():
+            after = _told(ACT)
+        call = timed(self._profiler, function, found.phases, after)
+        if found.kind == "policy.act" and _is_network(found.owner):
+            call = _acting(self._profiler, call, function)
+        return call
+
+    def _stepped(self, entries: dict[str, Entry]) -> Callable[..., None]:
+        """Count what `step` did; if its answer is no environment's, it was none."""
+        count, is_open = self._count, self._is_open
+        tell = _has_gradients()
+        flags: tuple[int, ...] = ()
+
+        def stepped(result: Any, *_: Any, **__: Any) -> None:
+            nonlocal flags
+            # One environment that answers as it did before: the usual case, and the fastest.
+            ended: int | None = 0
+            for place in flags:
+                flag = result[place]
+                if flag is True:
+                    ended = 1
+                elif flag is not False:
+                    flags = ()
+                    break
+            envs = 1
+            if not flags:
+                outcome = outcome_of(result)
+                if outcome is None:
+                    for entry in entries.values():
+                        entry.switch_off()
+                    return
+                envs, ended = outcome
+                flags = plain_flags(result)
+            if is_open("evaluate"):
+                return
+            count("env_steps", envs)
+            if ended:
+                count("episodes", ended)
+            if tell:
+                flow.stepped(envs)
+
+        return stepped
+
+    def _sampled(self, result: Any, *args: Any, **_: Any) -> None:
+        try:
+            self._profiler.gauges["buffer_length"] = len(args[0])
+        except Exception:
+            pass  # a buffer need not know its length
+        if _has_gradients():
+            flow.happened(SAMPLE)
+
+
+# -- what the order of events is told --
+
+
+def _has_gradients() -> bool:
+    return any(name in sys.modules for name in GRADIENT_LIBRARIES)
+
+
+def _told(kind: int) -> Callable[..., None]:
+    def tell(*_: Any, **__: Any) -> None:
+        flow.happened(kind)
+
+    return tell
+
+
+def _acting(
+    profiler: Profiler, call: Callable[..., Any], function: Callable[..., Any]
+) -> Callable[..., Any]:
+    """A network's own way to choose an action, which some programs also learn through."""
+    is_open = profiler.core.is_open
+
+    def act(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_open("policy.act") or threading.get_ident() != flow.thread:
+            return call(self, *args, **kwargs)
+        torch = sys.modules.get("torch")
+        gradients = bool(torch and torch.is_grad_enabled())
+        if flow.purpose(id(self), gradients, _rows(args)) == FORWARD:
+            return function(self, *args, **kwargs)
+        return call(self, *args, **kwargs)
+
+    return act
+
+
+def _rows(args: tuple[Any, ...]) -> int:
+    shape = getattr(args[0], "shape", ()) if args else ()
+    return int(shape[0]) if len(shape) > 1 else 1
+
+
+def _is_network(cls: Any) -> bool:
+    bases = {(b.__module__.partition(".")[0], b.__name__) for b in getattr(cls, "__mro__", ())}
+    return bool({("torch", "Module"), ("keras", "Layer"), ("tensorflow", "Module")} & bases)
+
+
+# -- whose file is it? --
+
+
+def _library_folders() -> tuple[str, ...]:
+    paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    paths += getattr(site, "getsitepackages", list)()
+    return tuple({os.path.realpath(path) + os.sep for path in paths if path})
+
+
+_LIBRARY_FOLDERS = _library_folders()
+
+
+def is_program_file(file: str | None) -> bool:
+    """Whether a file is the program's own, not a library's, Python's or hotloop's."""
+    if not file or file.startswith("<") or _is_library(file):
+        return False
+    return not _is_library(os.path.realpath(file))
+
+
+def _is_library(path: str) -> bool:
+    parts = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+    return path.startswith((_OWN_FOLDER, *_LIBRARY_FOLDERS)) or any(p in path for p in parts)

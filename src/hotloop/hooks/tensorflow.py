@@ -1,0 +1,192 @@
+"""TensorFlow: tracing, compiled functions, gradients, and what is read back from tensors.
+
+A `tf.function` is opaque once it is traced. What its trace went through (an optimizer, a gradient, a
+network) says what its calls are: an update, or a network that acts. Hooks that run while a function
+is traced only note that; the trace itself is `compile`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from hotloop import get_profiler
+from hotloop.hooks.networks import (
+    WHOLE,
+    call_learning,
+    call_network,
+    first_rows,
+    learned,
+    update_is_over,
+    wraps,
+)
+from hotloop.hooks.plain_loop import BACKWARD, flow
+from hotloop.hooks.standin import unwrapped
+from hotloop.hooks.table import Library, Place
+from hotloop.hooks.torch import batch
+
+_profiler = get_profiler()
+_core = _profiler.core
+_count = _core.count
+_is_open = _core.is_open
+_compile = _core.region("compile")
+_backward = _core.region("learn.backward")
+
+#: Inside one of these a compiled function is a part of what a table has named already.
+_PARTS = (*WHOLE, "learn.step", "env.step", "data", "log", "checkpoint")
+
+
+class Traced:
+    """What the traces of one function went through."""
+
+    def __init__(self) -> None:
+        self.optimizers: list[int] = []
+        self.gradients = False
+        self.networks = False
+
+
+_traced: WeakKeyDictionary[Any, Traced] = WeakKeyDictionary()
+_calling: list[Traced] = []
+
+
+def note_optimizer(optimizer: int) -> None:
+    """An optimizer was applied while a function is traced."""
+    if _calling and optimizer not in _calling[-1].optimizers:
+        _calling[-1].optimizers.append(optimizer)
+
+
+def note_network() -> None:
+    """A network was called while a function is traced."""
+    if _calling:
+        _calling[-1].networks = True
+
+
+def _time_trace(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def create(*args: Any, **kwargs: Any) -> Any:
+        options = args[3] if len(args) > 3 else kwargs.get("tracing_options")
+        if not _is_open("compile"):
+            _count("traces", 1)
+            if _size(getattr(options, "function_cache", None)):
+                _count("retraces", 1)
+        _compile.enter()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            _compile.exit()
+
+    return create
+
+
+def _size(cache: Any) -> int:
+    try:
+        return len(cache)
+    except TypeError:
+        return 0
+
+
+def _time_function(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _core.enabled or _is_open(*_PARTS):
+            return original(self, *args, **kwargs)
+        about = _traced.get(self)
+        if about is None:
+            return first_call(self, args, kwargs)
+        if about.optimizers or about.gradients:
+            _calling.append(about)
+            try:
+                result = call_learning(original, (self, *args), kwargs)
+            finally:
+                _calling.pop()
+            after_learning(about, args, kwargs)
+            return result
+        if about.networks:
+            rows = first_rows(args, kwargs)
+            return call_network(self, False, rows, original, (self, *args), kwargs)
+        return original(self, *args, **kwargs)
+
+    def first_call(self: Any, args: Any, kwargs: Any) -> Any:
+        about = Traced()
+        _calling.append(about)
+        try:
+            result = original(self, *args, **kwargs)
+        finally:
+            _calling.pop()
+        _traced[self] = about
+        after_learning(about, args, kwargs)
+        return result
+
+    def after_learning(about: Traced, args: Any, kwargs: Any) -> None:
+        for optimizer in about.optimizers:
+            learned(optimizer, first_rows(args, kwargs))
+        if about.optimizers:
+            update_is_over()
+
+    return call
+
+
+def _time_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        if _is_open("compile", "learn.backward"):
+            if _calling:
+                _calling[-1].gradients = True
+            return original(*args, **kwargs)
+        _backward.enter()
+        try:
+            result = original(*args, **kwargs)
+        finally:
+            _backward.exit()
+        batch.backward()
+        flow.happened(BACKWARD)
+        return result
+
+    return gradient
+
+
+def _see_through(original: Callable[..., Any]) -> Callable[..., Any]:
+    """AutoGraph rewrites a function from its source: give it the program's, not the stand-in."""
+
+    @wraps(original)
+    def converted_call(f: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(unwrapped(f), *args, **kwargs)
+
+    return converted_call
+
+
+def _read(result: Any, *_: Any) -> None:
+    _count("transfers", 1)
+    _count("transfer_bytes", getattr(result, "nbytes", 8))
+
+
+_OPS = "tensorflow.python.framework.ops"
+_EAGER = "tensorflow.python.eager"
+_FUNCTION = f"{_EAGER}.polymorphic_function"
+
+LIBRARY = Library(
+    title="TensorFlow",
+    distribution="tensorflow",
+    places=(
+        Place(f"{_FUNCTION}.tracing_compilation", "_create_concrete_function", "compile",
+              wrapper=_time_trace),
+        Place(f"{_FUNCTION}.polymorphic_function", "Function.__call__", "learn.step",
+              wrapper=_time_function),
+        Place(f"{_EAGER}.backprop", "GradientTape.gradient", "learn.backward",
+              wrapper=_time_gradient),
+        Place(f"{_EAGER}.backprop", "GradientTape.jacobian", "learn.backward",
+              wrapper=_time_gradient),
+        Place("tensorflow.python.autograph.impl.api", "converted_call", "compile",
+              wrapper=_see_through),
+        Place(_OPS, "_EagerTensorBase.numpy", "transfer", after=_read, outermost=True),
+        Place(_OPS, "_EagerTensorBase.__array__", "transfer", after=_read, outermost=True),
+        Place(_OPS, "_EagerTensorBase.__int__", "transfer", after=_read, outermost=True),
+        Place(_OPS, "_EagerTensorBase.__float__", "transfer", after=_read, outermost=True),
+        Place(_OPS, "_EagerTensorBase.__bool__", "transfer", after=_read, outermost=True),
+        Place("tensorflow.python.ops.summary_ops_v2", "write", "log", outermost=True),
+        Place("tensorflow.python.ops.summary_ops_v2", "flush", "log", outermost=True),
+        Place("tensorflow.python.checkpoint.checkpoint_management", "CheckpointManager.save",
+              "checkpoint", outermost=True),
+    ),
+)  # fmt: skip

@@ -1,0 +1,296 @@
+"""PyTorch: serves every library that is built on it, and programs without a library.
+
+Networks are timed by the outermost `Module.__call__`, as acting or as learning (`plain_loop` tells
+which); a table that knows better puts a class into `module_phases`. Wrappers that `torch.compile`
+may look into begin by asking whether it does: compiled graphs stay as they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from hotloop import get_profiler
+from hotloop.hooks import transfers
+from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, OPTIMIZER, flow
+from hotloop.hooks.table import Library, Place
+
+#: Classes of modules whose outermost call is a phase of its own, subclasses included.
+module_phases: dict[type, str] = {}
+
+#: A network called inside one of these is a part of it, and is not timed again.
+WHOLE_PHASES = ("policy.act", "learn.forward", "learn.loss", "learn.backward", "advantage")
+
+_core = get_profiler().core
+_count = _core.count
+_is_open = _core.is_open
+_act = _core.region("policy.act")
+_forward = _core.region("learn.forward")
+_backward = _core.region("learn.backward")
+_optimizer = _core.region("learn.optimizer")
+
+
+def _not_compiling() -> bool:
+    """Stands in where a version of torch cannot say whether it is compiling."""
+    return False
+
+
+def _is_compiling() -> Callable[[], bool]:
+    """What `torch.compile` knows to be true inside the graph that it makes."""
+    import torch
+
+    compiler = getattr(torch, "compiler", None)
+    for name in ("is_dynamo_compiling", "is_compiling"):
+        if hasattr(compiler, name):
+            return getattr(compiler, name)  # type: ignore[no-any-return]
+    return _not_compiling
+
+
+# -- networks --
+
+
+def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`Module.__call__` with its outermost call in a phase.
+
+    A network calls dozens of modules, so what an inner call costs is what this costs: one test,
+    after which `original`'s own two lines are repeated rather than called. The flag is of the
+    thread that first called a network; should another thread ever call one, every call asks
+    for its own thread's flag from then on.
+    """
+    import torch
+
+    is_compiling = _is_compiling()
+    short = {"_compiled_call_impl", "_call_impl"} == set(original.__code__.co_names)
+    inside = [False]
+    owner: list[int] = []
+    get_ident = threading.get_ident
+    is_grad_enabled = torch.is_grad_enabled
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if inside[0]:
+            if short and self._compiled_call_impl is None:
+                return self._call_impl(*args, **kwargs)
+            return original(self, *args, **kwargs)
+        if is_compiling():
+            return original(self, *args, **kwargs)
+        return outermost(self, args, kwargs)
+
+    def outermost(self: Any, args: Any, kwargs: Any) -> Any:
+        if owner != [get_ident()]:
+            if not owner:
+                owner.append(get_ident())
+            else:
+                torch.nn.Module.__call__ = threaded  # type: ignore[method-assign]
+                return threaded(self, *args, **kwargs)
+        if not _core.enabled:
+            return original(self, *args, **kwargs)
+        region, kind = _what_for(self, args, kwargs, is_grad_enabled)
+        inside[0] = True
+        try:
+            if region is None:
+                return original(self, *args, **kwargs)
+            region.enter()
+            try:
+                result = original(self, *args, **kwargs)
+            finally:
+                region.exit()
+        finally:
+            inside[0] = False
+        if kind is not None:
+            flow.happened(kind)
+        return result
+
+    own = threading.local()
+
+    def threaded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling() or not _core.enabled or getattr(own, "inside", False):
+            return original(self, *args, **kwargs)
+        if get_ident() == flow.thread:
+            region, kind = _what_for(self, args, kwargs, is_grad_enabled)
+        else:
+            kind = None
+            region = None if _is_open(*WHOLE_PHASES) else _forward if is_grad_enabled() else _act
+        own.inside = True
+        try:
+            if region is None:
+                return original(self, *args, **kwargs)
+            region.enter()
+            try:
+                result = original(self, *args, **kwargs)
+            finally:
+                region.exit()
+        finally:
+            own.inside = False
+        if kind is not None:
+            flow.happened(kind)
+        return result
+
+    return call
+
+
+def _what_for(
+    module: Any, args: Any, kwargs: Any, is_grad_enabled: Callable[[], bool]
+) -> tuple[Any, int | None]:
+    """(region, event for the flow) of a network's call; (None, None) if it has none of its own."""
+    kind = type(module)
+    region = _by_class.get(kind, kind)
+    if region is kind:
+        region = _by_class[kind] = _named_by_class(kind)
+    if _is_open(*WHOLE_PHASES):
+        return None, None
+    if region is not None:
+        flow.named.add(region.name)
+        return region, None
+    if _is_open("env.step", "env.reset"):
+        return _act, None  # an opponent, or a model of the world
+    gradients = is_grad_enabled()
+    rows = _rows(args, kwargs)
+    if flow.purpose(id(module), gradients, rows) == ACT:
+        return _act, ACT
+    if gradients:
+        batch.forward(id(module), rows)
+    return _forward, FORWARD
+
+
+#: Region of each class of module that was called, or None.
+_by_class: dict[type, Any] = {}
+
+
+def _named_by_class(kind: type) -> Any:
+    for base in kind.__mro__:
+        if base in module_phases:
+            return _core.region(module_phases[base])
+    return None
+
+
+def _rows(args: Any, kwargs: Any) -> int:
+    """How many rows a network was given: the first dimension of its first tensor."""
+    for value in args or kwargs.values():
+        while isinstance(value, (dict, list, tuple)) and value:
+            value = next(iter(value.values())) if isinstance(value, dict) else value[0]
+        shape = getattr(value, "shape", None)
+        if shape is not None:
+            return int(shape[0]) if len(shape) > 1 else 1
+    return 1
+
+
+# -- gradients --
+
+
+class Batch:
+    """How many rows and how many gradient steps the optimizers have seen.
+
+    Rows: between two backward passes a network sees its batch once, however often it is called,
+    and several networks see the same batch; a backward pass that is not followed by a step adds
+    to the next (accumulation). A gradient step is one round of the program's optimizers: one that
+    steps again begins the next round, so that an actor, a critic and a temperature which step in
+    turn are one gradient step.
+    """
+
+    def __init__(self) -> None:
+        self._now: dict[int, int] = {}
+        self._sum: dict[int, int] = {}
+        self._round: set[int] = set()
+        #: Rows that a table knows better, for the next gradient step.
+        self.told = 0
+
+    def forward(self, module: int, rows: int) -> None:
+        if rows > self._now.get(module, 0):
+            self._now[module] = rows
+
+    def backward(self) -> None:
+        for module, rows in self._now.items():
+            self._sum[module] = self._sum.get(module, 0) + rows
+        self._now.clear()
+
+    def optimizer(self, optimizer: int) -> None:
+        rows = self.told or max(self._sum.values(), default=0) or flow.collected()
+        self.told = 0
+        self._sum.clear()
+        if optimizer in self._round:
+            self._round.clear()
+        if not self._round:
+            _count("gradient_steps", 1)
+            if rows:
+                _count("samples", rows)
+        self._round.add(optimizer)
+
+
+batch = Batch()
+
+
+def _time_backward(original: Callable[..., Any]) -> Callable[..., Any]:
+    is_compiling = _is_compiling()
+
+    @functools.wraps(original)
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        if is_compiling() or _is_open("learn.backward"):
+            return original(*args, **kwargs)
+        _backward.enter()
+        try:
+            result = original(*args, **kwargs)
+        finally:
+            _backward.exit()
+        batch.backward()
+        flow.happened(BACKWARD)
+        return result
+
+    return backward
+
+
+def _time_optimizer(
+    original: Callable[..., Any], done: Callable[[int], None] | None
+) -> Callable[..., Any]:
+    is_compiling = _is_compiling()
+
+    @functools.wraps(original)
+    def optimize(*args: Any, **kwargs: Any) -> Any:
+        # An optimizer that calls its parent's step is one optimizer.
+        if is_compiling() or _is_open("learn.optimizer"):
+            return original(*args, **kwargs)
+        _optimizer.enter()
+        try:
+            result = original(*args, **kwargs)
+        finally:
+            _optimizer.exit()
+        if done is not None:
+            done(id(args[0]))
+        flow.happened(OPTIMIZER)
+        return result
+
+    return optimize
+
+
+def _time_step(original: Callable[..., Any]) -> Callable[..., Any]:
+    return _time_optimizer(original, batch.optimizer)
+
+
+def _time_rest(original: Callable[..., Any]) -> Callable[..., Any]:
+    return _time_optimizer(original, None)
+
+
+LIBRARY = Library(
+    title="PyTorch",
+    distribution="torch",
+    places=(
+        Place("torch", "nn.Module.__call__", "learn.forward", wrapper=_time_modules),
+        Place("torch", "Tensor.backward", "learn.backward", wrapper=_time_backward),
+        Place("torch", "autograd.backward", "learn.backward", wrapper=_time_backward),
+        Place("torch", "autograd.grad", "learn.backward", wrapper=_time_backward),
+        Place(
+            "torch", "optim.Optimizer.step", "learn.optimizer", overrides=True, wrapper=_time_step
+        ),
+        Place("torch", "optim.Optimizer.zero_grad", "learn.optimizer", wrapper=_time_rest),
+        # Home first: the names below it are the same function, bound once more.
+        Place("torch", "nn.utils.clip_grad.clip_grad_norm_", "learn.optimizer", wrapper=_time_rest),
+        Place("torch", "nn.utils.clip_grad_norm_", "learn.optimizer", wrapper=_time_rest),
+        Place(
+            "torch", "nn.utils.clip_grad.clip_grad_value_", "learn.optimizer", wrapper=_time_rest
+        ),
+        Place("torch", "nn.utils.clip_grad_value_", "learn.optimizer", wrapper=_time_rest),
+        Place("torch", "save", "checkpoint", outermost=True),
+    ),
+    setup=transfers.put_on,
+)

@@ -1,0 +1,200 @@
+"""What the names in reinforcement-learning code mean, and what a function's code says of itself.
+
+A name alone proves little, so that a rule asks for more: parameters, the names that the code uses,
+the calls that it leads to. Words are what a name is made of: `computeGAE_returns` is compute, gae,
+returns. A miss costs a line in the report; a wrong name costs its reader's trust.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from hotloop.hooks.standin import unwrapped
+
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+
+ENV = frozenset(
+    "env envs environment environments game games world simulator sim venv gym gridworld maze "
+    "bandit".split()
+)
+ACTION = frozenset("action actions act a u move moves control controls command choice".split())
+REWARD = frozenset("reward rewards rew rews".split())
+#: Beside the rewards, what a return or an advantage is made of.
+RETURN_PARTS = frozenset(
+    "value values val vals v done dones terminal terminals terminated mask masks gamma discount "
+    "lam lambda gae bootstrap ended".split()
+)
+BUFFER = frozenset(
+    "buffer memory replay storage experience experiences rollout rollouts trajectory "
+    "trajectories transitions".split()
+)
+#: Names in the code of a class that keeps many things.
+CAPACITY = frozenset(
+    "capacity deque maxlen buffer memory max_size max_len buffer_size memory_size num_steps "
+    "buffer_capacity storage".split()
+)
+STORE = frozenset(
+    "add push store append remember extend insert put memorize memorise record save cache "
+    "enqueue observe".split()
+)
+STORED = frozenset(
+    "experience experiences transition transitions batch sample samples step steps trajectory "
+    "trajectories episode episodes data memory many all one to buffer replay reward rewards "
+    "sarsa tuple".split()
+)
+DRAW = frozenset("sample get draw fetch recall generate make retrieve iterate".split())
+DRAWN = frozenset(
+    "batch batches minibatch minibatches mini sample samples transition transitions experience "
+    "experiences generator buffer memory feed forward recurrent random from replay sequence "
+    "sequences".split()
+)
+ACT = frozenset(
+    "select choose get pick sample predict best greedy compute generate decide draw take".split()
+)
+ACT_MORE = frozenset(
+    "action actions act move moves best greedy epsilon eps explore exploration noisy "
+    "deterministic stochastic and value values log prob logprob with noise batch next policy "
+    "from for train eval training".split()
+)
+LEARN = frozenset("learn train training optimize optimise update replay improve backprop".split())
+LEARN_MORE = frozenset(
+    "step steps batch minibatch on model net network networks policy agent critic critics actor "
+    "actors q table qtable values value function parameters params weights from memory "
+    "experience experiences short long gradient gradients and once iteration loss do ppo dqn "
+    "sac td3 ddpg a2c the rollout rollouts buffer mini epoch online double dueling".split()
+)
+LOGGER = frozenset("logger log logs writer recorder".split())
+LOG = frozenset("log record write dump flush add".split())
+DATA_VERBS = frozenset(
+    "load fetch download read prepare preprocess process clean compute calculate calc add build "
+    "make extract generate engineer".split()
+)
+DATA = frozenset(
+    "data dataset datasets price prices market bars candles ohlc ohlcv csv dataframe feature "
+    "features indicator indicators history quotes ticks stock stocks technical".split()
+)
+DATA_PARAMETERS = frozenset(
+    "df data bars prices price frame dataframe candles ohlcv history market path file filename "
+    "csv ticker tickers symbol symbols url folder directory dir start end close".split()
+)
+#: Verbs that say that a function does something else with what it names.
+NOT_COMPUTING = frozenset(
+    "plot log print show save load test evaluate eval write record is has set draw display "
+    "reset clear init make create".split()
+)
+
+#: Names that only code with gradients uses.
+GRADIENT_NAMES = frozenset(
+    "backward zero_grad apply_gradients apply_updates train_on_batch GradientTape value_and_grad "
+    "grad minimize fit".split()
+)
+#: Of these, torch's own.
+TORCH_NAMES = frozenset({"backward", "zero_grad"})
+
+#: How far calls are followed, and through how many functions.
+_DEPTH, _MOST = 4, 64
+#: How many instructions may lie between an object's name and its method (an index, a call).
+_REACH = 5
+
+
+def words_of(name: str) -> list[str]:
+    """The words that a name is made of, in lower case."""
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def parameters_of(function: Any, bound: bool) -> list[str]:
+    """Names of the parameters that can be given by position, without `self`."""
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount]
+    if code.co_flags & inspect.CO_VARARGS:
+        names += (code.co_varnames[code.co_argcount + code.co_kwonlyargcount],)
+    return list(names[1:] if bound else names)
+
+
+def names_in(code: CodeType) -> set[str]:
+    """Every name and short text in a piece of code and in what is defined inside it."""
+    names = {*code.co_names, *code.co_varnames, *code.co_freevars}
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= names_in(constant)
+        elif isinstance(constant, str) and constant.isidentifier():
+            names.add(constant)
+    return names
+
+
+def used_names(code: CodeType) -> set[str]:
+    """The globals and attributes that a piece of code uses, and what is defined inside it."""
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            names |= used_names(constant)
+    return names
+
+
+def words_in(code: CodeType) -> set[str]:
+    """The words of all names in a piece of code."""
+    return {word for name in names_in(code) for word in words_of(name)}
+
+
+def reached(function: FunctionType, cls: type | None) -> list[FunctionType]:
+    """A function and the program's own functions that it leads to, as far as names tell."""
+    found = [function]
+    level = [function]
+    for _ in range(_DEPTH):
+        following: list[FunctionType] = []
+        for each in level:
+            for name in used_names(each.__code__):
+                other = _called(each, name, cls)
+                if other is not None and other not in found and len(found) < _MOST:
+                    found.append(other)
+                    following.append(other)
+        level = following
+    return found
+
+
+def _called(function: FunctionType, name: str, cls: type | None) -> FunctionType | None:
+    raw: Any = function.__globals__.get(name)
+    if raw is None and cls is not None:
+        raw = inspect.getattr_static(cls, name, None)
+        raw = getattr(raw, "__func__", raw)
+    raw = unwrapped(raw)
+    return raw if isinstance(raw, FunctionType) else None
+
+
+def steps_an_environment(functions: Iterable[FunctionType]) -> bool:
+    """Whether one of the functions calls `env.step` on something that is called an environment."""
+    return any(_calls_step(function.__code__) for function in functions)
+
+
+def _calls_step(code: CodeType) -> bool:
+    if "step" in code.co_names or "step_async" in code.co_names:
+        before: list[str] = []
+        for instruction in dis.get_instructions(code):
+            name = instruction.argval
+            if name in ("step", "step_async") and "LOAD" in instruction.opname:
+                if any(ENV & set(words_of(each)) for each in before[-_REACH:]):
+                    return True
+            before.extend(_names_of(name))
+    return any(_calls_step(each) for each in code.co_consts if isinstance(each, CodeType))
+
+
+def _names_of(argument: Any) -> Iterator[str]:
+    if isinstance(argument, str):
+        yield argument
+    elif isinstance(argument, tuple):
+        yield from (each for each in argument if isinstance(each, str))
+    else:
+        yield ""
+
+
+def gradient_names(functions: Iterable[FunctionType]) -> set[str]:
+    """The names in these functions that only code with gradients uses."""
+    found: set[str] = set()
+    for function in functions:
+        found |= GRADIENT_NAMES & used_names(function.__code__)
+    return found
