@@ -1,12 +1,25 @@
-"""The native core is optional: where it cannot be compiled, hotloop installs all the same."""
+"""What pyproject.toml cannot say: an optional native core, and where the demo programs lie.
+
+Where the core cannot be compiled, hotloop installs all the same. The demo programs live in
+`workloads`, outside the package, and are installed as `hotloop/workloads`.
+"""
 
 import sys
+from pathlib import Path
 
-from setuptools import Extension, setup
+from setuptools import Extension, find_packages, setup
 
 NATIVE = "src/hotloop/measure/native"
 
+workloads = {
+    f"hotloop.workloads.{folder.name}": str(folder)
+    for folder in sorted(Path("workloads").iterdir())
+    if (folder / "train.py").is_file()
+}
+
 setup(
+    package_dir={"": "src", "hotloop.workloads": "workloads", **workloads},
+    packages=[*find_packages("src"), *workloads],
     ext_modules=[
         Extension(
             "hotloop.measure._native",

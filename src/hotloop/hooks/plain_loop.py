@@ -130,12 +130,44 @@ class Forecast:
             self.answer = answer
 
 
+class Moment(Forecast):
+    """What follows an event in given circumstances: the names of the gap by the next event."""
+
+    __slots__ = ("gap", "regions")
+
+    def __init__(self, kind: int, regions: list[Any]) -> None:
+        super().__init__(STEP if kind == ADD else kind)
+        #: Region by the event that ends the gap; None where nobody can tell.
+        self.regions = regions
+        self.learn(self.answer)
+
+    def learn(self, answer: int) -> None:
+        super().learn(answer)
+        region = self.regions[self.answer]
+        #: Opens the gap under the name that is expected.
+        self.gap: Any = None if region is None else region.gap
+
+
+class _Named(set[str]):
+    """Phases that libraries name themselves; the flow forgets its own names for them."""
+
+    def __init__(self, changed: Any) -> None:
+        super().__init__()
+        self._changed = changed
+
+    def add(self, name: str) -> None:
+        if name not in self:
+            super().add(name)
+            self._changed()
+
+
 class Flow:
     """The order of events of one training loop, in the thread that runs it."""
 
     def __init__(self) -> None:
-        core = get_profiler().core
-        self._core = core
+        profiler = get_profiler()
+        self._mark = profiler.mark
+        self._core = core = profiler.core
         self._is_open = core.is_open
         self._claim = core.claim_gap
         self.close = core.end_gap
@@ -145,22 +177,19 @@ class Flow:
         #: Whether batches are larger than what was collected for them: a replay buffer.
         self.off_policy = False
         #: Phases that a library names itself, seen in use: these are not inferred.
-        self.named: set[str] = set()
+        self.named = _Named(self._forget)
         #: Nothing is inferred until a network was called or a gradient taken.
         self._active = False
-        self._last = -1
-        self._in_gap = False
-        #: Regions of gaps by (before, after, circumstances), and how many are `named` so far.
-        self._gaps: dict[tuple[int, int, int], Any] = {}
-        self._gaps_named = 0
-        #: What came next, by the last event and whether the rollout (the update) was as long as
-        #: the one before.
-        self._next: dict[tuple[int, bool], Forecast] = {}
-        self._judged = Forecast(STEP)
+        self._last = self._where = 0
+        #: By event, circumstances, and whether the rollout (the update) was as long as the one
+        #: before it: that tells its last step from the others.
+        self._moments: list[Moment | None] = []
+        self._moment: Moment | None = None
+        self._forget()
         self._steps = self._steps_before = 0
         self._updates = self._updates_before = 0
-        #: Whether this update has called a network with gradients; and when the gap began.
-        self._gradients = self._gradients_before = False
+        #: Whether this update has called a network with gradients.
+        self._gradients = False
         #: What network calls were for, by (module, gradients, rows, the event before).
         self._calls: dict[tuple[int, bool, int, int], Forecast] = {}
         self._waiting: list[tuple[int, Forecast]] = []
@@ -187,22 +216,25 @@ class Flow:
         """Something is over; what follows is a gap until something else happens."""
         if get_ident() != self.thread:
             return
-        self._active = True
-        where = 0
         if self._is_open("evaluate", "learn", "collect"):
             if self._is_open("evaluate"):
                 return
             where = INSIDE
-        elif self.off_policy:
-            where = OFF_POLICY
-        if self._in_gap:
-            self._in_gap = False
-            gap = self._gap(self._last, kind, where or self._gradients_before)
-            if gap is not None:
-                self._claim(gap)
-        judged = self._judged
-        if judged.answer != kind or judged.trust != STUBBORNNESS:
-            judged.learn(kind)
+        else:
+            where = OFF_POLICY if self.off_policy else self._gradients
+        moment = self._moment
+        if moment is not None:
+            if moment.gap is not None:
+                region = moment.regions[kind]
+                if where == OFF_POLICY != self._where:
+                    # Found out by the very call that ended the gap.
+                    region = self._find(self._last, where, False).regions[kind]
+                if region is not None:
+                    self._claim(region)
+                    if moment.answer != kind or moment.trust != STUBBORNNESS:
+                        self._mark(region.name, "inferred")
+            if moment.answer != kind or moment.trust != STUBBORNNESS:
+                moment.learn(kind)
         as_long = False
         if kind <= ACT:
             as_long = self._steps == self._steps_before
@@ -212,21 +244,19 @@ class Flow:
         elif kind == BACKWARD:
             self._learned()
         self._last = kind
-        self._gradients_before = self._gradients
-        forecast = self._next.get((kind, as_long))
-        if forecast is None:
-            forecast = self._next[kind, as_long] = Forecast(STEP if kind == ADD else kind)
-        self._judged = forecast
-        gap = self._gap(kind, forecast.answer, where or self._gradients)
-        if gap is not None:
-            self._in_gap = True
-            gap.gap()
+        self._where = where
+        self._moment = moment = self._moments[kind * 8 + where * 2 + as_long] or self._find(
+            kind, where, as_long
+        )
+        if moment.gap is not None:
+            moment.gap()
 
     def collected(self) -> int:
         """Environment steps that the update in progress learns from."""
         return (self._steps or self._steps_before) * self.envs
 
     def _learned(self) -> None:
+        self._active = True
         if self._steps:
             self._steps_before, self._steps = self._steps, 0
         if self._waiting:
@@ -234,22 +264,23 @@ class Flow:
 
     # -- names of gaps --
 
-    def _gap(self, before: int, after: int, where: int) -> Any:
-        """The region of what is between two events; None if nobody can tell, or a library does."""
-        if len(self.named) != self._gaps_named:
-            self._gaps_named = len(self.named)
-            self._gaps.clear()
-        key = (before, after, where)
-        try:
-            return self._gaps[key]
-        except KeyError:
-            name = gap_name(before, after, where)
-            region = None
-            if name is not None and name not in self.named:
-                region = self._core.region(name)
-                get_profiler().mark(name, "inferred")
-            self._gaps[key] = region
-            return region
+    def _find(self, kind: int, where: int, as_long: bool) -> Moment:
+        place = kind * 8 + where * 2 + as_long
+        moment = self._moments[place]
+        if moment is None:
+            names = [gap_name(kind, after, where) for after in range(OPTIMIZER + 1)]
+            regions = [self._region(name) for name in names]
+            self._moments[place] = moment = Moment(kind, regions)
+        return moment
+
+    def _region(self, name: str | None) -> Any:
+        if name is None or name in self.named:
+            return None
+        return self._core.region(name)
+
+    def _forget(self) -> None:
+        self._moments = [None] * (OPTIMIZER + 1) * 8
+        self._moment = None
 
     # -- what a network was called for --
 
@@ -267,6 +298,7 @@ class Flow:
             return FORWARD
         if self._is_open("collect", "evaluate"):
             return ACT
+        self._active = True
         if not self.envs:
             return FORWARD if gradients else ACT
         last = self._last

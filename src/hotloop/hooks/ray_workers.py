@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from hotloop import get_profiler
 from hotloop.hooks.table import Library, Place
 
 #: The address that asks Ray for a cluster of its own, whatever runs on this machine.
@@ -47,6 +48,17 @@ def with_invitation(runtime_env: Any, invitation: Mapping[str, str]) -> Any:
     return merged
 
 
+def _or_hooked(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Ray offers as an actor's methods what is a function; a hooked method is one."""
+    hooked = type(get_profiler().core.region("wait").wrap(original))
+
+    @functools.wraps(original)
+    def is_function_or_method(obj: Any) -> bool:
+        return type(obj) is hooked or original(obj)
+
+    return is_function_or_method
+
+
 def _invite(original: Callable[..., Any]) -> Callable[..., Any]:
     """`ray.init`: workers of a cluster that is there already do not inherit our environment."""
 
@@ -74,6 +86,9 @@ LIBRARY = Library(
         Place("ray._private.worker", "get", "wait", outermost=True),
         Place("ray._private.worker", "wait", "wait", outermost=True),
         Place("ray._private.worker", "init", "startup", wrapper=_invite),
+        # The second is the same function, bound once more.
+        Place("ray._private.inspect_util", "is_function_or_method", "", wrapper=_or_hooked),
+        Place("ray.actor", "is_function_or_method", "", wrapper=_or_hooked),
         Place(
             "ray._private.function_manager",
             "FunctionActorManager.load_actor_class",

@@ -154,11 +154,11 @@ def _rows(analysis: Analysis, phases: list[Phase], view: View) -> list[_Row]:
             if phase.share < _SMALLEST_SHARE and phase.self_s < 0.001:
                 continue
             rows.append(_phase_row(phase, depth))
-            inner = children.get((process, phase.path), [])
             if view.depth is None or depth + 1 < view.depth:
+                before = len(rows)
                 visit(process, phase.path, depth + 1)
                 own = phase.self_s / loop_s if loop_s else 0.0
-                if inner and own >= 0.005:
+                if len(rows) > before and own >= 0.005:
                     label = f"({phase.name} itself)"
                     rows.append(_Row(label, depth + 1, own, phase.self_s, paint=("dim",)))
 

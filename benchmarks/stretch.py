@@ -1,0 +1,101 @@
+"""Stretches a short capture into one of a long run with many workers, as the writer would leave it.
+
+    python benchmarks/stretch.py CAPTURE FOLDER --hours 8 --workers 64
+
+The windows are the real ones of the short run, said again and again and merged by the writer's own
+rule (128 windows of each length, then twice as long). So sizes and shapes are those of a real
+capture, and only time is made up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+
+from hotloop.analyze.timeline import split_timeline
+from hotloop.capture import lines
+from hotloop.capture.reader import Capture, Shard, read_capture
+from hotloop.capture.window import Window, merged
+from hotloop.capture.writer import LONGEST, WINDOWS_PER_LENGTH
+
+#: Distinct merged windows that are made of each length; the rest repeat them.
+VARIANTS = 6
+
+
+def stretch(capture: Capture, folder: Path, hours: float, workers: int, seed: int = 0) -> None:
+    """Write the long run."""
+    folder.mkdir(parents=True)
+    chance = random.Random(seed)
+    _write(folder / "main.jsonl", capture.main, capture.main.header, hours, chance)
+    others = [shard for shard in capture.shards[1:] if len(shard.windows) > 2] or [capture.main]
+    for number in range(1, workers + 1):
+        shard = others[number % len(others)]
+        header = {**shard.header, "role": f"EnvWorker-{number}", "pid": 10_000 + number}
+        _write(folder / f"EnvWorker-{number}-{10_000 + number}.jsonl", shard, header, hours, chance)
+
+
+def _write(
+    path: Path, shard: Shard, header: dict[str, object], hours: float, chance: random.Random
+) -> None:
+    parts = split_timeline(shard.windows)
+    end_ns = int(hours * 3600e9)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(lines.header_line({k: v for k, v in header.items() if k != "hotloop"}) + "\n")
+        file.write(lines.stacks_line(list(shard.stacks.values())) + "\n")
+        file.write(lines.notes_line(shard.notes) + "\n")
+        number = 0
+        for window in parts.startup:
+            file.write(lines.window_line(window) + "\n")
+            number = window.last + 1
+        begin = parts.loop_begin_ns
+        length, at_length = 1, 0
+        variants: dict[int, list[Window]] = {}
+        while begin < end_ns:
+            if length not in variants:
+                variants[length] = [_long(parts.loop, length, chance) for _ in range(VARIANTS)]
+            window = _at(chance.choice(variants[length]), number, length, begin)
+            file.write(lines.window_line(window) + "\n")
+            number, begin = window.last + 1, window.end_ns
+            at_length += 1
+            if at_length >= WINDOWS_PER_LENGTH and length < LONGEST:
+                length, at_length = length * 2, 0
+        file.write(lines.end_line({"reason": "exit", "code": 0}) + "\n")
+
+
+def _long(windows: list[Window], length: int, chance: random.Random) -> Window:
+    whole = [w for w in windows if w.seconds > 0.5] or windows
+    first = chance.randrange(len(whole))
+    chosen = [deepcopy(whole[(first + i) % len(whole)]) for i in range(length)]
+    window = merged(chosen)
+    assert window is not None
+    return replace(window, begin_ns=0, end_ns=sum(w.end_ns - w.begin_ns for w in chosen))
+
+
+def _at(window: Window, number: int, length: int, begin_ns: int) -> Window:
+    """The same window at another time of day."""
+    end = begin_ns + window.end_ns
+    phases = {
+        path: replace(delta, first_ns=delta.first_ns and begin_ns + 1, last_ns=end)
+        for path, delta in window.phases.items()
+    }
+    return replace(
+        window, first=number, last=number + length - 1, begin_ns=begin_ns, end_ns=end,
+        phases=phases, loop_last_ns=end,
+    )  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("capture")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--hours", type=float, default=8.0)
+    parser.add_argument("--workers", type=int, default=64)
+    options = parser.parse_args()
+    stretch(read_capture(options.capture), options.folder, options.hours, options.workers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,106 @@
+"""Profile one of five real training programs that come with hotloop, and show the report.
+
+  hotloop demo                 the one that needs least and teaches most
+  hotloop demo trading         another one; arguments after the name go to the program
+  hotloop demo --list          what there is
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from hotloop.cli import run
+from hotloop.errors import HotloopError
+from hotloop.measure import program as programs
+
+HELP = "profile one of five training programs that come with hotloop"
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A training program, the settings that show its trouble, and what it needs."""
+
+    folder: str
+    what: str
+    arguments: tuple[str, ...]
+    needs: tuple[str, ...]
+
+
+DEMOS = {
+    "snake": Demo(
+        "snake_dqn",
+        "DQN on 256 Snake games as tensors, at the settings of a team whose training crawled",
+        ("--slow", "--steps", "40960", "--no-evaluation"),
+        ("torch", "numpy"),
+    ),
+    "petri": Demo(
+        "petri_ppo",
+        "TorchRL PPO that schedules jobs on machines, a timed Petri net",
+        (),
+        ("torch", "torchrl", "tensordict"),
+    ),
+    "portfolio": Demo(
+        "portfolio_ppo",
+        "Stable-Baselines3 PPO that manages a portfolio",
+        (),
+        ("torch", "stable_baselines3", "gymnasium", "pandas"),
+    ),
+    "ricochet": Demo(
+        "ricochet_rgb",
+        "a ConvLSTM agent that sees a board as a picture; uses hotloop's own regions",
+        (),
+        ("torch", "PIL", "numpy"),
+    ),
+    "trading": Demo(
+        "trading_dqn",
+        "a Keras DQN that trades",
+        (),
+        ("tensorflow", "keras", "gymnasium", "pandas"),
+    ),
+}
+DEFAULT = "snake"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "hotloop demo [--list] [name] [arguments of the program]"
+    parser.add_argument("--list", action="store_true", help="say what there is")
+    parser.add_argument("name", nargs="?", default=DEFAULT, help=f"one of {', '.join(DEMOS)}")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+
+
+def main(options: argparse.Namespace) -> int:
+    if options.list:
+        for name, demo in DEMOS.items():
+            print(f"{name:<10} {demo.what}")
+        return 0
+    if options.name not in DEMOS:
+        raise HotloopError(f"no demo {options.name!r}; there are {', '.join(DEMOS)}")
+    demo = DEMOS[options.name]
+    missing = [module for module in demo.needs if find_spec(module) is None]
+    if missing:
+        raise HotloopError(
+            f"the {options.name} demo needs {', '.join(missing)}; "
+            f"run: pip install 'hotloop[{options.name}]'"
+        )
+    script = workloads_folder() / demo.folder / "train.py"
+    arguments = options.arguments or list(demo.arguments)
+    print(f"hotloop: {demo.what}", file=sys.stderr)
+    print(f"hotloop: hotloop run {script} {' '.join(arguments)}\n", file=sys.stderr)
+    parser = argparse.ArgumentParser()
+    run.add_arguments(parser)
+    settings = parser.parse_args(["--name", demo.folder])
+    settings.program = programs.find_script(str(script), arguments)
+    return run.main(settings)
+
+
+def workloads_folder() -> Path:
+    """Inside the package once installed; beside `src` in a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "workloads", package.parent.parent / "workloads"):
+        if folder.is_dir():
+            return folder
+    raise HotloopError("the training programs are not installed; reinstall hotloop")
