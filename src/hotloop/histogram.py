@@ -7,7 +7,7 @@ same layout; only what is not empty is stored. (The layout is that of HdrHistogr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 STEPS_BITS = 5
 STEPS = 1 << STEPS_BITS
@@ -53,6 +53,60 @@ def add_into(target: Histogram, other: Mapping[int, int]) -> None:
     """Add the counts of `other` to `target`."""
     for bucket, count in other.items():
         target[bucket] = target.get(bucket, 0) + count
+
+
+class Stored(Mapping[int, int]):
+    """Histograms as they were stored, decoded and added up only if somebody looks.
+
+    A long run with many workers has hundreds of thousands of them, and nobody asks for the
+    quantiles of most.
+    """
+
+    __slots__ = ("_counts", "_texts")
+
+    def __init__(self, *texts: str) -> None:
+        self._texts = list(texts)
+        self._counts: Histogram = {}
+
+    def _all(self) -> Histogram:
+        for text in self._texts:
+            add_into(self._counts, decode(text))
+        self._texts.clear()
+        return self._counts
+
+    def __getitem__(self, bucket: int) -> int:
+        return self._all()[bucket]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def plus(self, other: Stored) -> Stored:
+        """Both, still not decoded."""
+        total = Stored(*self._texts, *other._texts)
+        add_into(total._counts, self._counts)
+        add_into(total._counts, other._counts)
+        return total
+
+    def take(self, other: Stored) -> None:
+        """Take in what `other` holds."""
+        self._texts += other._texts
+        add_into(self._counts, other._counts)
+
+
+def added(target: Mapping[int, int], other: Mapping[int, int]) -> Mapping[int, int]:
+    """The sum of both, in `target` where that can be."""
+    if isinstance(other, Stored):
+        if isinstance(target, Stored):
+            target.take(other)
+            return target
+        if not target:
+            return Stored().plus(other)
+    counts = target if isinstance(target, dict) else dict(target)
+    add_into(counts, other)
+    return counts
 
 
 def encode(histogram: Mapping[int, int]) -> str:

@@ -22,6 +22,8 @@ def analyze(capture: Capture) -> Analysis:
     raw_loop_s = timeline.loop_s
     phases, outside_s, cost_s = build_phases(timeline.loop, cost, "main", raw_loop_s, main.notes)
     sampler_s = _gauge_sum(timeline.loop, "sampler_ns")
+    # What hooks took between regions is in no region, so it is only taken out of the whole.
+    cost_s += _gauge_sum(timeline.loop, "hooks_ns")
     loop_s = max(raw_loop_s - cost_s - sampler_s, 0.0)
     for phase in phases:
         phase.share = phase.total_s / loop_s if loop_s > 0 else 0.0

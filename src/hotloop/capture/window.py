@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hotloop.histogram import Histogram, add_into
+from hotloop.histogram import added
 
 
 @dataclass
@@ -20,7 +20,7 @@ class PhaseDelta:
     resident_peak: int = 0
     first_ns: int = 0
     last_ns: int = 0
-    histogram: Histogram = field(default_factory=dict)
+    histogram: Mapping[int, int] = field(default_factory=dict)
 
     def add(self, other: PhaseDelta) -> None:
         """Take in what happened later (or elsewhere) at the same place."""
@@ -34,7 +34,7 @@ class PhaseDelta:
         if other.first_ns:
             self.first_ns = min(self.first_ns or other.first_ns, other.first_ns)
         self.last_ns = max(self.last_ns, other.last_ns)
-        add_into(self.histogram, other.histogram)
+        self.histogram = added(self.histogram, other.histogram)
 
 
 #: (path, stack, mode) -> [how often seen, nanoseconds that this stands for]

@@ -32,6 +32,7 @@ _core = get_profiler().core
 _is_open = _core.is_open
 _fit = _core.region("learn.fit")
 _step = _core.region("learn.step")
+_loss = _core.region("learn.loss")
 _optimizer = _core.region("learn.optimizer")
 
 #: What Keras takes for an array's batch where nobody says.
@@ -184,6 +185,20 @@ def _backend() -> str:
     return str(config.backend()) if config is not None else ""
 
 
+def _time_loss(original: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(original)
+    def compute_loss(*args: Any, **kwargs: Any) -> Any:
+        if _is_open("compile", "learn.loss"):
+            return original(*args, **kwargs)
+        _loss.enter()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            _loss.exit()
+
+    return compute_loss
+
+
 def _time_optimizer(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -235,7 +250,7 @@ LIBRARY = Library(
         *_trainer("keras.src.backend.torch.trainer", "TorchTrainer"),
         *_trainer("keras.src.backend.jax.trainer", "JAXTrainer"),
         Place("keras.src.layers.layer", "Layer.__call__", "learn.forward", wrapper=_time_call),
-        Place("keras.src.trainers.trainer", "Trainer._compute_loss", "learn.loss", outermost=True),
+        Place("keras.src.trainers.trainer", "Trainer._compute_loss", "learn.loss", wrapper=_time_loss),
         Place(
             "keras.src.optimizers.base_optimizer",
             "BaseOptimizer.apply",

@@ -20,16 +20,34 @@ from hotloop.hooks.table import Library, Place
 _NEW_CLUSTER = "local"
 
 
-def name_this_process(name: str) -> None:
-    """Let this worker appear in the report under the name of what it does."""
+#: The role of a process that joined a run and has no name yet.
+_UNNAMED = "child"
+
+
+def _session() -> Any:
+    """This process's part of a run, if it has one."""
     session = getattr(sys.modules.get("hotloop.measure.session"), "Session", None)
-    current = session.current if session is not None else None
-    if current is not None and current.role != "main":
+    return session.current if session is not None else None
+
+
+def name_this_process(name: str, again: bool = True) -> None:
+    """Let this worker appear in the report under the name of what it does."""
+    current = _session()
+    if current is not None and current.role != "main" and (again or current.role == _UNNAMED):
         current.role = name
 
 
-def _after_load(actor: Any, *_: Any, **__: Any) -> None:
-    name_this_process(actor.__name__)
+def _name_by_actor(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A worker learns what it is when it loads the class of its actor."""
+
+    @functools.wraps(original)
+    def load_actor_class(*args: Any, **kwargs: Any) -> Any:
+        actor = original(*args, **kwargs)
+        # Asked again for every task; a library may have given a better name meanwhile.
+        name_this_process(f"{getattr(actor, '__name__', 'actor')}-{os.getpid()}", again=False)
+        return actor
+
+    return load_actor_class
 
 
 def with_invitation(runtime_env: Any, invitation: Mapping[str, str]) -> Any:
@@ -65,8 +83,7 @@ def _invite(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def init(address: str | None = None, **kwargs: Any) -> Any:
         wanted = address or os.environ.get("RAY_ADDRESS")
-        session = getattr(sys.modules.get("hotloop.measure.session"), "Session", None)
-        current = session.current if session is not None else None
+        current = _session()
         if wanted and wanted != _NEW_CLUSTER and current is not None and current.role == "main":
             try:
                 kwargs["runtime_env"] = with_invitation(
@@ -85,16 +102,15 @@ LIBRARY = Library(
     places=(
         Place("ray._private.worker", "get", "wait", outermost=True),
         Place("ray._private.worker", "wait", "wait", outermost=True),
-        Place("ray._private.worker", "init", "startup", wrapper=_invite),
+        Place("ray._private.worker", "init", "", wrapper=_invite),
         # The second is the same function, bound once more.
         Place("ray._private.inspect_util", "is_function_or_method", "", wrapper=_or_hooked),
         Place("ray.actor", "is_function_or_method", "", wrapper=_or_hooked),
         Place(
             "ray._private.function_manager",
             "FunctionActorManager.load_actor_class",
-            "startup",
-            after=_after_load,
-            outermost=True,
+            "",
+            wrapper=_name_by_actor,
         ),
     ),
 )

@@ -7,12 +7,13 @@ send. Between the environment and the network stand connectors, a large part of 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from hotloop import get_profiler, words
 from hotloop.hooks.ray_workers import name_this_process
-from hotloop.hooks.table import Library, Note, Place
+from hotloop.hooks.table import Library, Note, Place, Wrapper
 from hotloop.hooks.torch import batch as optimized
 
 _profiler = get_profiler()
@@ -89,14 +90,25 @@ def _after_apply(result: Any, learner: Any, *_: Any, **__: Any) -> None:
     optimized.optimizer(id(learner))
 
 
-def _after_make_runner(result: Any, runner: Any, *_: Any, **__: Any) -> None:
-    index = getattr(runner, "worker_index", 0)
-    if index:
-        name_this_process(f"{type(runner).__name__}-{index}")
+def _class_name(thing: Any) -> str:
+    """The class that people know, not what Ray made of it."""
+    names = [cls.__name__ for cls in type(thing).__mro__ if not cls.__name__.startswith("_")]
+    return names[0]
 
 
-def _after_make_learner(result: Any, learner: Any, index: int = 0, *_: Any, **__: Any) -> None:
-    name_this_process(f"{type(learner).__name__}-{index}")
+def _name_by(argument: str) -> Wrapper:
+    """Runners and learners are told their number; their process is named before it does more."""
+
+    def wrapper(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def numbered(self: Any, *args: Any, **kwargs: Any) -> Any:
+            if kwargs.get(argument) is not None:
+                name_this_process(f"{_class_name(self)}-{kwargs[argument]}")
+            return original(self, *args, **kwargs)
+
+        return numbered
+
+    return wrapper
 
 
 # -- places --
@@ -134,11 +146,15 @@ LIBRARY = Library(
     "ray",
     places=(
         # Rollouts, here or in actors.
-        _only(
-            "execution.rollout_ops", "synchronous_parallel_sample", "collect", _after_sample
-        ),
+        _only("execution.rollout_ops", "synchronous_parallel_sample", "collect", _after_sample),
         _every(_RUNNER, "EnvRunner.sample", "collect", _after_sample),
-        _every(_RUNNER, "EnvRunner.__init__", "startup", _after_make_runner),
+        Place(
+            "ray.rllib.env.env_runner",
+            "EnvRunner.__init__",
+            "",
+            overrides=True,
+            wrapper=_name_by("worker_index"),
+        ),
         _every(_RUNNER, "EnvRunner._try_env_step", "env.step"),
         _every(_RUNNER, "EnvRunner._try_env_reset", "env.reset"),
         _every(_MODULE, "RLModule.forward_exploration", "policy.act"),
@@ -179,7 +195,12 @@ LIBRARY = Library(
         _every(_LEARNER, "Learner.compute_gradients", "learn.backward"),
         _every(_LEARNER, "Learner.postprocess_gradients", "learn.optimizer"),
         _every(_LEARNER, "Learner.apply_gradients", "learn.optimizer", _after_apply),
-        _every(_LEARNER, "Learner._set_learner_index_and_placement_group", "startup"),
+        Place(
+            "ray.rllib.core.learner.learner",
+            "Learner._set_learner_index_and_placement_group",
+            "",
+            wrapper=_name_by("learner_index"),
+        ),
         # Weights and connector states between processes.
         _only(_GROUP, "EnvRunnerGroup.sync_weights", "sync_weights"),
         _only(_GROUP, "EnvRunnerGroup.sync_env_runner_states", "sync_weights"),

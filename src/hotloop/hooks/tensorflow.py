@@ -63,18 +63,23 @@ def note_network() -> None:
 
 
 def _time_trace(original: Callable[..., Any]) -> Callable[..., Any]:
+    depth = 0
+
     @wraps(original)
     def create(*args: Any, **kwargs: Any) -> Any:
-        options = args[3] if len(args) > 3 else kwargs.get("tracing_options")
-        if not _is_open("compile"):
+        nonlocal depth
+        if not depth:  # a function that is called while another is traced is a part of it
+            options = args[3] if len(args) > 3 else kwargs.get("tracing_options")
             _count("traces", 1)
             if _size(getattr(options, "function_cache", None)):
                 _count("retraces", 1)
+        depth += 1
         _compile.enter()
         try:
             return original(*args, **kwargs)
         finally:
             _compile.exit()
+            depth -= 1
 
     return create
 
@@ -89,7 +94,7 @@ def _size(cache: Any) -> int:
 def _time_function(original: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not _core.enabled or _is_open(*_PARTS):
+        if not _core.enabled or _is_open(*_PARTS) or self._run_functions_eagerly:
             return original(self, *args, **kwargs)
         about = _traced.get(self)
         if about is None:
@@ -108,11 +113,14 @@ def _time_function(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(self, *args, **kwargs)
 
     def first_call(self: Any, args: Any, kwargs: Any) -> Any:
+        # It is traced, its graph is optimised, and it runs once: all that is compiling.
         about = Traced()
         _calling.append(about)
+        _compile.enter()
         try:
             result = original(self, *args, **kwargs)
         finally:
+            _compile.exit()
             _calling.pop()
         _traced[self] = about
         after_learning(about, args, kwargs)

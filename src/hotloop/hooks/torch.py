@@ -172,7 +172,7 @@ def _rows(args: Any, kwargs: Any) -> int:
             value = next(iter(value.values())) if isinstance(value, dict) else value[0]
         shape = getattr(value, "shape", None)
         if shape is not None:
-            return int(shape[0]) if len(shape) > 1 else 1
+            return int(shape[0] or 1) if len(shape) > 1 else 1
     return 1
 
 
@@ -267,6 +267,21 @@ def _time_step(original: Callable[..., Any]) -> Callable[..., Any]:
     return _time_optimizer(original, batch.optimizer)
 
 
+def _time_whole_step(profile_hook_step: Callable[..., Any]) -> Callable[..., Any]:
+    """torch puts a wrapper of its own around each optimizer's step: time that too.
+
+    The step inside is hooked as well, because `torch.compile` takes torch's wrapper off (by its
+    `__wrapped__`, which is therefore the step itself).
+    """
+
+    def hook(step: Callable[..., Any]) -> Callable[..., Any]:
+        whole = _time_step(profile_hook_step(step))
+        whole.__wrapped__ = step  # type: ignore[attr-defined]
+        return whole
+
+    return hook
+
+
 def _time_rest(original: Callable[..., Any]) -> Callable[..., Any]:
     return _time_optimizer(original, None)
 
@@ -281,6 +296,13 @@ LIBRARY = Library(
         Place("torch", "autograd.grad", "learn.backward", wrapper=_time_backward),
         Place(
             "torch", "optim.Optimizer.step", "learn.optimizer", overrides=True, wrapper=_time_step
+        ),
+        Place(
+            "torch",
+            "optim.Optimizer.profile_hook_step",
+            "learn.optimizer",
+            wrapper=_time_whole_step,
+            optional=True,
         ),
         Place("torch", "optim.Optimizer.zero_grad", "learn.optimizer", wrapper=_time_rest),
         # Home first: the names below it are the same function, bound once more.

@@ -162,6 +162,8 @@ class Profiler:
             if self.sampler is not None:
                 self._take_samples(self.sampler, window)
             window.gauges.update(self.gauges)
+            if own_ns := self.core.own():
+                window.gauges["hooks_ns"] = own_ns
             self._closed += 1
             self._begin_ns = window.end_ns
             self._total.add(window)

@@ -38,6 +38,9 @@ ENVIRONMENT = "HOTLOOP_SESSION"
 #: The folder whose `sitecustomize` lets them join.
 BOOTSTRAP = Path(__file__).resolve().parent.parent / "bootstrap"
 
+#: Roles of processes that have no name yet when they join.
+FORKED, STARTED = "child", "program"
+
 SAMPLES_PER_SECOND = 100
 
 
@@ -174,7 +177,7 @@ class Session:
         """In a forked child: a session of its own, from this one's."""
         self.recorder.after_fork()
         self.profiler.after_fork()
-        child = Session(self.settings, role="child", root_code=self._root_code)
+        child = Session(self.settings, role=FORKED, root_code=self._root_code)
         child._cost, child._command = self._cost, self._command
         child._begin_functions()
         child.recorder.start()
@@ -229,7 +232,7 @@ class Session:
 
     def _name(self) -> str:
         """How people know this process; a child's is asked for late, when it has got its name."""
-        return _child_name() if self.role == "child" else self.role
+        return _child_name(self.role) if self.role in (FORKED, STARTED) else self.role
 
     def _begin_functions(self) -> None:
         if self.settings.functions == "exact" and self.role == "main":
@@ -263,7 +266,7 @@ class Session:
         stopper.stop()
 
 
-def _child_name() -> str:
+def _child_name(role: str) -> str:
     rank = os.environ.get("RANK", "")
     if rank.isdigit():  # torchrun and its like
         return f"rank-{rank}"
@@ -272,7 +275,9 @@ def _child_name() -> str:
         name = str(multiprocessing.current_process().name)
         if name != "MainProcess":
             return name
-    return Path(sys.argv[0]).stem if sys.argv and sys.argv[0] not in ("", "-c", "-m") else "child"
+    if role == STARTED and sys.argv and sys.argv[0] not in ("", "-c", "-m"):
+        return Path(sys.argv[0]).stem
+    return FORKED
 
 
 def _after_fork() -> None:
@@ -292,7 +297,7 @@ def join_from_environment() -> None:
     if not os.path.isdir(settings.folder):
         return
     forks_others = "multiprocessing.forkserver" in arguments
-    Session(settings, role="child").start(threads=not forks_others)
+    Session(settings, role=STARTED).start(threads=not forks_others)
 
 
 def say(text: str) -> None:

@@ -24,6 +24,7 @@ MAX_DEPTH = 128
 SHALLOW_DEPTH = 12
 LONG_GAP_NS = 50_000_000
 LONG_GAP_TIMES = 10
+MOST_OWN_NS = 50_000
 MAX_STACKS = 1 << 16
 MODE_PYTHON, MODE_NATIVE, MODE_WAITING, MODE_UNKNOWN = range(4)
 
@@ -284,6 +285,7 @@ class Region:
         """Open until anything else begins or ends; see the native core's `gap`."""
         core = self._core
         if core is not None and core.enabled:
+            core._take_own()
             core._enter_gap(self)
             core._forget_gap()
 
@@ -356,6 +358,7 @@ class Core:
         self._threads: dict[int, _Thread] = {}
         self._watched: tuple[str, Callable[[], object]] | None = None
         self._watch_left = 0.0
+        self._own_ns = 0
         self._forget_gap()
 
     def __reduce__(self) -> Any:
@@ -466,6 +469,19 @@ class Core:
     def _enter_gap(self, region: Region) -> None:
         region.enter()
         self._thread().stack.frames[-1][_GAP] = True
+
+    def _take_own(self) -> None:
+        """Since the last region ended only a hook has run: that is hotloop's own time."""
+        thread = self._thread()
+        own = self._clock() - thread.last
+        if 0 < own <= MOST_OWN_NS and not thread.current_stack().in_gap():
+            self._own_ns += own
+            self.skip(own)
+
+    def own(self) -> int:
+        """Nanoseconds of hotloop's own work that were taken out since the last call."""
+        own, self._own_ns = self._own_ns, 0
+        return own
 
     def _forget_gap(self) -> None:
         #: Where the gap that ended last was, how long, and how much of it is with its parent.

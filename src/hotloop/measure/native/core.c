@@ -371,6 +371,16 @@ thread_charge(Thread *thread, uint64_t now)
     }
 }
 
+/* Take `ns` out of everything that is open. */
+static void
+thread_skip(Thread *thread, Stack *stack, uint64_t ns)
+{
+    thread->last += ns;
+    for (uint32_t i = 0; i < stack->depth; i++) {
+        stack->frames[i].mark += ns;
+    }
+}
+
 /* ---- entering and leaving ---- */
 
 HOTLOOP_INLINE void frame_count(Frame *frame, uint64_t now);
@@ -876,6 +886,23 @@ region_reduce(Region *self, PyObject *unused)
     return Py_BuildValue("(N(O))", find, self->name);
 }
 
+/* Since the last region ended only a hook has run: that is nobody's time but hotloop's. */
+static void
+thread_take_own(Core *core)
+{
+    Thread *thread = core_thread(core);
+    uint64_t now = core_now(core);
+    if (thread == NULL || now <= thread->last || now - thread->last > MOST_OWN_NS) {
+        return;
+    }
+    Stack *stack = thread_stack(thread);
+    uint64_t own = now - thread->last;
+    if (!stack_in_gap(stack)) {
+        core->own_ns += own;
+        thread_skip(thread, stack, own);
+    }
+}
+
 PyDoc_STRVAR(region_gap_doc,
 "gap()\n--\n\n"
 "Open until any region of this thread is entered or left, or `Core.end_gap`: for a stretch whose\n"
@@ -889,6 +916,7 @@ region_gap(Region *self, PyObject *unused)
     (void)unused;
     Core *core = self->core;
     if (core != NULL && core->enabled) {
+        thread_take_own(core);
         region_enter_gap(self);
         core->gap_parent = NULL;
         core->gap_ns = core->gap_left_ns = 0;
@@ -1585,13 +1613,22 @@ core_method_skip(Core *self, PyObject *amount)
     }
     Thread *thread = core_thread(self);
     if (thread != NULL) {
-        thread->last += ns;
-        Stack *stack = thread_stack(thread);
-        for (uint32_t i = 0; i < stack->depth; i++) {
-            stack->frames[i].mark += ns;
-        }
+        thread_skip(thread, thread_stack(thread), ns);
     }
     Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(core_own_doc,
+"own()\n--\n\n"
+"Nanoseconds of hotloop's own work that were taken out of every region since the last call.");
+
+static PyObject *
+core_method_own(Core *self, PyObject *unused)
+{
+    (void)unused;
+    uint64_t own = self->own_ns;
+    self->own_ns = 0;
+    return PyLong_FromUnsignedLongLong(own);
 }
 
 static PyObject *
@@ -1621,6 +1658,7 @@ static PyMethodDef core_methods[] = {
     {"snapshot", (PyCFunction)core_method_snapshot, METH_NOARGS, core_snapshot_doc},
     {"nodes", (PyCFunction)core_method_nodes, METH_VARARGS, core_nodes_doc},
     {"after_fork", (PyCFunction)core_method_after_fork, METH_NOARGS, core_after_fork_doc},
+    {"own", (PyCFunction)core_method_own, METH_NOARGS, core_own_doc},
     {"skip", (PyCFunction)core_method_skip, METH_O, core_skip_doc},
     {NULL, NULL, 0, NULL},
 };

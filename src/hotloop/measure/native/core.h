@@ -28,6 +28,10 @@
 #define LONG_GAP_NS 50000000u
 #define LONG_GAP_TIMES 10
 
+/* A hook opens a gap right after the region that it is about; what is in between is hotloop's own
+ * work. More than this is not: it was told late. */
+#define MOST_OWN_NS 50000u
+
 /* What a region's flags mean; hotloop.words sets them. */
 #define REGION_LOOP 1   /* belongs to the training loop */
 #define REGION_ASIDE 2  /* what is inside is not the training loop (an evaluation) */
@@ -120,6 +124,7 @@ struct Core {
     Node *gap_parent;     /* where the gap that ended last was, until it is claimed */
     uint64_t gap_ns;      /* how long it was */
     uint64_t gap_left_ns; /* and how much of that is still with its parent */
+    uint64_t own_ns;      /* hotloop's work between regions and gaps since the last `own()` */
     PyObject *watched; /* a counter's name, or NULL */
     double watch_left;
     PyObject *watch_call;

@@ -1,0 +1,161 @@
+"""Processes that a program starts join its run, whatever way they are started."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Hotloop = Callable[..., "subprocess.CompletedProcess[str]"]
+
+WORKERS = """
+import multiprocessing as mp, sys, time
+from hotloop import profile, count
+
+def busy(seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+
+def worker(pipe, seconds):
+    while pipe.recv() is not None:
+        with profile("env.step"):
+            busy(seconds)
+        pipe.send("done")
+
+if __name__ == "__main__":
+    context = mp.get_context(sys.argv[1])
+    pipes = []
+    for index in range(2):
+        ours, theirs = context.Pipe()
+        process = context.Process(target=worker, args=(theirs, 0.002 * (index + 1)), daemon=True)
+        process.start()
+        pipes.append((ours, process))
+    for _ in range(50):
+        with profile("env.step"):
+            for pipe, _ in pipes:
+                pipe.send("step")
+            for pipe, _ in pipes:
+                pipe.recv()
+        count("env_steps", 2)
+    for pipe, process in pipes:
+        pipe.send(None)
+        process.join()
+"""
+
+
+def report(hotloop: Hotloop) -> dict[str, Any]:
+    done = hotloop("report", "cap", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_workers_have_shards_of_their_own(hotloop: Hotloop, tmp_path: Path, method: str) -> None:
+    import multiprocessing
+
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"this system cannot {method}")
+    (tmp_path / "train.py").write_text(WORKERS)
+    done = hotloop("run", "-q", "-o", "cap", "train.py", method)
+    assert (done.returncode, done.stderr) == (0, "")
+    document = report(hotloop)
+    workers = {p["process"] for p in document["phases"]} - {"main"}
+    assert len(workers) == 2
+    for worker in workers:
+        steps = [p for p in document["phases"] if (p["process"], p["path"]) == (worker, "env.step")]
+        assert [p["calls"] for p in steps] == [50]
+    # The parent's step: waiting for the workers told apart from moving the data.
+    own = {p["path"]: p for p in document["phases"] if p["process"] == "main"}
+    assert own["env.step/wait"]["calls"] == 100
+    assert own["env.step/wait"]["self_s"] > own["env.step/transfer"]["self_s"]
+    assert document["run"]["env_steps"] == 100
+    assert all(process["ended"] for process in document["processes"])
+
+
+def test_a_worker_that_is_killed_leaves_a_readable_shard(hotloop: Hotloop, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import os, signal, time\nfrom hotloop import profile\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    while True:\n"
+        "        with profile('env.step'):\n"
+        "            time.sleep(0.01)\n"
+        "with profile('wait'):\n"
+        "    while not any(b'{\"w\"' in p.read_bytes() for p in __import__('pathlib').Path('cap')"
+        ".glob('child-*.jsonl')):\n"
+        "        time.sleep(0.05)\n"
+        "os.kill(child, signal.SIGKILL)\nos.waitpid(child, 0)\n"
+    )
+    assert hotloop("run", "-q", "-o", "cap", "train.py").returncode == 0
+    document = report(hotloop)
+    (child,) = [p for p in document["processes"] if p["name"] == "child"]
+    assert not child["ended"]
+    assert [p["name"] for p in document["phases"] if p["process"] == "child"] == ["env.step"]
+
+
+def test_a_program_started_by_the_program_joins(hotloop: Hotloop, tmp_path: Path) -> None:
+    (tmp_path / "inner.py").write_text(
+        "from hotloop import profile\nwith profile('learn'):\n    sum(range(10**6))\n"
+    )
+    (tmp_path / "outer.py").write_text(
+        "import subprocess, sys\nsubprocess.run([sys.executable, 'inner.py'], check=True)\n"
+    )
+    assert hotloop("run", "-q", "-o", "cap", "outer.py").returncode == 0
+    assert ("inner", "learn") in {(p["process"], p["name"]) for p in report(hotloop)["phases"]}
+
+
+def test_processes_with_nothing_to_say_leave_nothing(hotloop: Hotloop, tmp_path: Path) -> None:
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import json'])"
+    assert hotloop("run", "-q", "-o", "cap", "-c", code).returncode == 0
+    assert [p.name for p in (tmp_path / "cap").iterdir()] == ["main.jsonl"]
+
+
+def test_a_sitecustomize_of_the_users_own_still_runs(hotloop: Hotloop, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text("import builtins\nbuiltins.OWN = 'seen'\n")
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(OWN)'], check=True)"
+    import os
+
+    paths = os.pathsep.join([str(own), os.environ.get("PYTHONPATH", "")])
+    done = hotloop("run", "-q", "-c", code, env={"PYTHONPATH": paths})
+    assert done.stdout == "seen\n"
+
+
+def test_classes_of_the_program_still_travel(hotloop: Hotloop, tmp_path: Path) -> None:
+    """cloudpickle sends classes by value, with whatever hotloop put into them."""
+    pytest.importorskip("cloudpickle")
+    (tmp_path / "train.py").write_text(
+        "import cloudpickle, pickle, gymnasium as gym\nfrom hotloop import profile, count\n"
+        "class Env(gym.Env):\n"
+        "    def step(self, action):\n"
+        "        with profile('inner'):\n"
+        "            count('env_steps')\n"
+        "        return 0, 0.0, False, False, {}\n"
+        "copy = pickle.loads(cloudpickle.dumps(Env))\n"
+        "print(copy().step(0))\n"
+    )
+    done = hotloop("run", "-q", "train.py")
+    assert done.stdout == "(0, 0.0, False, False, {})\n", done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="torchrun's launcher is for Unix here")
+def test_ranks_of_torchrun_are_named(hotloop: Hotloop, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    (tmp_path / "train.py").write_text(
+        "from hotloop import profile\nwith profile('learn'):\n    sum(range(10**5))\n"
+    )
+    done = hotloop(
+        "run", "-q", "-o", "cap", "-m", "torch.distributed.run", "--standalone",
+        "--nproc-per-node=2", "train.py",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    names = {p["process"] for p in report(hotloop)["phases"] if p["name"] == "learn"}
+    assert names == {"rank-0", "rank-1"}
