@@ -70,7 +70,10 @@ class Stored(Mapping[int, int]):
 
     def _all(self) -> Histogram:
         for text in self._texts:
-            add_into(self._counts, decode(text))
+            try:
+                add_into(self._counts, decode(text))
+            except ValueError:
+                pass  # its characters were those of a histogram, their order was not
         self._texts.clear()
         return self._counts
 
@@ -82,13 +85,6 @@ class Stored(Mapping[int, int]):
 
     def __len__(self) -> int:
         return len(self._all())
-
-    def plus(self, other: Stored) -> Stored:
-        """Both, still not decoded."""
-        total = Stored(*self._texts, *other._texts)
-        add_into(total._counts, self._counts)
-        add_into(total._counts, other._counts)
-        return total
 
     def take(self, other: Stored) -> None:
         """Take in what `other` holds."""
@@ -103,7 +99,9 @@ def added(target: Mapping[int, int], other: Mapping[int, int]) -> Mapping[int, i
             target.take(other)
             return target
         if not target:
-            return Stored().plus(other)
+            total = Stored()
+            total.take(other)
+            return total
     counts = target if isinstance(target, dict) else dict(target)
     add_into(counts, other)
     return counts

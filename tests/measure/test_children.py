@@ -75,6 +75,14 @@ def test_workers_have_shards_of_their_own(hotloop: Hotloop, tmp_path: Path, meth
     own = {p["path"]: p for p in document["phases"] if p["process"] == "main"}
     assert own["env.step/wait"]["calls"] == 100
     assert own["env.step/wait"]["self_s"] > own["env.step/transfer"]["self_s"]
+    split = document["workers"]
+    assert split["workers"] == 2
+    assert split["computing_s"] + split["waiting_s"] + split["moving_s"] == pytest.approx(
+        split["step_s"], rel=0.01
+    )
+    # 2 ms and 4 ms a step: the average computes 3 ms, the parent waits for 4 ms.
+    assert split["computing_s"] > 0.1
+    assert split["waiting_s"] > 0.02
     assert document["run"]["env_steps"] == 100
     assert all(process["ended"] for process in document["processes"])
 

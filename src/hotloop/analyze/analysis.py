@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hotloop.analyze.functions import add_modes, find_functions
-from hotloop.analyze.model import Analysis, Overhead, Phase, Process, Run
+from hotloop.analyze.functions import add_modes, find_functions, find_samples
+from hotloop.analyze.model import Analysis, Overhead, Phase, Process, Run, Sample
 from hotloop.analyze.score import add_score
 from hotloop.analyze.timeline import Timeline, split_timeline
 from hotloop.analyze.tree import RegionCost, build_phases
@@ -49,7 +49,16 @@ def analyze(capture: Capture) -> Analysis:
         loop_windows=timeline.loop,
         notes=main.notes,
         damaged=capture.damaged,
+        samples=_samples(capture, timeline),
+        worker_notes={shard.role: shard.notes for shard in capture.shards[1:]},
     )
+
+
+def _samples(capture: Capture, timeline: Timeline) -> list[Sample]:
+    samples = find_samples(timeline.loop, capture.main.stacks, "main")
+    for shard in capture.shards[1:]:
+        samples += find_samples(split_timeline(shard.windows).loop, shard.stacks, shard.role)
+    return samples
 
 
 def _share(part: float, whole: float) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from hotloop.analyze.model import Function, Phase
+from hotloop.analyze.model import Frame, Function, Phase, Sample
 from hotloop.capture.lines import StackRow
 from hotloop.capture.window import Window
 
@@ -76,6 +76,24 @@ def find_functions(
                 tally.total_ns += ns
     functions = [_function(*key, tally, process, whole_s) for key, tally in tallies.items()]
     return sorted(functions, key=lambda f: (-f.self_s, -f.total_s))
+
+
+def find_samples(
+    windows: Iterable[Window], stacks: dict[int, StackRow], process: str
+) -> list[Sample]:
+    """Every stack that was seen, with its phase and the time that it stands for."""
+    unfolded: dict[int, tuple[Frame, ...]] = {}
+    found: list[Sample] = []
+    for (path, stack, mode), (_, ns) in _sum_samples(windows).items():
+        if path.startswith("@thread"):
+            continue
+        if stack not in unfolded:
+            unfolded[stack] = tuple(
+                Frame(row.file, row.function, row.first_line, row.line, is_program_file(row.file))
+                for row in unfold(stack, stacks)
+            )
+        found.append(Sample(path, process, unfolded[stack], ns / 1e9, mode == WAITING))
+    return found
 
 
 def _sum_samples(windows: Iterable[Window]) -> dict[tuple[str, int, int], tuple[int, int]]:

@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 from hotloop.capture.window import Window
+
+
+class Later:
+    """A figure that may be given as the way to work it out, which is done when it is read.
+
+    Quantiles need every stored histogram decoded, and most of a long run's are never looked at.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = "_" + name
+
+    @overload
+    def __get__(self, phase: None, owner: type) -> Later: ...
+    @overload
+    def __get__(self, phase: object, owner: type) -> float: ...
+    def __get__(self, phase: object | None, owner: type) -> Later | float:
+        if phase is None:
+            raise AttributeError(self._name)  # says to dataclass that there is no default
+        value = getattr(phase, self._name)
+        if callable(value):
+            value = value()
+            setattr(phase, self._name, value)
+        return float(value)
+
+    def __set__(self, phase: object, value: float | Callable[[], float]) -> None:
+        setattr(phase, self._name, value)
 
 
 @dataclass
@@ -25,9 +52,9 @@ class Phase:
     mean_s: float
     min_s: float
     max_s: float
-    p50_s: float
-    p95_s: float
-    p99_s: float
+    p50_s: Later = Later()
+    p95_s: Later = Later()
+    p99_s: Later = Later()
     cpu_peak_mb: float | None = None
     cpu_added_mb: float | None = None
     gpu_peak_mb: float | None = None
@@ -61,6 +88,29 @@ class Function:
     waiting_share: float
     of_program: bool
     hot_line: int = 0
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One frame of a sampled stack."""
+
+    file: str
+    function: str
+    first_line: int
+    line: int
+    of_program: bool
+
+
+@dataclass(frozen=True)
+class Sample:
+    """All moments at which one stack was seen in one phase of one process."""
+
+    path: str
+    process: str
+    #: From the inside out, hotloop's own left out.
+    frames: tuple[Frame, ...]
+    seconds: float
+    waiting: bool = False
 
 
 @dataclass
@@ -149,6 +199,10 @@ class Analysis:
     loop_windows: list[Window]
     notes: dict[str, Any]
     damaged: int
+    #: Whole stacks of every process, for rules that ask who called whom.
+    samples: list[Sample] = field(default_factory=list)
+    #: Notes of the other processes, by their names.
+    worker_notes: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def phase(self, path: str, process: str = "main") -> Phase | None:
         """The phase at that place, if there was one."""

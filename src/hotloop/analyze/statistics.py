@@ -173,7 +173,7 @@ def looks(most: int) -> list[int]:
         found.append(at)
         at = max(at + LOOK_LEAST, math.ceil(at * LOOK_GROWTH))
     # A look just before the last one would cost more than it could save.
-    if found and found[-1] > most - LOOK_LEAST:
+    if found and found[-1] * (1 + LOOK_GROWTH) / 2 > most:
         found.pop()
     return [*found, most]
 

@@ -133,9 +133,9 @@ def _phase(
         mean_s=corrected.total_s / delta.calls if delta.calls else 0.0,
         min_s=seconds(delta.min_ns),
         max_s=seconds(delta.max_ns),
-        p50_s=seconds(quantile(delta.histogram, 0.50)),
-        p95_s=seconds(quantile(delta.histogram, 0.95)),
-        p99_s=seconds(quantile(delta.histogram, 0.99)),
+        p50_s=lambda: seconds(quantile(delta.histogram, 0.50)),
+        p95_s=lambda: seconds(quantile(delta.histogram, 0.95)),
+        p99_s=lambda: seconds(quantile(delta.histogram, 0.99)),
         cpu_peak_mb=delta.resident_peak / 1e6 if delta.resident_peak else None,
     )
 

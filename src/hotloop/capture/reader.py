@@ -1,43 +1,33 @@
 """Reads a capture back: all that can be trusted, and a count of what could not.
 
 A capture may be of a program that was killed, is still running, or has been damaged. Reading never
-raises for that; it raises `HotloopError` only where there is no capture at all.
+raises for that; it raises `HotloopError` only where there is no capture at all. A reader that is
+kept reads only what was added since it last looked.
 """
 
 from __future__ import annotations
 
+import gc
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from hotloop.capture import lines
-from hotloop.capture.window import Window
+from hotloop.capture.growing import GrowingShard, Shard
 from hotloop.errors import HotloopError
+
+__all__ = ["Capture", "CaptureReader", "Shard", "read_capture"]
 
 #: No line that hotloop writes comes near this; a damaged file without line ends must not fill
 #: the memory.
 LONGEST_LINE = 64 * 1024 * 1024
 
+#: Windows kept of a process that is not the main one: enough for its trend, and few enough that
+#: a thousand workers over a day fit into memory.
+MOST_WINDOWS_OF_OTHERS = 64
+
 _SHARD = re.compile(r"^(?P<name>.+?)(?:\.tail-(?P<tail>\d+))?\.jsonl$")
-
-
-@dataclass
-class Shard:
-    """What one process left."""
-
-    name: str
-    header: dict[str, Any]
-    notes: dict[str, Any] = field(default_factory=dict)
-    windows: list[Window] = field(default_factory=list)
-    stacks: dict[int, lines.StackRow] = field(default_factory=dict)
-    end: dict[str, Any] | None = None
-    damaged: int = 0
-
-    @property
-    def role(self) -> str:
-        return str(self.header.get("role", self.name))
 
 
 @dataclass
@@ -58,96 +48,78 @@ class Capture:
 
 def read_capture(folder: str | Path) -> Capture:
     """The capture in that folder, or a `HotloopError` that says why there is none."""
-    folder = Path(folder)
-    if not folder.exists():
-        raise HotloopError(f"{folder}: no such capture")
-    if not folder.is_dir():
-        raise HotloopError(f"{folder}: not a capture (a capture is a folder that `run` leaves)")
-    files: dict[str, list[tuple[int, Path]]] = {}
-    for path in sorted(folder.iterdir()):
-        match = _SHARD.match(path.name)
-        if match and path.is_file():
-            # The shard itself sorts after its tails: it says which of their windows it has.
-            number = int(match["tail"]) if match["tail"] else -1
-            files.setdefault(match["name"], []).append((number, path))
-    shards = [
-        shard
-        for name, parts in files.items()
-        if (shard := _read_shard(name, [path for _, path in sorted(parts)])) is not None
-    ]
-    if not shards:
-        raise HotloopError(f"{folder}: not a capture (it holds no shard that can be read)")
-    shards.sort(key=lambda shard: (shard.name != "main", shard.name))
-    return Capture(folder, shards)
+    return CaptureReader(folder).read(final=True)
 
 
-def _read_shard(name: str, paths: list[Path]) -> Shard | None:
-    shard = Shard(name, {})
-    windows: dict[int, Window] = {}
-    for path in paths:
-        for line in _lines(path):
-            try:
-                _take(shard, windows, line)
-            except lines.DamagedError:
-                shard.damaged += 1
-    if not shard.header:
-        return None
-    shard.windows = _without_repeats(windows)
-    return shard
+class CaptureReader:
+    """Reads a capture that may still grow; each `read` takes only what is new."""
+
+    def __init__(
+        self,
+        folder: str | Path,
+        most_of_main: int | None = None,
+        most_of_others: int | None = MOST_WINDOWS_OF_OTHERS,
+    ) -> None:
+        self.folder = Path(folder)
+        self._most_of_main = most_of_main
+        self._most_of_others = most_of_others
+        self._shards: dict[str, GrowingShard] = {}
+        self._read_up_to: dict[Path, int] = {}
+
+    def read(self, final: bool = False) -> Capture:
+        """All that is there by now; with `final`, a last line without its end counts as well."""
+        with _without_collecting():
+            for path, name, is_tail in self._files():
+                self._read_file(path, self._growing(name), is_tail, final)
+        shards = [shard for each in self._shards.values() if (shard := each.shard()) is not None]
+        if not shards:
+            raise HotloopError(f"{self.folder}: not a capture (it holds no shard that can be read)")
+        shards.sort(key=lambda shard: (shard.name != "main", shard.name))
+        return Capture(self.folder, shards)
+
+    def _files(self) -> list[tuple[Path, str, bool]]:
+        """Shards and tails; tails first, as what is taken out of one is in its shard already."""
+        if not self.folder.exists():
+            raise HotloopError(f"{self.folder}: no such capture")
+        if not self.folder.is_dir():
+            raise HotloopError(
+                f"{self.folder}: not a capture (a capture is a folder that `run` leaves)"
+            )
+        found: list[tuple[Path, str, bool]] = []
+        for path in sorted(self.folder.iterdir()):
+            match = _SHARD.match(path.name)
+            if match and path.is_file():
+                found.append((path, match["name"], match["tail"] is not None))
+        return sorted(found, key=lambda each: not each[2])
+
+    def _growing(self, name: str) -> GrowingShard:
+        if name not in self._shards:
+            most = self._most_of_main if name == "main" else self._most_of_others
+            self._shards[name] = GrowingShard(name, most)
+        return self._shards[name]
+
+    def _read_file(self, path: Path, shard: GrowingShard, is_tail: bool, final: bool) -> None:
+        try:
+            with open(path, "rb") as file:
+                file.seek(self._read_up_to.get(path, 0))
+                while line := file.readline(LONGEST_LINE):
+                    if not line.endswith(b"\n") and not final and len(line) < LONGEST_LINE:
+                        break  # still being written
+                    if line.strip():
+                        shard.take(line, is_tail)
+                    self._read_up_to[path] = file.tell()
+        except OSError as error:
+            if not is_tail:  # a tail may be gone by now, and its windows are in the shard
+                raise HotloopError(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def _lines(path: Path) -> Iterator[bytes]:
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Without the garbage collector, which finds nothing in a growing heap of plain data."""
+    collects = gc.isenabled()
+    gc.disable()
     try:
-        with open(path, "rb") as file:
-            while line := file.readline(LONGEST_LINE):
-                if line.strip():
-                    yield line
-    except OSError as error:
-        raise HotloopError(f"{path}: cannot be read ({error.strerror})") from None
-
-
-def _take(shard: Shard, windows: dict[int, Window], line: bytes) -> None:
-    document = lines.parse(line)
-    if "w" in document:
-        window = lines.read_window(document)
-        known = windows.get(window.first)
-        # The same window alone and merged with those that follow: the longer one says more.
-        if known is None or known.last < window.last:
-            windows[window.first] = window
-    elif "k" in document:
-        shard.stacks.update((row.id, row) for row in lines.read_stacks(document))
-    elif "hotloop" in document:
-        _check_version(document["hotloop"])
-        if not shard.header:
-            shard.header = document
-    elif isinstance(document.get("n"), dict):
-        for key, value in document["n"].items():
-            known = shard.notes.get(key)
-            # A note is said again as more becomes known of it; its parts add up.
-            if isinstance(known, dict) and isinstance(value, dict):
-                value = {**known, **value}
-            shard.notes[key] = value
-    elif isinstance(document.get("e"), dict):
-        shard.end = document["e"]
-    else:
-        raise lines.DamagedError("no kind of line that is known")
-
-
-def _check_version(schema: Any) -> None:
-    name, _, version = str(schema).partition("/")
-    if name != lines.SCHEMA or not version.isdigit():
-        raise lines.DamagedError("not a header")
-    if int(version) > lines.VERSION:
-        raise HotloopError(
-            f"this capture is of version {int(version)}, from a newer hotloop; "
-            f"this one reads up to {lines.VERSION}. Upgrade with: pip install -U hotloop"
-        )
-
-
-def _without_repeats(windows: dict[int, Window]) -> list[Window]:
-    """In order, each moment once: a window inside a longer one is already in that."""
-    kept: list[Window] = []
-    for first in sorted(windows):
-        if not kept or first > kept[-1].last:
-            kept.append(windows[first])
-    return kept
+        yield
+    finally:
+        if collects:
+            gc.enable()

@@ -1,19 +1,27 @@
 """Pure functions from an analysis to findings: what is slow, why, what to change.
 
-A rule is a function from an analysis to its findings; `RULES` lists them and `diagnose` runs them.
-`verdict` says the whole in one sentence. Nothing here reads a file or prints.
+One file a family of causes; each defines `RULES`, functions from an analysis to findings.
+`FAMILIES` lists them and `diagnose` runs them; `evidence` is what they share, `ranking` decides
+what is shown and `verdict` says the whole in one sentence. Nothing here reads a file or prints.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose.finding import Finding, Rule
+from hotloop.diagnose.ranking import rank
+from hotloop.diagnose.verdict import too_short
 
-#: Every rule. None yet: the breakdown speaks for itself.
-RULES: list[Rule] = []
+#: Every family of rules: each gives the findings of all its rules.
+FAMILIES: tuple[Callable[[Analysis], list[Finding]], ...] = ()
+
+__all__ = ["FAMILIES", "Finding", "Rule", "diagnose"]
 
 
 def diagnose(analysis: Analysis) -> list[Finding]:
     """The findings of every rule, those with the largest gain first."""
-    findings = [finding for rule in RULES for finding in rule(analysis)]
-    return sorted(findings, key=lambda finding: -finding.gain.high)
+    if too_short(analysis):
+        return []
+    return rank([finding for family in FAMILIES for finding in family(analysis)])

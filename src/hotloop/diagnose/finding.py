@@ -8,6 +8,11 @@ from typing import Any
 
 from hotloop.analyze.model import Analysis
 
+#: How bad it is, the worst first. `healthy` explains something that looks like a fault.
+CRITICAL, WARNING, INFO, HEALTHY = SEVERITIES = ("critical", "warning", "info", "healthy")
+
+HIGH, MEDIUM, LOW = "high", "medium", "low"
+
 
 @dataclass(frozen=True)
 class Place:
@@ -40,6 +45,11 @@ class Finding:
     verify: str
     where: list[Place] = field(default_factory=list)
     evidence: dict[str, Any] = field(default_factory=dict)
+    #: The change as code, in the terms of the library in use.
+    before: str = ""
+    after: str = ""
+    #: What the change may do to the learning; empty if nothing.
+    learning: str = ""
 
 
 #: A rule looks at an analysis and says what it found, if anything.

@@ -3,22 +3,66 @@
 from __future__ import annotations
 
 from hotloop.analyze.model import Analysis, Phase
-from hotloop.diagnose.finding import Finding
+from hotloop.diagnose.evidence import won
+from hotloop.diagnose.finding import HEALTHY, INFO, Finding
 from hotloop.words import PARENTS
+
+#: With fewer environment steps a share may be that of the first, slow calls.
+ENOUGH_STEPS = 200
+#: A loop that steps slowly has said enough after this long (at 100 samples a second, 500 of
+#: them), however few steps it made.
+ENOUGH_SECONDS = 5.0
+#: Below this nothing is known, however fast the environment steps: a window is a second.
+LEAST_SECONDS = 0.5
+
+
+def too_short(analysis: Analysis) -> str:
+    """Why this capture is too short to judge; empty if it is not."""
+    run = analysis.run
+    if run.loop_s >= ENOUGH_SECONDS or not run.loop_s:
+        return ""
+    if run.env_steps and run.env_steps < ENOUGH_STEPS:
+        return f"{run.env_steps} steps; findings need about {ENOUGH_STEPS}"
+    if run.loop_s < LEAST_SECONDS:
+        return f"{run.loop_s:.2f} s of training; findings need about {ENOUGH_SECONDS:.0f}"
+    return ""
 
 
 def verdict(analysis: Analysis, findings: list[Finding]) -> str:
     """What a person should take away if they read nothing else."""
-    if findings:
-        return findings[0].title
+    loud = [finding for finding in findings if finding.severity not in (INFO, HEALTHY)]
+    if loud:
+        return loud[0].title
     if not analysis.run.loop_s:
         return "Nothing was measured: the program ended before its first window closed."
+    short = too_short(analysis)
+    if short:
+        return f"Too short to judge: {short}. {_most_of_it(analysis)}".strip()
     largest = largest_leaves(analysis)
     if not largest:
         return (
             "No phase was seen: neither a library that hotloop knows nor a region of the "
             "program's own. The functions below say where the time went."
         )
+    return f"Nothing significant: {_largest_avoidable(findings)} {_most_of_it(analysis)}".strip()
+
+
+def _largest_avoidable(findings: list[Finding]) -> str:
+    healthy = [finding.title for finding in findings if finding.severity == HEALTHY]
+    quiet = [finding for finding in findings if finding.severity == INFO]
+    if quiet:
+        share = won(quiet[0].gain)
+        size = f"about {share:.0%}" if share >= 0.01 else "below 1%"
+        text = f"the largest avoidable cost is {quiet[0].id} ({size} of the run)."
+    else:
+        text = "no avoidable cost was found."
+    return " ".join([text, *(f"{title.rstrip('.')}." for title in healthy)])
+
+
+def _most_of_it(analysis: Analysis) -> str:
+    largest = largest_leaves(analysis)
+    if not largest:
+        return ""
     parts = [f"{phase.name} ({phase.self_s / analysis.run.loop_s:.0%})" for phase in largest]
     listed = parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
     return f"Most of the training loop is {listed}."

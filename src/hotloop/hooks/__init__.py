@@ -25,4 +25,5 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "pipes": ("multiprocessing",),
     "tensorflow": ("tensorflow",),
     "keras": ("keras",),
+    "jax": ("jax",),
 }

@@ -34,6 +34,8 @@ class Hooks:
         self._undo: list[Callable[[], None]] = []
         #: Title -> what is known of a library: version, places put on, places not found.
         self.libraries: dict[str, dict[str, Any]] = {}
+        #: What tables say of this run as a whole.
+        self._remarks: list[Callable[[], list[str]]] = []
         #: Shared with the core, whose failures the report names.
         self.failures: dict[str, str] = profiler.core.failures
         #: Called with a module's name once it has been imported and hooked.
@@ -66,7 +68,13 @@ class Hooks:
 
     def notes(self) -> dict[str, Any]:
         """What the capture says of the libraries."""
-        return {"libraries": {title: dict(facts) for title, facts in self.libraries.items()}}
+        notes: dict[str, Any] = {
+            "libraries": {title: dict(facts) for title, facts in self.libraries.items()}
+        }
+        remarks = [text for ask in self._remarks for text in self._guard("remarks", ask) or ()]
+        if remarks:
+            notes["remarks"] = remarks
+        return notes
 
     # -- as modules come --
 
@@ -100,6 +108,8 @@ class Hooks:
             "places": 0,
             "missing": [],
         }
+        if library.remarks is not None:
+            self._remarks.append(library.remarks)
         for place in library.places:
             module = sys.modules.get(place.module)
             # A module that is still being imported is in sys.modules but not whole yet.

@@ -20,10 +20,6 @@ from hotloop.hooks.table import Library, Place
 _NEW_CLUSTER = "local"
 
 
-#: The role of a process that joined a run and has no name yet.
-_UNNAMED = "child"
-
-
 def _session() -> Any:
     """This process's part of a run, if it has one."""
     session = getattr(sys.modules.get("hotloop.measure.session"), "Session", None)
@@ -33,7 +29,7 @@ def _session() -> Any:
 def name_this_process(name: str, again: bool = True) -> None:
     """Let this worker appear in the report under the name of what it does."""
     current = _session()
-    if current is not None and current.role != "main" and (again or current.role == _UNNAMED):
+    if current is not None and current.role != "main" and (again or current.unnamed):
         current.role = name
 
 

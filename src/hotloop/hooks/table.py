@@ -47,3 +47,5 @@ class Library:
     #: Called once the library's top-level package has been imported, for hooks that are not
     #: places (a registration that the library itself offers). Returns what takes it off again.
     setup: Callable[[], Callable[[], None] | None] | None = None
+    #: What a reader of the report must know of this run, asked for as each window closes.
+    remarks: Callable[[], list[str]] | None = None

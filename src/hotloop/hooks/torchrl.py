@@ -257,6 +257,8 @@ LIBRARY = Library(
         _once(_COMMON, "EnvBase.any_done", "tensordict", after=_after_any_done),
         _once("torchrl.envs.utils", "_StepMDP.__call__", "tensordict"),
         _once("tensordict.base", "TensorDictBase.maybe_dense_stack", "tensordict"),
+        _everywhere("tensordict.base", "TensorDictBase.to", "tensordict"),
+        _everywhere("tensordict.base", "TensorDictBase.clone", "tensordict"),
         _once(_SINGLE, "Collector._update_traj_ids", "tensordict"),
         _once(_SINGLE, "Collector._postproc", "tensordict"),
         _called_as("tensordict", "torchrl.envs.transforms._base", "Transform"),

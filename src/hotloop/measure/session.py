@@ -230,9 +230,14 @@ class Session:
                 continue  # another host's process of that number
         raise FileExistsError(stem)
 
+    @property
+    def unnamed(self) -> bool:
+        """Whether this process has joined a run and nobody has named it yet."""
+        return self.role in (FORKED, STARTED)
+
     def _name(self) -> str:
         """How people know this process; a child's is asked for late, when it has got its name."""
-        return _child_name(self.role) if self.role in (FORKED, STARTED) else self.role
+        return _child_name(self.role) if self.unnamed else self.role
 
     def _begin_functions(self) -> None:
         if self.settings.functions == "exact" and self.role == "main":

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from hotloop.analyze.model import Analysis, Function, Phase
+from hotloop.analyze.workers import split_steps
 from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.verdict import verdict
 
@@ -34,8 +35,12 @@ def report_document(analysis: Analysis, findings: list[Finding]) -> dict[str, An
         "functions": [_function(f) for f in analysis.functions[:MOST_FUNCTIONS]],
         "exact_functions": analysis.exact_functions,
         "processes": [asdict(process) for process in analysis.processes],
+        "workers": asdict(split) if (split := split_steps(analysis.phases)) else None,
         "findings": [asdict(finding) for finding in findings],
         "libraries": analysis.notes.get("libraries", {}),
+        "shapes": analysis.notes.get("shapes", {}),
+        "named_phases": analysis.notes.get("named_phases", {}),
+        "notes": analysis.notes.get("remarks", []),
         "damaged_lines": analysis.damaged,
         "verdict": verdict(analysis, findings),
     }

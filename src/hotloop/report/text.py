@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from hotloop.analyze.functions import short_file
 from hotloop.analyze.model import Analysis, Phase
+from hotloop.analyze.workers import split_steps
 from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.verdict import verdict
 from hotloop.report import units
@@ -23,7 +24,7 @@ SORTS: dict[str, Callable[[Phase], float]] = {
 }
 
 #: Below this share of the loop a line of the tree says nothing that helps.
-_SMALLEST_SHARE = 0.0005
+_SMALLEST_SHARE = 0.002
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,12 @@ def _finding(finding: Finding, style: Style) -> str:
         name = clean(f"{short_file(place.file)}:{place.line} {place.function}")
         lines.append("  at " + fit(name, style.width - 5).rstrip())
     lines.append(_wrapped(finding.fix, style, indent=2))
-    lines.append(f"  {clean(finding.verify)}")
+    for sign, snippet in (("-", finding.before), ("+", finding.after)):
+        lines += [f"    {sign} {clean(line)}" for line in snippet.splitlines()]
+    if finding.learning:
+        lines.append(_wrapped(f"Learning: {finding.learning}", style, indent=2))
+    if finding.verify:
+        lines.append(f"  {clean(finding.verify)}")
     return "\n".join(lines)
 
 
@@ -151,7 +157,7 @@ def _rows(analysis: Analysis, phases: list[Phase], view: View) -> list[_Row]:
 
     def visit(process: str, path: str, depth: int) -> None:
         for phase in sorted(children.get((process, path), []), key=order):
-            if phase.share < _SMALLEST_SHARE and phase.self_s < 0.001:
+            if phase.share < _SMALLEST_SHARE:
                 continue
             rows.append(_phase_row(phase, depth))
             if view.depth is None or depth + 1 < view.depth:
@@ -254,6 +260,17 @@ def _processes(analysis: Analysis, style: Style) -> str:
     if len(analysis.processes) < 2:
         return ""
     lines = [style.paint("Processes", "bold")]
+    split = split_steps(analysis.phases)
+    if split is not None:
+        lines.append(
+            _wrapped(
+                f"env.step {units.seconds(split.step_s)}: workers computing "
+                f"{units.seconds(split.computing_s)}, waiting for the slowest "
+                f"{units.seconds(split.waiting_s)}, moving data {units.seconds(split.moving_s)}",
+                style,
+                indent=2,
+            )
+        )
     for process in analysis.processes[:16]:
         memory = units.megabytes(process.memory_peak_mb) if process.memory_peak_mb else ""
         busy = process.busy_s / process.wall_s if process.wall_s > 0 else 0.0
@@ -284,6 +301,9 @@ def _small_print(analysis: Analysis, style: Style) -> str:
         lines.append("The program has not ended, or was killed: figures up to its last window.")
     if analysis.damaged:
         lines.append(f"{analysis.damaged} damaged lines of the capture were skipped.")
+    remarks = analysis.notes.get("remarks")
+    if isinstance(remarks, list):
+        lines += [clean(str(remark)) for remark in remarks]
     failures = analysis.notes.get("failures")
     if isinstance(failures, dict) and failures:
         named = ", ".join(clean(f"{name} ({error})") for name, error in failures.items())

@@ -1,0 +1,52 @@
+"""Time that other programs took from a run: measured from outside, and taken out of its figures.
+
+On a machine that others use, a training waits for a core while somebody else has it. That wait is
+not the program's, comes and goes, and can be many times larger than the effect one looks for. Linux
+counts, for each thread, how long it was ready to run and did not (`run_delay` in
+/proc/PID/schedstat). Not all of that is other people's doing: a program with more busy threads and
+workers than cores waits for itself. So the wait is shared out by who used the processor meanwhile.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Contention:
+    """How long a run's main thread waited for a core, as time went by, and because of whom."""
+
+    #: (seconds since 1970, seconds waited so far), in order.
+    marks: list[tuple[float, float]] = field(default_factory=list)
+    #: The part of the waiting that is due to other programs, from 0 to 1.
+    due_to_others: float = 0.0
+
+    def waited(self, begin: float, end: float) -> float:
+        """Seconds between two moments (since 1970) in which others had the core."""
+        if not self.marks or end <= begin:
+            return 0.0
+        waited = self._at(end) - self._at(begin)
+        return min(max(waited * self.due_to_others, 0.0), end - begin)
+
+    def _at(self, moment: float) -> float:
+        times = [time for time, _ in self.marks]
+        index = bisect_left(times, moment)
+        if index == 0:
+            return self.marks[0][1]
+        if index == len(times):
+            return self.marks[-1][1]
+        (before, low), (after, high) = self.marks[index - 1], self.marks[index]
+        return low + (high - low) * (moment - before) / (after - before)
+
+
+def share_due_to_others(main_s: float, tree_s: float, machine_s: float, usable: float) -> float:
+    """The part of a main thread's waiting that other programs caused.
+
+    `main_s` is the main thread's processor time, `tree_s` that of its process with all threads and
+    children, `machine_s` that of everything on the machine, `usable` the share of the machine's
+    cores that the run may use: in a container the rest of the machine is busy elsewhere.
+    """
+    others = max(machine_s - tree_s, 0.0) * min(max(usable, 0.0), 1.0)
+    own = max(tree_s - main_s, 0.0)
+    return others / (others + own) if others > 0 else 0.0

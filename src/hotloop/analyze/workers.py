@@ -1,0 +1,55 @@
+"""Environments in processes of their own: what the parent's step is made of.
+
+The parent sends actions, waits, and reads answers. While it waits the workers compute, side by
+side; it goes on when the slowest has answered. So of the parent's step:
+
+- *computing* is what a worker spends in the environment, on the average of the workers;
+- *waiting* is the rest of the parent's waiting: for the slowest, for a free core, for the pipe;
+- *moving* is everything that is not waiting: packing, sending, reading, unpacking.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hotloop.analyze.model import Phase
+
+
+@dataclass(frozen=True)
+class WorkerSplit:
+    """The parent's environment steps, in seconds of the loop."""
+
+    workers: int
+    step_s: float
+    computing_s: float
+    waiting_s: float
+    moving_s: float
+    slowest: str
+    slowest_s: float
+
+
+def split_steps(phases: list[Phase]) -> WorkerSplit | None:
+    """How the parent's environment steps split; None where no worker stepped."""
+    busy: dict[str, float] = {}
+    for phase in phases:
+        if phase.process != "main" and phase.name == "env.step":
+            busy[phase.process] = busy.get(phase.process, 0.0) + phase.total_s
+    steps = [p for p in phases if p.process == "main" and p.name == "env.step"]
+    paths = {phase.path for phase in steps}
+    waits = [p for p in phases if p.process == "main" and p.name == "wait" and p.parent in paths]
+    if not busy or not waits:
+        return None
+    step_s = sum(phase.total_s for phase in steps)
+    wait_s = sum(phase.total_s for phase in waits)
+    # Workers also step while the parent learns (asynchronous collectors): at most its waiting.
+    computing_s = min(sum(busy.values()) / len(busy), wait_s)
+    slowest = max(busy, key=lambda process: busy[process])
+    return WorkerSplit(
+        workers=len(busy),
+        step_s=step_s,
+        computing_s=computing_s,
+        waiting_s=wait_s - computing_s,
+        moving_s=max(step_s - wait_s, 0.0),
+        slowest=slowest,
+        slowest_s=busy[slowest],
+    )

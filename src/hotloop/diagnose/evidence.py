@@ -1,0 +1,321 @@
+"""What rules ask of an analysis, and how they say what they found.
+
+Every rule uses these, so that shares, gains and places mean the same in all of them. Time is in
+seconds of the main process's training loop unless a name says otherwise.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from hotloop.analyze.model import Analysis, Frame, Phase, Sample
+from hotloop.diagnose.finding import CRITICAL, INFO, WARNING, Finding, Gain, Place
+from hotloop.words import names_of
+
+#: Nothing that a fix could win below this share of the run is worth a warning: measured noise
+#: between two runs of the same program is of this size.
+SMALLEST_WARNING = 0.03
+#: From this expected gain on, the rest of the report matters less than this finding.
+CRITICAL_GAIN = 1.5
+#: A fix never removes everything: a claim of more is not one to stand behind.
+MOST_OF_A_RUN = 0.99
+#: Fewer samples than this in one place say nothing of it (at 100 a second: a fifth of a second).
+ENOUGH_SAMPLES_S = 0.2
+
+Match = Callable[[Frame], bool]
+
+
+# -- time --
+
+
+def phases_named(analysis: Analysis, *names: str, process: str = "main") -> list[Phase]:
+    """The outermost phases of these names in the main thread of a process."""
+    found = []
+    for phase in analysis.phases:
+        parts = names_of(phase.path)
+        if phase.process != process or phase.thread != "main" or parts[-1] not in names:
+            continue
+        if not any(part in names for part in parts[:-1]):
+            found.append(phase)
+    return found
+
+
+def seconds_in(analysis: Analysis, *names: str, process: str = "main") -> float:
+    """Time in these phases, what is nested inside them included."""
+    return sum(phase.total_s for phase in phases_named(analysis, *names, process=process))
+
+
+def calls_of(analysis: Analysis, *names: str, process: str = "main") -> int:
+    """How often these phases were entered from outside of them."""
+    return sum(phase.calls for phase in phases_named(analysis, *names, process=process))
+
+
+def share_of(analysis: Analysis, *names: str, process: str = "main") -> float:
+    """Share of the loop inside these phases."""
+    return of_loop(analysis, seconds_in(analysis, *names, process=process))
+
+
+def of_loop(analysis: Analysis, seconds: float) -> float:
+    """Seconds as a share of the training loop."""
+    loop_s = analysis.run.loop_s
+    return min(max(seconds / loop_s, 0.0), 1.0) if loop_s > 0 else 0.0
+
+
+def whole_run_s(analysis: Analysis) -> float:
+    """The run from its first import to its end; the loop alone where the run was cut short.
+
+    A run that `--stop-after` or a kill has cut would have gone on in its loop, so the start-up
+    says nothing about its length.
+    """
+    run = analysis.run
+    cut = run.end is None or "stop_after" in analysis.notes
+    return run.loop_s if cut else max(run.wall_s, run.loop_s)
+
+
+def workers(analysis: Analysis) -> list[str]:
+    """Names of the other processes that stepped environments."""
+    return sorted(
+        {p.process for p in analysis.phases if p.process != "main" and p.name == "env.step"}
+    )
+
+
+# -- gains --
+
+
+def gain_of(share: float, low: float, high: float) -> Gain:
+    """The gain if between `low` and `high` of this share of the time went away (Amdahl)."""
+    return Gain(*(1 / (1 - min(max(share * part, 0.0), MOST_OF_A_RUN)) for part in (low, high)))
+
+
+def run_gain(analysis: Analysis, seconds: float, low: float, high: float) -> Gain:
+    """The gain of the run if between `low` and `high` of these seconds of its loop went away.
+
+    The low end is of this run as it was, start-up included; the high end is of its training
+    loop, which a longer run comes near to.
+    """
+    whole = whole_run_s(analysis)
+    share = seconds / whole if whole > 0 else 0.0
+    return Gain(
+        gain_of(share, low, low).low, gain_of(of_loop(analysis, seconds), high, high).high
+    )
+
+
+# -- samples --
+
+
+@dataclass
+class Use:
+    """Time under a phase in stacks with a certain frame, and who in the program called it."""
+
+    seconds: float = 0.0
+    #: Place of the program that led there -> seconds, the most first.
+    places: dict[Place, float] = field(default_factory=dict)
+    #: (file, function) of the frames that matched -> seconds.
+    functions: dict[tuple[str, str], float] = field(default_factory=dict)
+
+    def where(self, most: int = 3) -> list[Place]:
+        ordered = sorted(self.places, key=lambda place: -self.places[place])
+        return ordered[:most]
+
+    def largest(self) -> tuple[str, str] | None:
+        if not self.functions:
+            return None
+        return max(self.functions, key=lambda key: self.functions[key])
+
+
+def samples_under(
+    analysis: Analysis, *names: str, processes: Iterable[str] = ("main",)
+) -> list[Sample]:
+    """Stacks seen while one of these phases was open; all stacks if none is named."""
+    wanted = set(processes)
+    return [
+        sample
+        for sample in analysis.samples
+        if sample.process in wanted and (not names or set(names_of(sample.path)) & set(names))
+    ]
+
+
+def use_of(samples: Iterable[Sample], match: Match) -> Use:
+    """Time in stacks that hold a matching frame, outermost match first."""
+    use = Use()
+    for sample in samples:
+        frames = sample.frames
+        at = next((i for i in reversed(range(len(frames))) if match(frames[i])), None)
+        if at is None:
+            continue
+        use.seconds += sample.seconds
+        key = (frames[at].file, frames[at].function)
+        use.functions[key] = use.functions.get(key, 0.0) + sample.seconds
+        place = program_place(frames[at:])
+        if place is not None:
+            use.places[place] = use.places.get(place, 0.0) + sample.seconds
+    return use
+
+
+def program_place(frames: Iterable[Frame]) -> Place | None:
+    """The innermost frame of the program's own, from the inside out."""
+    for frame in frames:
+        if frame.of_program:
+            return Place(frame.file, frame.line, frame.function)
+    return None
+
+
+def in_package(*packages: str) -> Match:
+    """Frames of these packages' files."""
+    parts = tuple(f"/{package}/" for package in packages)
+    files = tuple(f"/{package}.py" for package in packages)
+
+    def match(frame: Frame) -> bool:
+        file = frame.file.replace("\\", "/")
+        return any(part in file for part in parts) or file.endswith(files)
+
+    return match
+
+
+def hot_places(samples: Iterable[Sample], most: int = 3) -> list[Place]:
+    """The program's own lines with the most time in or below them."""
+    return use_of(samples, lambda frame: frame.of_program).where(most) if samples else []
+
+
+def inner_places(samples: Iterable[Sample], most: int = 3) -> list[Place]:
+    """The program's innermost lines, by the time in them and in what they called."""
+    totals: dict[Place, float] = {}
+    for sample in samples:
+        place = program_place(sample.frames)
+        if place is not None:
+            totals[place] = totals.get(place, 0.0) + sample.seconds
+    return sorted(totals, key=lambda place: -totals[place])[:most]
+
+
+def where(analysis: Analysis, *names: str, processes: Iterable[str] = ("main",)) -> list[Place]:
+    """Where in the program's own code the time of these phases goes."""
+    return inner_places(samples_under(analysis, *names, processes=processes))
+
+
+def callers(analysis: Analysis, *names: str) -> list[Place]:
+    """The program's line that each of these phases was entered from, as samples saw it.
+
+    A phase begins at a hooked function; the line that called it is the first of the program's
+    frames outside that function. Which frame the hook is on is not recorded, so this is the
+    program's outermost frame that is not the module's own body when there is another.
+    """
+    totals: dict[Place, float] = {}
+    for sample in samples_under(analysis, *names):
+        own = [frame for frame in sample.frames if frame.of_program]
+        inner = [frame for frame in own if frame.function != "<module>"] or own
+        if inner:
+            frame = inner[-1]
+            place = Place(frame.file, frame.line, frame.function)
+            totals[place] = totals.get(place, 0.0) + sample.seconds
+    return sorted(totals, key=lambda place: -totals[place])[:3]
+
+
+# -- facts --
+
+
+def note(analysis: Analysis, *path: str) -> Any:
+    """A note of the main process, or a part of one; None where it was not recorded."""
+    value: Any = analysis.notes
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def number(value: Any) -> float | None:
+    """A note as a number; None for anything else."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    return None
+
+
+def gauge(analysis: Analysis, name: str) -> float | None:
+    """The last value of a gauge in the loop."""
+    for window in reversed(analysis.loop_windows):
+        if name in window.gauges:
+            return window.gauges[name]
+    return None
+
+
+def uses(analysis: Analysis, title: str) -> bool:
+    """Whether a library was in use, by the title that its table gives it."""
+    libraries = analysis.notes.get("libraries")
+    return isinstance(libraries, dict) and title in libraries
+
+
+def verify_command(analysis: Analysis, changed: str = "") -> str:
+    """The command that proves a fix: the program as it is beside the changed one.
+
+    `changed` is how the second command differs; by default a copy of the script.
+    """
+    command = list(analysis.run.command) or ["train.py"]
+    script = next((i for i, part in enumerate(command) if part.endswith(".py")), None)
+    before = shlex.join(command)
+    if changed:
+        after = f"{before} {changed}"
+    elif script is not None:
+        copy = command[script][:-3] + "_fixed.py"
+        after = shlex.join([*command[:script], copy, *command[script + 1 :]])
+    else:
+        after = before
+    return f"hotloop compare {shlex.quote(before)} {shlex.quote(after)}"
+
+
+# -- a finding --
+
+
+def finding(
+    analysis: Analysis,
+    id: str,
+    *,
+    title: str,
+    phase: str,
+    seconds: float,
+    low: float,
+    high: float,
+    fix: str,
+    confidence: str,
+    where: list[Place] | None = None,
+    evidence: dict[str, Any] | None = None,
+    verify: str | None = None,
+    severity: str | None = None,
+    before: str = "",
+    after: str = "",
+    learning: str = "",
+) -> Finding:
+    """A finding whose fix takes between `low` and `high` of these seconds of the loop away.
+
+    Its severity follows from the gain; what is too small to warn of is `info`, and `ranking`
+    decides what is shown.
+    """
+    gain = run_gain(analysis, seconds, low, high)
+    return Finding(
+        id=id,
+        severity=severity or severity_of(gain),
+        title=title,
+        phase=phase,
+        gain=gain,
+        confidence=confidence,
+        fix=fix,
+        verify=verify if verify is not None else verify_command(analysis),
+        where=list(where or []),
+        evidence={"seconds": seconds, "share_of_loop": of_loop(analysis, seconds)}
+        | (evidence or {}),
+        before=before,
+        after=after,
+        learning=learning,
+    )
+
+
+def severity_of(gain: Gain) -> str:
+    """How loud to be about a gain; what matters is what a fix wins for certain."""
+    if won(gain) < SMALLEST_WARNING:
+        return INFO
+    return CRITICAL if gain.low >= CRITICAL_GAIN else WARNING
+
+
+def won(gain: Gain) -> float:
+    """The share of the run that the lower end of a gain wins."""
+    return 1 - 1 / gain.low if gain.low > 1 else 0.0

@@ -1,0 +1,80 @@
+"""Which findings are shown, and in which order.
+
+By what the whole run would gain. The specific beats the general: a general finding stands only
+where nothing more specific explains the same time. One cause gives one finding.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from hotloop.diagnose.evidence import won
+from hotloop.diagnose.finding import HEALTHY, INFO, Finding
+
+#: A finding of this id yields to any of those that explains at least `EXPLAINS` of what it
+#: would win: those say why, this one only says where.
+YIELDS_TO: dict[str, frozenset[str]] = {
+    "env-bound": frozenset(
+        "pandas-in-step redundant-work-in-step deepcopy-in-step growing-step-cost reset-leak "
+        "slow-reset render-in-step image-resize subprocess-overhead serial-heavy-env stragglers "
+        "pickled-observations too-many-envs gc-every-step list-to-tensor memory-pressure "
+        "data-loading thread-oversubscription cpu-quota".split()
+    ),
+    "redundant-work-in-step": frozenset(
+        "pandas-in-step deepcopy-in-step growing-step-cost reset-leak render-in-step "
+        "image-resize".split()
+    ),
+    "single-env": frozenset(
+        "predict-in-loop missing-no-grad thread-oversubscription cpu-quota list-to-tensor "
+        "unbatched-policy small-work-on-gpu retracing recompilation graph-retained denormals "
+        "gc-every-step sync-per-step host-transfers".split()
+    ),
+    "update-ratio": frozenset(
+        "anomaly-mode per-sample-update retracing recompilation thread-oversubscription cpu-quota "
+        "graph-retained denormals gc-every-step list-to-tensor predict-in-loop".split()
+    ),
+    "serial-heavy-env": frozenset(
+        "pandas-in-step redundant-work-in-step deepcopy-in-step growing-step-cost reset-leak "
+        "render-in-step image-resize".split()
+    ),
+    "growing-step-cost": frozenset({"reset-leak"}),
+    "pickled-observations": frozenset({"subprocess-overhead"}),
+    "buffer-cost-grows": frozenset({"naive-priority-sampling"}),
+    "per-item-buffer-push": frozenset({"deepcopy-in-step"}),
+}
+EXPLAINS = 0.5
+
+
+def rank(findings: list[Finding]) -> list[Finding]:
+    """What is worth showing, the largest gain first; explanations of healthy runs last."""
+    kept = [each for each in _one_of_each(findings) if not _explained(each, findings)]
+    loud = sorted((f for f in kept if f.severity not in (INFO, HEALTHY)), key=_weight)
+    healthy = [f for f in kept if f.severity == HEALTHY]
+    if loud:
+        return loud + healthy
+    # The largest avoidable cost is what a healthy run's verdict names.
+    quiet = sorted((f for f in kept if f.severity == INFO), key=_weight)
+    return healthy + quiet[:1]
+
+
+def _weight(finding: Finding) -> float:
+    """What the run is expected to win: the middle of the range, as a share of the run."""
+    return -(1 - 1 / sqrt(max(finding.gain.low, 1.0) * max(finding.gain.high, 1.0)))
+
+
+def _one_of_each(findings: list[Finding]) -> list[Finding]:
+    largest: dict[str, Finding] = {}
+    for finding in findings:
+        known = largest.get(finding.id)
+        if known is None or finding.gain.low > known.gain.low:
+            largest[finding.id] = finding
+    return list(largest.values())
+
+
+def _explained(general: Finding, findings: list[Finding]) -> bool:
+    stronger = YIELDS_TO.get(general.id, frozenset())
+    return any(
+        each.id in stronger and won(each.gain) >= EXPLAINS * won(general.gain)
+        for each in findings
+        if each.severity not in (INFO, HEALTHY)
+    )

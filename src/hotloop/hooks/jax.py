@@ -1,0 +1,348 @@
+"""JAX: dispatch told apart from compiling and from waiting for results.
+
+A jitted call returns before its work is done, so its region is the *dispatch*; the time until
+results are there is `wait`, where the program asks for them, and `transfer` the copy to the host.
+Tracing, lowering and compiling are `compile`. What a jitted function is for is known from what its
+trace went through (a gradient, an environment) and from its name; one of which nothing is known
+gets a phase of its own name, `jax.<name>`.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from hotloop import get_profiler
+from hotloop.hooks import vocabulary as v
+from hotloop.hooks.networks import first_rows, learned, rows_of, update_is_over
+from hotloop.hooks.plain_loop import ACT, flow
+from hotloop.hooks.table import Library, Place
+
+_profiler = get_profiler()
+_core = _profiler.core
+_count = _core.count
+_is_open = _core.is_open
+_compile = _core.region("compile")
+_wait = _core.region("wait")
+_transfer = _core.region("transfer")
+_backward = _core.region("learn.backward")
+
+#: A jitted function's own attributes, which programs ask for.
+_JIT_ATTRIBUTES = ("lower", "trace", "eval_shape", "clear_cache", "_cache_size", "_clear_cache")
+
+
+class Jitted:
+    """What is known of one jitted function."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.words = v.words_of(name)
+        #: Gradients taken in one call, and whether inside a loop that is compiled too.
+        self.gradients = 0
+        self.loops = False
+        self.traces = 0
+        #: Which argument has the rows.
+        self.batch: int | None = None
+        self._regions: tuple[Any, ...] | None = None
+
+    @property
+    def is_whole_loop(self) -> bool:
+        """Many updates in one call may be the whole training: it has no phases in Python."""
+        return self.loops and not flow.envs and not _is_update(self.words)
+
+    def regions(self) -> tuple[Any, ...]:
+        """The phases of a call, the outermost first; decided once its trace has been seen."""
+        if self._regions is not None:
+            return self._regions
+        regions = tuple(map(_core.region, self._names()))
+        if self.traces:
+            self._regions = regions
+        return regions
+
+    def _names(self) -> tuple[str, ...]:
+        if self.gradients and not self.is_whole_loop:
+            return ("learn", "learn.step")
+        phase = _phase_of(self.words)
+        if phase is None or self.gradients:
+            own = f"jax.{self.name}"
+            _profiler.categories.setdefault(own, "Model")
+            return (own,)
+        _profiler.mark(phase, "shape")
+        return (phase,)
+
+
+#: Jitted functions that hold loops with updates in them.
+whole_loops: set[str] = set()
+
+
+def remarks() -> list[str]:
+    """What a reader of the report must know."""
+    return [
+        f"The jitted function {name} runs a whole training loop inside one compiled call: there "
+        "are no phases in Python to time. jax.profiler shows what is inside."
+        for name in sorted(whole_loops)
+    ]
+
+
+def _is_update(words: list[str]) -> bool:
+    return bool(words) and words[0] in v.LEARN and set(words[1:]) <= v.LEARN_MORE and len(words) > 1
+
+
+def _phase_of(words: list[str]) -> str | None:
+    """A phase that a jitted function's name tells by itself."""
+    said = set(words)
+    if not words:
+        return None
+    if words == ["act"] or (words[0] in v.ACT and {"action", "actions"} & said):
+        return "policy.act"
+    if said & {"gae", "advantage", "advantages"} or (said & {"returns"} and len(words) > 1):
+        return "advantage"
+    if words in (["env", "step"], ["step", "env"], ["step"]):
+        return "env.step"
+    if words in (["env", "reset"], ["reset", "env"], ["reset"]):
+        return "env.reset"
+    return None
+
+
+# -- calls --
+
+_own = threading.local()
+
+
+def _calling() -> list[Jitted]:
+    stack: list[Jitted] | None = getattr(_own, "calling", None)
+    if stack is None:
+        stack = _own.calling = []
+    return stack
+
+
+def _timed(jitted: Any, function: Any) -> Callable[..., Any]:
+    """A jitted function with every call in its phase. A plain function, as JAX may be given it."""
+    name = getattr(function, "__name__", None) or type(function).__name__
+    about = Jitted("lambda" if name == "<lambda>" else name)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not _core.enabled or _is_open("compile"):
+            return jitted(*args, **kwargs)
+        stack = _calling()
+        traces = about.traces
+        regions = about.regions()
+        stack.append(about)
+        for region in regions:
+            region.enter()
+        try:
+            result = jitted(*args, **kwargs)
+        finally:
+            for region in reversed(regions):
+                region.exit()
+            stack.pop()
+        if about.traces == traces == 0:
+            about.traces = 1  # compiled before anybody looked
+        _called(about, args, kwargs, traces != about.traces)
+        return result
+
+    for attribute in _JIT_ATTRIBUTES:
+        if hasattr(jitted, attribute):
+            setattr(call, attribute, getattr(jitted, attribute))
+    call.__wrapped__ = getattr(jitted, "__wrapped__", function)  # type: ignore[attr-defined]
+    return call
+
+
+def _called(about: Jitted, args: Any, kwargs: Any, was_traced: bool) -> None:
+    if about.gradients:
+        if about.loops:
+            if about.is_whole_loop:
+                whole_loops.add(about.name)
+            else:
+                update_is_over()
+            return  # how often a compiled loop went round is known to nobody here
+        if was_traced or about.batch is None:
+            about.batch = _batch_argument(args)
+        rows = rows_of(args[about.batch]) if 0 <= about.batch < len(args) else 0
+        learned(id(about), rows or first_rows((), kwargs))
+        update_is_over()
+    elif _phase_of(about.words) == "policy.act":
+        flow.happened(ACT)
+
+
+def _batch_argument(args: tuple[Any, ...]) -> int:
+    """The argument whose arrays share a first dimension: parameters and keys do not."""
+    best, most = -1, 0
+    for place, value in enumerate(args):
+        leaves = _leaves(value)
+        shapes = [getattr(leaf, "shape", None) for leaf in leaves]
+        firsts = {shape[0] for shape in shapes if shape}
+        if len(firsts) != 1 or not all(shapes) or _is_key(leaves):
+            continue
+        size = firsts.pop()
+        # Of several, the one with the most arrays; of equals, the last: parameters come first.
+        if len(leaves) >= most and size > 0:
+            best, most = place, len(leaves)
+    return best
+
+
+def _is_key(leaves: list[Any]) -> bool:
+    kinds = [str(getattr(leaf, "dtype", "")) for leaf in leaves]
+    return all(kind.startswith("key") or kind == "uint32" for kind in kinds)
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return [leaf for each in value.values() for leaf in _leaves(each)]
+    if isinstance(value, (list, tuple)):
+        return [leaf for each in value for leaf in _leaves(each)]
+    return [value] if hasattr(value, "shape") else []
+
+
+def _time_jit(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def jit(*args: Any, **kwargs: Any) -> Any:
+        jitted = original(*args, **kwargs)
+        if hasattr(jitted, "lower"):
+            return _timed(jitted, args[0])
+        if not args and callable(jitted):  # `@jax.jit(static_argnames=...)`
+            return lambda function: _timed(jitted(function), function)
+        return jitted
+
+    return jit
+
+
+# -- gradients --
+
+
+def _time_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`jax.grad` and `jax.value_and_grad`: what they return takes gradients when it is called."""
+
+    @functools.wraps(original)
+    def transform(*args: Any, **kwargs: Any) -> Any:
+        function = original(*args, **kwargs)
+
+        @functools.wraps(function)
+        def gradient(*inner: Any, **named: Any) -> Any:
+            stack = _calling()
+            if stack:
+                _note_gradient(stack[-1])
+                return _inside_gradient(function, inner, named)
+            if _is_open("learn.backward", "compile"):
+                return function(*inner, **named)
+            _backward.enter()
+            try:
+                result = function(*inner, **named)
+            finally:
+                _backward.exit()
+            learned(0, rows_of(inner[place]) if (place := _batch_argument(inner)) >= 0 else 0)
+            update_is_over()
+            return result
+
+        return gradient
+
+    return transform
+
+
+def _note_gradient(about: Jitted) -> None:
+    if not getattr(_own, "gradient", 0):
+        about.gradients += 1
+        about.loops = about.loops or bool(getattr(_own, "loop", 0))
+
+
+def _inside_gradient(function: Any, args: Any, kwargs: Any) -> Any:
+    """A gradient of a gradient is a part of it."""
+    _own.gradient = getattr(_own, "gradient", 0) + 1
+    try:
+        return function(*args, **kwargs)
+    finally:
+        _own.gradient -= 1
+
+
+def _note_loop(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`lax.scan` and the like: what is traced inside goes round in compiled code."""
+
+    @functools.wraps(original)
+    def loop(*args: Any, **kwargs: Any) -> Any:
+        _own.loop = getattr(_own, "loop", 0) + 1
+        try:
+            return original(*args, **kwargs)
+        finally:
+            _own.loop -= 1
+
+    return loop
+
+
+# -- compiling, waiting, reading --
+
+
+def _time_compile(original: Any) -> Any:
+    """What JAX itself measures as tracing, lowering and compiling."""
+
+    class Elapsed(original):  # type: ignore[misc]
+        __slots__ = ()
+
+        def __enter__(self) -> Any:
+            stack = _calling()
+            if stack and "trace" in str(self.event):
+                stack[-1].traces += 1
+                stack[-1].gradients = 0
+                _count("traces", 1)
+                if stack[-1].traces > 1:
+                    _count("retraces", 1)
+            _compile.enter()
+            return super().__enter__()
+
+        def __exit__(self, *error: Any) -> Any:
+            try:
+                return super().__exit__(*error)
+            finally:
+                _compile.exit()
+
+    return Elapsed
+
+
+def _time_value(original: Any) -> Any:
+    """The property that every read from the host goes through."""
+    read = original.fget
+
+    def value(self: Any) -> Any:
+        if self._npy_value is not None:
+            return read(self)
+        if not self.is_ready():
+            _wait.enter()
+            try:
+                self.block_until_ready()
+            finally:
+                _wait.exit()
+            _count("syncs", 1)
+        _transfer.enter()
+        try:
+            result = read(self)
+        finally:
+            _transfer.exit()
+        _count("transfers", 1)
+        _count("transfer_bytes", result.nbytes)
+        return result
+
+    return property(value, doc=original.__doc__)
+
+
+_LOOPS = "jax._src.lax.control_flow.loops"
+
+LIBRARY = Library(
+    title="JAX",
+    distribution="jax",
+    remarks=remarks,
+    places=(
+        Place("jax", "jit", "learn.step", wrapper=_time_jit),
+        Place("jax", "grad", "learn.backward", wrapper=_time_gradient),
+        Place("jax", "value_and_grad", "learn.backward", wrapper=_time_gradient),
+        Place("jax.lax", "scan", "compile", wrapper=_note_loop),
+        Place("jax.lax", "fori_loop", "compile", wrapper=_note_loop),
+        Place("jax.lax", "while_loop", "compile", wrapper=_note_loop),
+        Place("jax._src.dispatch", "log_elapsed_time", "compile", wrapper=_time_compile),
+        Place("jax._src.array", "ArrayImpl._value", "transfer", wrapper=_time_value),
+        Place("jax._src.array", "ArrayImpl.block_until_ready", "wait", outermost=True),
+        Place("jax", "block_until_ready", "wait", outermost=True),
+        Place("jax", "device_get", "transfer", outermost=True),
+    ),
+)
