@@ -136,7 +136,7 @@ def test_the_document_has_every_name_of_the_schema() -> None:
     assert {
         "id", "severity", "title", "phase", "where", "evidence", "gain", "confidence", "fix",
         "verify",
-    } == set(document["findings"][0])  # fmt: skip
+    } <= set(document["findings"][0])  # fmt: skip
     assert document["verdict"]
     assert sum(document["categories"].values()) == pytest.approx(0.9, abs=0.01)
 

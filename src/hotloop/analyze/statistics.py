@@ -256,24 +256,41 @@ def block_length(n: int) -> int:
     return min(max(2, round(n ** (1.0 / 3.0))), n)
 
 
-def independent_interval(
-    first: tuple[float, float, int], second: tuple[float, float, int], extra: float, level: float
-) -> Interval:
-    """The interval of a difference of two independent means (Welch 1947).
+class Independent:
+    """The difference of two independent means with standard errors of their own (Welch 1947).
 
-    Each side is (mean, standard error, blocks that it rests on); `extra` is a standard error that
-    both sides share and that the data do not show, with no doubt about its size.
+    Each side is (mean, standard error, blocks that it rests on). `extra` is a standard error of the
+    difference that the data do not show.
     """
-    _, stats = science()
-    estimate = first[0] - second[0]
-    own = [first[1] ** 2, second[1] ** 2]
-    variance = own[0] + own[1]
-    if not math.isfinite(variance) or min(first[2], second[2]) < 2:
-        return Interval(estimate, -math.inf, math.inf)
-    whole = variance + extra**2
-    if whole == 0.0:
-        return Interval(estimate, estimate, estimate)
-    doubt = sum(v**2 / (side[2] - 1) for v, side in zip(own, (first, second), strict=True))
-    freedom = whole**2 / doubt if doubt > 0 else math.inf
-    half = float(stats.t.isf(level / 2.0, min(freedom, 1e9))) * math.sqrt(whole)
-    return Interval(estimate, estimate - half, estimate + half)
+
+    method = "block bootstrap"
+
+    def __init__(
+        self, first: tuple[float, float, int], second: tuple[float, float, int], extra: float = 0.0
+    ) -> None:
+        self.n = min(first[2], second[2])
+        self._estimate = first[0] - second[0]
+        own = [first[1] ** 2, second[1] ** 2]
+        self._variance = math.inf
+        self._freedom = 1.0
+        if self.n >= 2 and all(math.isfinite(v) for v in own):
+            self._variance = own[0] + own[1] + extra**2
+            doubt = sum(v**2 / (s[2] - 1) for v, s in zip(own, (first, second), strict=True))
+            self._freedom = min(self._variance**2 / doubt, 1e9) if doubt > 0 else 1e9
+
+    def interval(self, level: float) -> Interval:
+        """The interval that is wrong with a probability of `level`."""
+        if not math.isfinite(self._variance) or not math.isfinite(self._estimate):
+            return Interval(self._estimate, -math.inf, math.inf)
+        _, stats = science()
+        half = float(stats.t.isf(level / 2.0, self._freedom)) * math.sqrt(self._variance)
+        return Interval(self._estimate, self._estimate - half, self._estimate + half)
+
+    def p_value(self) -> float:
+        """How surprising this difference is if there is none; two-sided."""
+        if not math.isfinite(self._variance) or not math.isfinite(self._estimate):
+            return 1.0
+        if self._variance == 0.0:
+            return 1.0 if self._estimate == 0.0 else 0.0
+        _, stats = science()
+        return float(2.0 * stats.t.sf(abs(self._estimate) / self._variance**0.5, self._freedom))

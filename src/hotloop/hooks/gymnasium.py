@@ -16,11 +16,14 @@ from hotloop.hooks.plain_loop import flow
 from hotloop.hooks.table import Library, Note, Place
 
 _count = get_profiler().core.count
+_is_open = get_profiler().core.is_open
 _stepped = flow.stepped
 
 
 def count_step(result: Any, *_: Any, **__: Any) -> None:
     """One environment was stepped. This runs beside steps of a few microseconds."""
+    if _is_open("evaluate"):
+        return
     _count("env_steps", 1)
     # (observation, reward, terminated, truncated, info), or the old gym's four with `done`.
     if result[2] or (len(result) == 5 and result[3]):
@@ -30,6 +33,8 @@ def count_step(result: Any, *_: Any, **__: Any) -> None:
 
 def count_vector_step(result: Any, *_: Any, **__: Any) -> None:
     """A vector of environments was stepped."""
+    if _is_open("evaluate"):
+        return
     envs = len(result[1])
     _count("env_steps", envs)
     ended = count_ended(result[2], result[3] if len(result) == 5 else None)

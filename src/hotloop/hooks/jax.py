@@ -16,7 +16,7 @@ from typing import Any
 
 from hotloop import get_profiler
 from hotloop.hooks import vocabulary as v
-from hotloop.hooks.networks import first_rows, learned, rows_of, update_is_over
+from hotloop.hooks.networks import call_network, first_rows, learned, rows_of, update_is_over
 from hotloop.hooks.plain_loop import ACT, flow
 from hotloop.hooks.table import Library, Place
 
@@ -48,6 +48,11 @@ class Jitted:
         self._regions: tuple[Any, ...] | None = None
 
     @property
+    def is_network(self) -> bool:
+        """A network that is asked, not taught: the order of events tells what for."""
+        return bool(self.traces and not self.gradients and _NETWORK & set(self.words))
+
+    @property
     def is_whole_loop(self) -> bool:
         """Many updates in one call may be the whole training: it has no phases in Python."""
         return self.loops and not flow.envs and not _is_update(self.words)
@@ -63,6 +68,8 @@ class Jitted:
 
     def _names(self) -> tuple[str, ...]:
         if self.gradients and not self.is_whole_loop:
+            return ("learn", "learn.step")
+        if not self.traces and _is_update(self.words):
             return ("learn", "learn.step")
         phase = _phase_of(self.words)
         if phase is None or self.gradients:
@@ -87,7 +94,16 @@ def remarks() -> list[str]:
 
 
 def _is_update(words: list[str]) -> bool:
-    return bool(words) and words[0] in v.LEARN and set(words[1:]) <= v.LEARN_MORE and len(words) > 1
+    """Whether a name says one update; `train` alone may be all of them."""
+    if not words or words[0] not in v.LEARN or not set(words[1:]) <= v.LEARN_MORE:
+        return False
+    return words not in (["train"], ["training"])
+
+
+#: Words of a function that is a network, for whatever it is called.
+_NETWORK = frozenset(
+    "policy actor critic net network q qnet forward apply predict agent inference model".split()
+)
 
 
 def _phase_of(words: list[str]) -> str | None:
@@ -129,6 +145,9 @@ def _timed(jitted: Any, function: Any) -> Callable[..., Any]:
             return jitted(*args, **kwargs)
         stack = _calling()
         traces = about.traces
+        if about.is_network and flow.envs:
+            rows = rows_of(args[_batch_argument(args)]) if args else 0
+            return call_network(about, False, rows, jitted, args, kwargs)
         regions = about.regions()
         stack.append(about)
         for region in regions:

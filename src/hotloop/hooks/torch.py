@@ -26,6 +26,7 @@ WHOLE_PHASES = ("policy.act", "learn.forward", "learn.loss", "learn.backward", "
 _core = get_profiler().core
 _count = _core.count
 _is_open = _core.is_open
+_innermost = _core.innermost
 _act = _core.region("policy.act")
 _forward = _core.region("learn.forward")
 _backward = _core.region("learn.backward")
@@ -134,16 +135,22 @@ def _what_for(
     module: Any, args: Any, kwargs: Any, is_grad_enabled: Callable[[], bool]
 ) -> tuple[Any, int | None]:
     """(region, event for the flow) of a network's call; (None, None) if it has none of its own."""
+    inside = _innermost()
+    if inside is not None:
+        if inside in WHOLE_PHASES:
+            return None, None
+        if inside == "collect" and not module_phases:
+            return _act, None  # the quickest answer for the calls that are the most
+        if _is_open(*WHOLE_PHASES):
+            return None, None
     kind = type(module)
     region = _by_class.get(kind, kind)
     if region is kind:
         region = _by_class[kind] = _named_by_class(kind)
-    if _is_open(*WHOLE_PHASES):
-        return None, None
     if region is not None:
         flow.named.add(region.name)
         return region, None
-    if _is_open("env.step", "env.reset"):
+    if inside is not None and _is_open("env.step", "env.reset"):
         return _act, None  # an opponent, or a model of the world
     gradients = is_grad_enabled()
     rows = _rows(args, kwargs)

@@ -464,6 +464,12 @@ class Core:
         frames = stack.frames[:-1] if stack.in_gap() else stack.frames
         return any(frame[_REGION].name in names for frame in frames)
 
+    def innermost(self) -> str | None:
+        """The name of the region that this thread is in, gaps left out; None outside."""
+        stack = self._thread().current_stack()
+        frames = stack.frames[:-1] if stack.in_gap() else stack.frames
+        return frames[-1].region.name if frames else None
+
     # -- gaps --
 
     def _enter_gap(self, region: Region) -> None:

@@ -1353,6 +1353,27 @@ core_method_is_open(Core *self, PyObject *const *args, Py_ssize_t nargs)
     Py_RETURN_FALSE;
 }
 
+PyDoc_STRVAR(core_innermost_doc,
+"innermost()\n--\n\nThe name of the region that this thread is in, gaps left out; None outside.");
+
+static PyObject *
+core_method_innermost(Core *self, PyObject *unused)
+{
+    (void)unused;
+    Thread *thread = core_thread(self);
+    if (thread == NULL) {
+        Py_RETURN_NONE;
+    }
+    Stack *stack = thread_stack(thread);
+    uint32_t depth = stack->depth - (stack_in_gap(stack) ? 1 : 0);
+    if (depth == 0) {
+        Py_RETURN_NONE;
+    }
+    PyObject *name = stack->frames[depth - 1].region->name;
+    Py_INCREF(name);
+    return name;
+}
+
 PyDoc_STRVAR(core_end_gap_doc, "end_gap()\n--\n\nEnd the gap that this thread is in, if any.");
 
 static PyObject *
@@ -1653,6 +1674,7 @@ static PyMethodDef core_methods[] = {
     {"enable", (PyCFunction)core_method_enable, METH_NOARGS, core_enable_doc},
     {"disable", (PyCFunction)core_method_disable, METH_NOARGS, core_disable_doc},
     {"is_open", (PyCFunction)(void (*)(void))core_method_is_open, METH_FASTCALL, core_is_open_doc},
+    {"innermost", (PyCFunction)core_method_innermost, METH_NOARGS, core_innermost_doc},
     {"end_gap", (PyCFunction)core_method_end_gap, METH_NOARGS, core_end_gap_doc},
     {"claim_gap", (PyCFunction)core_method_claim_gap, METH_O, core_claim_gap_doc},
     {"snapshot", (PyCFunction)core_method_snapshot, METH_NOARGS, core_snapshot_doc},

@@ -1,0 +1,334 @@
+"""Two sides of a comparison: what each takes a step, as a whole and by phase, and the verdict on it.
+
+What is compared is time per environment step over the same steps. A phase is judged by its own
+time, so that a slow environment does not also make everything around it slow; what a parent takes
+in all is given beside it. Counters are compared too: a side that makes fewer gradient steps is not
+faster, it does less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from hotloop.analyze.contention import Contention
+from hotloop.analyze.judgement import (
+    FASTER,
+    MARGIN,
+    NOT_COMPARABLE,
+    SLOWER,
+    Evidence,
+    Judgement,
+    judge,
+    judge_family,
+    not_comparable,
+)
+from hotloop.analyze.model import Analysis
+from hotloop.analyze.portion import NO_PHASE, Course, largest_share
+from hotloop.analyze.statistics import ALPHA, Paired
+from hotloop.words import EPISODES, GRADIENT_STEPS, PARENTS, SAMPLES
+
+#: The first part of each run's steps is left out: allocators, caches and compilers warm up.
+WARM_UP = 0.1
+
+#: A phase with less of the loop than this on both sides is too short to judge.
+SMALLEST_SHARE = 0.005
+
+#: Counters that say how much work a step is, and whether a change in them makes two sides
+#: incomparable. Episodes end when the agent makes them end: a fact to know, not another job.
+WORK = {GRADIENT_STEPS: True, SAMPLES: True, EPISODES: False}
+
+#: A counter that differs by less than this is the same work.
+WORK_TOLERANCE = 0.05
+
+#: Phases whose time is that of gradient steps rather than of environment steps.
+GRADIENT_PHASES = ("learn", "buffer.sample", "transfer")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One run over the compared steps, everything per unit (an environment step)."""
+
+    seconds: float
+    own: dict[str, float]
+    total: dict[str, float]
+    work: dict[str, float]
+    #: Units that the figures rest on, and how coarsely each counter is known (0 is exactly).
+    units: float
+    grain: dict[str, float] = field(default_factory=dict)
+    #: Share of the time in which other programs had the core; it is out of all the above.
+    waited: float = 0.0
+    memory_mb: float | None = None
+
+
+@dataclass(frozen=True)
+class WorkChange:
+    """A counter that is not the same on both sides, per unit."""
+
+    counter: str
+    first: float
+    second: float
+    #: Whether it makes the two sides incomparable.
+    matters: bool
+
+    @property
+    def ratio(self) -> float:
+        return self.second / self.first if self.first else math.inf
+
+
+@dataclass
+class PhaseJudgement:
+    """One phase: its own time, its time in all, and its time per gradient step where that counts."""
+
+    name: str
+    own: Judgement
+    total: Judgement | None = None
+    per_gradient_step: Judgement | None = None
+
+
+@dataclass
+class Comparison:
+    """What came out of a comparison."""
+
+    names: tuple[str, str]
+    unit: str
+    whole: Judgement
+    phases: list[PhaseJudgement]
+    work: list[WorkChange]
+    pairs: int
+    method: str
+    margin: float
+    #: The phase in which most of the change is.
+    responsible: str | None = None
+    #: Median share of the time in which other programs had the core.
+    waited: float = 0.0
+    interleaved: bool = True
+    notes: list[str] = field(default_factory=list)
+
+
+def figures(
+    course: Course, unit: str, last: float, analysis: Analysis, contention: Contention | None = None
+) -> Figures:
+    """A run's figures per unit, up to its `last` unit, the warm-up left out."""
+    part = course.portion(unit, WARM_UP * last, last)
+    units = (1.0 - WARM_UP) * last
+    started = analysis.run.header.get("started")
+    waited_s = 0.0
+    if contention is not None and isinstance(started, (int, float)):
+        waited_s = contention.waited(started + part.begin_s, started + part.end_s)
+    seconds = part.amounts.seconds
+    # Others take the core from every phase alike, as far as one can tell from outside.
+    kept = max(1.0 - waited_s / seconds, 0.0) if seconds > 0 else 1.0
+    whole = course.portion(unit, 0.0, last).amounts
+    exact = course.reached(unit) <= last * 1.01
+    return Figures(
+        seconds=seconds * kept / units,
+        own={name: s * kept / units for name, s in part.amounts.own.items()},
+        total={name: s * kept / units for name, s in part.amounts.total.items()},
+        work={name: n / last for name, n in whole.counters.items() if name != unit},
+        units=last,
+        grain={c: 0.0 if exact else largest_share(course.windows, c) for c in WORK},
+        waited=1.0 - kept,
+        memory_mb=analysis.run.memory_peak_mb,
+    )
+
+
+def compare_pairs(
+    pairs: Sequence[tuple[Figures, Figures]],
+    unit: str,
+    names: tuple[str, str] = ("first", "second"),
+    *,
+    level: float = ALPHA,
+    margin: float = MARGIN,
+    any_work: bool = False,
+) -> Comparison:
+    """The verdict on interleaved pairs of runs.
+
+    `level` is what this look may spend on false alarms: once for the whole, and once for all
+    phases together.
+    """
+    whole = Paired([log_ratio(a.seconds, b.seconds) for a, b in pairs], level)
+    sides = ([a.seconds for a, _ in pairs], [b.seconds for _, b in pairs])
+    work = work_changes(pairs)
+    comparison = Comparison(
+        names=names,
+        unit=unit,
+        whole=judge(whole, level, margin, sides),
+        phases=_phases(pairs, level, margin),
+        work=work,
+        pairs=len(pairs),
+        method=whole.method,
+        margin=margin,
+        waited=median([figure.waited for pair in pairs for figure in pair]) if pairs else 0.0,
+    )
+    settle(comparison, pairs, level, margin, any_work)
+    return comparison
+
+
+def settle(
+    comparison: Comparison,
+    pairs: Sequence[tuple[Figures, Figures]],
+    level: float,
+    margin: float,
+    any_work: bool,
+) -> None:
+    """Say what a change in work means for the verdicts, and name the phase that is responsible."""
+    gradients = next((c for c in comparison.work if c.counter == GRADIENT_STEPS), None)
+    if gradients is not None and gradients.first and gradients.second:
+        for phase in comparison.phases:
+            if phase.name.partition(".")[0] == "learn" or phase.name in GRADIENT_PHASES:
+                phase.per_gradient_step = _per_gradient_step(phase.name, pairs, level, margin)
+                if not any_work:
+                    phase.own = not_comparable(describe_work(gradients, comparison.unit), phase.own)
+    comparison.responsible = responsible(comparison)
+    why = [describe_work(change, comparison.unit) for change in comparison.work if change.matters]
+    if why and not any_work:
+        comparison.whole = not_comparable("; ".join(why), comparison.whole)
+
+
+def describe_work(change: WorkChange, unit: str) -> str:
+    """A change in work, in words."""
+    what = change.counter.replace("_", " ") + " per " + one_of(unit)
+    if not change.second:
+        return f"the second makes no {what}"
+    if not change.first:
+        return f"only the second makes {what}"
+    return f"the second makes {change.ratio:.3g} times the {what}"
+
+
+def one_of(unit: str) -> str:
+    """The name of one of that unit, for people."""
+    return {"env_steps": "environment step", "gradient_steps": "gradient step"}.get(
+        unit, unit.rstrip("s").replace("_", " ")
+    )
+
+
+def log_ratio(first: float, second: float) -> float:
+    """How many times faster the second is, on the log scale; not a number where one is nothing."""
+    if first > 0 and second > 0 and math.isfinite(first) and math.isfinite(second):
+        return math.log(first / second)
+    return math.nan
+
+
+def work_changes(pairs: Sequence[tuple[Figures, Figures]]) -> list[WorkChange]:
+    """Counters that differ between the two sides by more than chance and rounding."""
+    changes = []
+    for counter, matters in WORK.items():
+        sides = [[figure.work.get(counter, 0.0) for figure in side] for side in zip(*pairs, strict=True)]
+        if not pairs or not any(sides[0] + sides[1]):
+            continue
+        first, second = median(sides[0]), median(sides[1])
+        grain = max(figure.grain.get(counter, 0.0) for pair in pairs for figure in pair)
+        evidence = Paired([log_ratio(a, b) for a, b in zip(*sides, strict=True)])
+        if not first or not second:
+            differs = bool(first or second)
+        else:
+            beyond = abs(math.log(first / second)) > math.log1p(WORK_TOLERANCE + grain)
+            # A single pair has no spread to compare with: what it shows is taken as it is.
+            differs = beyond and (evidence.n < 2 or evidence.p_value() <= ALPHA)
+        if differs:
+            changes.append(WorkChange(counter, first, second, matters))
+    return changes
+
+
+def _phases(
+    pairs: Sequence[tuple[Figures, Figures]], level: float, margin: float
+) -> list[PhaseJudgement]:
+    rows: list[tuple[str, str, Callable[[Figures], float]]] = []
+    skipped: list[PhaseJudgement] = []
+    for name in phase_names(pairs):
+        why = unfit(name, pairs)
+        if why:
+            skipped.append(PhaseJudgement(name, not_comparable(why, _medians(name, pairs))))
+            continue
+        rows.append((name, "own", lambda f, n=name: f.own.get(n, 0.0)))  # type: ignore[misc]
+        if name in PARENTS:
+            rows.append((name, "total", lambda f, n=name: f.total.get(n, 0.0)))  # type: ignore[misc]
+    strictest = level / max(len(rows), 1)
+    family: list[tuple[Evidence, tuple[list[float], list[float]]]] = []
+    for _, _, figure in rows:
+        sides = ([figure(a) for a, _ in pairs], [figure(b) for _, b in pairs])
+        logs = [log_ratio(a, b) for a, b in zip(*sides, strict=True)]
+        family.append((Paired(logs, strictest), sides))
+    judged: dict[str, PhaseJudgement] = {}
+    for (name, kind, _), judgement in zip(rows, judge_family(family, level, margin), strict=True):
+        if kind == "own":
+            judged[name] = PhaseJudgement(name, judgement)
+        else:
+            judged[name].total = judgement
+    return [*judged.values(), *skipped]
+
+
+def phase_names(pairs: Sequence[tuple[Figures, Figures]]) -> list[str]:
+    """Phases of either side, those with the most time of their own first."""
+    sums: dict[str, float] = {}
+    for pair in pairs:
+        for figure in pair:
+            for name, seconds in figure.own.items():
+                sums[name] = sums.get(name, 0.0) + seconds
+    return sorted(sums, key=lambda name: (name == NO_PHASE, -sums[name]))
+
+
+def unfit(name: str, pairs: Sequence[tuple[Figures, Figures]]) -> str:
+    """Why a phase cannot be judged; empty where it can."""
+    present = [
+        [figure.own.get(name, 0.0) > 0 for figure in side] for side in zip(*pairs, strict=True)
+    ]
+    if not any(present[0]) or not any(present[1]):
+        return "only in the second" if any(present[1]) else "only in the first"
+    shares = [
+        max(figure.own.get(name, 0.0), figure.total.get(name, 0.0)) / figure.seconds
+        for pair in pairs
+        for figure in pair
+        if figure.seconds > 0
+    ]
+    if not shares or max(shares) < SMALLEST_SHARE:
+        return f"below {SMALLEST_SHARE:.1%} of the loop"
+    if not all(present[0] + present[1]):
+        return "not in every run"
+    return ""
+
+
+def _medians(name: str, pairs: Sequence[tuple[Figures, Figures]]) -> Judgement:
+    first, second = (
+        median([figure.own.get(name, 0.0) for figure in side]) for side in zip(*pairs, strict=True)
+    )
+    return Judgement(NOT_COMPARABLE, first=first, second=second)
+
+
+def _per_gradient_step(
+    name: str, pairs: Sequence[tuple[Figures, Figures]], level: float, margin: float
+) -> Judgement | None:
+    def per_step(figure: Figures) -> float:
+        steps = figure.work.get(GRADIENT_STEPS, 0.0)
+        return figure.own.get(name, 0.0) / steps if steps else 0.0
+
+    sides = ([per_step(a) for a, _ in pairs], [per_step(b) for _, b in pairs])
+    logs = [log_ratio(a, b) for a, b in zip(*sides, strict=True)]
+    if not any(map(math.isfinite, logs)):
+        return None
+    # Judged for itself: it explains the phase's own verdict and is no further look at it.
+    return judge(Paired(logs, level), level, margin, sides)
+
+
+def responsible(comparison: Comparison) -> str | None:
+    """The phase whose own time changed most in the direction in which the whole did.
+
+    None where the whole did not change, or where no phase is clearly part of it.
+    """
+    direction = comparison.whole.verdict
+    if direction not in (FASTER, SLOWER):
+        return None
+    sign = 1.0 if direction == FASTER else -1.0
+    changes: dict[str, float] = {}
+    for phase in comparison.phases:
+        own = phase.own
+        only_one_side = own.why.startswith("only in")
+        if own.first is None or own.second is None or not (own.verdict == direction or only_one_side):
+            if phase.per_gradient_step is None or own.first is None or own.second is None:
+                continue
+        changes[phase.name] = sign * (own.first - own.second)
+    largest = max(changes, key=lambda name: changes[name], default=None)
+    return largest if largest is not None and changes[largest] > 0 else None

@@ -1,0 +1,127 @@
+"""From an interval to one of five words: faster, slower, no difference, cannot tell, not comparable."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Protocol
+
+from hotloop.analyze.statistics import Interval, holm_levels, more_pairs
+
+FASTER = "faster"
+SLOWER = "slower"
+SAME = "no difference"
+UNKNOWN = "cannot tell"
+NOT_COMPARABLE = "not comparable"
+
+#: A difference below this is called none, where the interval shows that it is: an effect of a few
+#: percent is worth knowing, but seldom worth another hour of runs. `--margin` changes it.
+MARGIN = 0.05
+
+#: More pairs than this are not a suggestion that helps.
+MOST_MORE_PAIRS = 1000
+
+
+class Evidence(Protocol):
+    """What a verdict rests on: log ratios of pairs, or two independent series."""
+
+    n: int
+
+    @property
+    def method(self) -> str: ...
+
+    def interval(self, level: float) -> Interval: ...
+
+    def p_value(self) -> float: ...
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The second beside the first: how many times faster, between what, and in one word."""
+
+    verdict: str
+    #: Why it is not comparable, if it is not.
+    why: str = ""
+    #: Above 1 the second is that many times faster. None where nothing is known.
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    #: What each side takes, the median of its runs.
+    first: float | None = None
+    second: float | None = None
+    #: With "no difference": the largest difference that there may be. 0.02 is 2%.
+    within: float | None = None
+    #: With "cannot tell": half the width of the interval, and about how many more pairs it takes.
+    width: float | None = None
+    more_pairs: int | None = None
+    #: How many pairs (or blocks of windows) it rests on, and at what level it was judged.
+    n: int = 0
+    level: float = 0.0
+
+    @property
+    def is_clear(self) -> bool:
+        return self.verdict in (FASTER, SLOWER, SAME)
+
+
+def not_comparable(why: str, judgement: Judgement | None = None) -> Judgement:
+    """A judgement that the two cannot be compared; its figures stay."""
+    return replace(judgement or Judgement(NOT_COMPARABLE), verdict=NOT_COMPARABLE, why=why)
+
+
+def judge(
+    evidence: Evidence,
+    level: float,
+    margin: float = MARGIN,
+    sides: tuple[Sequence[float], Sequence[float]] = ((), ()),
+) -> Judgement:
+    """The verdict on some evidence; `sides` are the figures that are shown beside it."""
+    interval = evidence.interval(level)
+    first, second = (median(side) if side else None for side in sides)
+    if math.isnan(interval.estimate):
+        return Judgement(NOT_COMPARABLE, "nothing was measured", first=first, second=second)
+    # A difference of x% either way: 1 + x and 1 / (1 + x) are equally far from 1.
+    reach = max(abs(interval.low), abs(interval.high))
+    edge = math.log1p(margin)
+    within = width = more = None
+    if interval.excludes_zero:
+        verdict = FASTER if interval.low > 0 else SLOWER
+    elif reach <= edge:
+        verdict, within = SAME, math.expm1(reach)
+    else:
+        verdict = UNKNOWN
+        width = _finite(math.expm1(interval.half)) if interval.half < 700 else None
+        # It becomes clear when the interval either leaves zero or fits into the margin.
+        effect = abs(interval.estimate)
+        more = min(more_pairs(interval, evidence.n, max(effect, edge - effect)), MOST_MORE_PAIRS)
+    return Judgement(
+        verdict,
+        estimate=math.exp(interval.estimate),
+        low=_finite(math.exp(interval.low)) if interval.low > -700 else None,
+        high=_finite(math.exp(interval.high)) if interval.high < 700 else None,
+        first=first,
+        second=second,
+        within=within,
+        width=width,
+        more_pairs=more,
+        n=evidence.n,
+        level=level,
+    )
+
+
+def judge_family(
+    family: Sequence[tuple[Evidence, tuple[Sequence[float], Sequence[float]]]],
+    alpha: float,
+    margin: float = MARGIN,
+) -> list[Judgement]:
+    """Verdicts on many things that are looked at together, each at the level that Holm gives it."""
+    levels = holm_levels([evidence.p_value() for evidence, _ in family], alpha)
+    return [
+        judge(evidence, level, margin, sides)
+        for (evidence, sides), level in zip(family, levels, strict=True)
+    ]
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

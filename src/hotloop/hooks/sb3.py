@@ -1,0 +1,130 @@
+"""Stable-Baselines3.
+
+Its algorithms share two loops (`collect_rollouts`, then `train`) and write the arithmetic of their
+losses inline in `train`: `plain_loop` infers that from the forward and backward passes around it.
+Methods are hooked in the base class and in every override, so the algorithms of sb3-contrib and of
+the program itself are covered by the same rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotloop import get_profiler, words
+from hotloop.hooks.gymnasium import count_ended
+from hotloop.hooks.plain_loop import FORWARD, flow
+from hotloop.hooks.table import Library, Note, Place
+from hotloop.hooks.torch import batch
+
+_profiler = get_profiler()
+_count = _profiler.core.count
+_is_open = _profiler.core.is_open
+
+
+# -- what else is noted --
+
+
+def _after_step(result: Any, *_: Any, **__: Any) -> None:
+    """(observations, rewards, dones, infos) of all environments of the vector."""
+    if _is_open("evaluate"):
+        return
+    dones = result[2]
+    _count("env_steps", len(dones))
+    ended = count_ended(dones, None)
+    if ended:
+        _count("episodes", ended)
+
+
+def _after_collect(*_: Any, **__: Any) -> None:
+    _count(words.ITERATIONS, 1)
+
+
+def _after_sample(result: Any, buffer: Any, batch_size: int, *_: Any, **__: Any) -> None:
+    batch.told = batch_size
+    _profiler.gauges["buffer_length"] = buffer.size()
+
+
+def _after_minibatch(result: Any, buffer: Any, indices: Any, *_: Any, **__: Any) -> None:
+    # A recurrent policy's minibatch is padded: only the indices say how many rows it has.
+    batch.told = len(indices)
+
+
+def after_forward(*_: Any, **__: Any) -> None:
+    """What follows a learning pass is the loss."""
+    flow.happened(FORWARD)
+
+
+# -- the rows --
+
+
+def everywhere(module: str, name: str, phase: str, after: Note | None = None) -> Place:
+    """A method and all its overrides; one that calls its parent's is one call."""
+    return Place(module, name, phase, after=after, outermost=True, overrides=True)
+
+
+_COMMON = "stable_baselines3.common"
+_ON = f"{_COMMON}.on_policy_algorithm"
+_OFF = f"{_COMMON}.off_policy_algorithm"
+_BASE = f"{_COMMON}.base_class"
+_VEC = f"{_COMMON}.vec_env.base_vec_env"
+_POLICIES = f"{_COMMON}.policies"
+_BUFFERS = f"{_COMMON}.buffers"
+
+
+def _setup() -> None:
+    # Callbacks are the program's; most of them log, save or evaluate.
+    _profiler.categories["callback"] = "Logging"
+
+
+LIBRARY = Library(
+    title="Stable-Baselines3",
+    distribution="stable_baselines3",
+    places=(
+        everywhere(_ON, "OnPolicyAlgorithm.collect_rollouts", "collect", _after_collect),
+        everywhere(_OFF, "OffPolicyAlgorithm.collect_rollouts", "collect", _after_collect),
+        everywhere(_ON, "OnPolicyAlgorithm.train", "learn"),
+        everywhere(_OFF, "OffPolicyAlgorithm.train", "learn"),
+        # Vectors: `step` is only in the base class, and resets what has ended by itself.
+        everywhere(_VEC, "VecEnv.step", "env.step", _after_step),
+        everywhere(_VEC, "VecEnv.reset", "env.reset"),
+        everywhere(_VEC, "VecEnv.render", "env.render"),
+        # Acting. `policy(observation)` itself is torch's `Module.__call__`.
+        everywhere(_POLICIES, "ActorCriticPolicy.forward", "policy.act"),
+        everywhere(_POLICIES, "ActorCriticPolicy.predict_values", "policy.act"),
+        everywhere(_POLICIES, "BasePolicy.predict", "policy.act"),
+        everywhere(_OFF, "OffPolicyAlgorithm._sample_action", "policy.act"),
+        # Learning.
+        everywhere(
+            _POLICIES, "ActorCriticPolicy.evaluate_actions", "learn.forward", after_forward
+        ),
+        everywhere(
+            "stable_baselines3.sac.policies",
+            "Actor.action_log_prob",
+            "learn.forward",
+            after_forward,
+        ),
+        # Names that were bound at import are hooked where they are used.
+        Place(_ON, "obs_as_tensor", "transfer"),
+        Place("stable_baselines3.dqn.dqn", "polyak_update", "learn.optimizer", outermost=True),
+        Place("stable_baselines3.sac.sac", "polyak_update", "learn.optimizer", outermost=True),
+        Place("stable_baselines3.td3.td3", "polyak_update", "learn.optimizer", outermost=True),
+        # Storage.
+        everywhere(_BUFFERS, "BaseBuffer.add", "buffer.add"),
+        everywhere(_OFF, "OffPolicyAlgorithm._store_transition", "buffer.add"),
+        everywhere(_BUFFERS, "BaseBuffer.sample", "buffer.sample", _after_sample),
+        everywhere(_BUFFERS, "RolloutBuffer._get_samples", "buffer.sample", _after_minibatch),
+        everywhere(_BUFFERS, "RolloutBuffer.compute_returns_and_advantage", "advantage"),
+        # What is not training.
+        everywhere(f"{_COMMON}.callbacks", "BaseCallback.on_step", "callback"),
+        everywhere(f"{_COMMON}.logger", "Logger.record", "log"),
+        everywhere(f"{_COMMON}.logger", "Logger.record_mean", "log"),
+        everywhere(f"{_COMMON}.logger", "Logger.dump", "log"),
+        everywhere(_ON, "OnPolicyAlgorithm.dump_logs", "log"),
+        everywhere(_OFF, "OffPolicyAlgorithm.dump_logs", "log"),
+        everywhere(_BASE, "BaseAlgorithm.save", "checkpoint"),
+        everywhere(_OFF, "OffPolicyAlgorithm.save_replay_buffer", "checkpoint"),
+        Place(f"{_COMMON}.evaluation", "evaluate_policy", "evaluate", outermost=True),
+        Place(f"{_COMMON}.callbacks", "evaluate_policy", "evaluate", outermost=True),
+    ),
+    setup=_setup,
+)
