@@ -8,6 +8,7 @@ from hotloop.analyze.functions import add_modes, find_functions, find_samples
 from hotloop.analyze.model import Analysis, Overhead, Phase, Process, Run, Sample
 from hotloop.analyze.score import add_score
 from hotloop.analyze.timeline import Timeline, split_timeline
+from hotloop.analyze.trends import find_trends
 from hotloop.analyze.tree import RegionCost, build_phases
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import Window
@@ -50,6 +51,7 @@ def analyze(capture: Capture) -> Analysis:
         notes=main.notes,
         damaged=capture.damaged,
         samples=_samples(capture, timeline),
+        trends=find_trends(timeline.loop),
         worker_notes={shard.role: shard.notes for shard in capture.shards[1:]},
     )
 

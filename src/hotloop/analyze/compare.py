@@ -1,4 +1,4 @@
-"""Two sides of a comparison: what each takes a step, as a whole and by phase, and the verdict on it.
+"""Two sides of a comparison: what each takes a step, in all and by phase, and the verdict on it.
 
 What is compared is time per environment step over the same steps. A phase is judged by its own
 time, so that a slow environment does not also make everything around it slow; what a parent takes
@@ -17,7 +17,6 @@ from hotloop.analyze.contention import Contention
 from hotloop.analyze.judgement import (
     FASTER,
     MARGIN,
-    NOT_COMPARABLE,
     SLOWER,
     Evidence,
     Judgement,
@@ -44,7 +43,7 @@ WORK = {GRADIENT_STEPS: True, SAMPLES: True, EPISODES: False}
 WORK_TOLERANCE = 0.05
 
 #: Phases whose time is that of gradient steps rather than of environment steps.
-GRADIENT_PHASES = ("learn", "buffer.sample", "transfer")
+GRADIENT_PHASES = ("learn", "buffer.sample")
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ class WorkChange:
 
 @dataclass
 class PhaseJudgement:
-    """One phase: its own time, its time in all, and its time per gradient step where that counts."""
+    """One phase: its own time, its time in all, and per gradient step where that counts."""
 
     name: str
     own: Judgement
@@ -149,15 +148,18 @@ def compare_pairs(
     `level` is what this look may spend on false alarms: once for the whole, and once for all
     phases together.
     """
-    whole = Paired([log_ratio(a.seconds, b.seconds) for a, b in pairs], level)
+
+    def evidence_of(name: str, kind: str, strictest: float) -> Evidence:
+        return Paired(log_ratios(sides_of(pairs, name, kind)), strictest)
+
     sides = ([a.seconds for a, _ in pairs], [b.seconds for _, b in pairs])
-    work = work_changes(pairs)
+    whole = Paired(log_ratios(sides), level)
     comparison = Comparison(
         names=names,
         unit=unit,
         whole=judge(whole, level, margin, sides),
-        phases=_phases(pairs, level, margin),
-        work=work,
+        phases=judge_phases(pairs, level, margin, evidence_of),
+        work=work_changes(pairs),
         pairs=len(pairs),
         method=whole.method,
         margin=margin,
@@ -216,12 +218,15 @@ def work_changes(pairs: Sequence[tuple[Figures, Figures]]) -> list[WorkChange]:
     """Counters that differ between the two sides by more than chance and rounding."""
     changes = []
     for counter, matters in WORK.items():
-        sides = [[figure.work.get(counter, 0.0) for figure in side] for side in zip(*pairs, strict=True)]
+        sides = (
+            [a.work.get(counter, 0.0) for a, _ in pairs],
+            [b.work.get(counter, 0.0) for _, b in pairs],
+        )
         if not pairs or not any(sides[0] + sides[1]):
             continue
         first, second = median(sides[0]), median(sides[1])
         grain = max(figure.grain.get(counter, 0.0) for pair in pairs for figure in pair)
-        evidence = Paired([log_ratio(a, b) for a, b in zip(*sides, strict=True)])
+        evidence = Paired(log_ratios(sides))
         if not first or not second:
             differs = bool(first or second)
         else:
@@ -233,32 +238,48 @@ def work_changes(pairs: Sequence[tuple[Figures, Figures]]) -> list[WorkChange]:
     return changes
 
 
-def _phases(
-    pairs: Sequence[tuple[Figures, Figures]], level: float, margin: float
+def judge_phases(
+    pairs: Sequence[tuple[Figures, Figures]],
+    level: float,
+    margin: float,
+    evidence_of: Callable[[str, str, float], Evidence],
 ) -> list[PhaseJudgement]:
-    rows: list[tuple[str, str, Callable[[Figures], float]]] = []
-    skipped: list[PhaseJudgement] = []
+    """Every phase, judged together. `evidence_of` takes a name, "own" or "total", and a level."""
+    rows: list[tuple[str, str]] = []
+    unjudged: list[PhaseJudgement] = []
     for name in phase_names(pairs):
         why = unfit(name, pairs)
         if why:
-            skipped.append(PhaseJudgement(name, not_comparable(why, _medians(name, pairs))))
-            continue
-        rows.append((name, "own", lambda f, n=name: f.own.get(n, 0.0)))  # type: ignore[misc]
-        if name in PARENTS:
-            rows.append((name, "total", lambda f, n=name: f.total.get(n, 0.0)))  # type: ignore[misc]
+            sides = sides_of(pairs, name, "own")
+            shown = Judgement("", first=median(sides[0]), second=median(sides[1]))
+            unjudged.append(PhaseJudgement(name, not_comparable(why, shown)))
+        else:
+            rows += [(name, "own"), (name, "total")] if name in PARENTS else [(name, "own")]
     strictest = level / max(len(rows), 1)
-    family: list[tuple[Evidence, tuple[list[float], list[float]]]] = []
-    for _, _, figure in rows:
-        sides = ([figure(a) for a, _ in pairs], [figure(b) for _, b in pairs])
-        logs = [log_ratio(a, b) for a, b in zip(*sides, strict=True)]
-        family.append((Paired(logs, strictest), sides))
+    family = [
+        (evidence_of(name, kind, strictest), sides_of(pairs, name, kind)) for name, kind in rows
+    ]
     judged: dict[str, PhaseJudgement] = {}
-    for (name, kind, _), judgement in zip(rows, judge_family(family, level, margin), strict=True):
+    for (name, kind), judgement in zip(rows, judge_family(family, level, margin), strict=True):
         if kind == "own":
             judged[name] = PhaseJudgement(name, judgement)
         else:
             judged[name].total = judgement
-    return [*judged.values(), *skipped]
+    return [*judged.values(), *unjudged]
+
+
+def sides_of(
+    pairs: Sequence[tuple[Figures, Figures]], name: str, kind: str
+) -> tuple[list[float], list[float]]:
+    """A phase's own or total time on both sides."""
+    first = [getattr(a, kind).get(name, 0.0) for a, _ in pairs]
+    second = [getattr(b, kind).get(name, 0.0) for _, b in pairs]
+    return first, second
+
+
+def log_ratios(sides: tuple[Sequence[float], Sequence[float]]) -> list[float]:
+    """How many times faster the second was, pair by pair."""
+    return [log_ratio(a, b) for a, b in zip(*sides, strict=True)]
 
 
 def phase_names(pairs: Sequence[tuple[Figures, Figures]]) -> list[str]:
@@ -291,13 +312,6 @@ def unfit(name: str, pairs: Sequence[tuple[Figures, Figures]]) -> str:
     return ""
 
 
-def _medians(name: str, pairs: Sequence[tuple[Figures, Figures]]) -> Judgement:
-    first, second = (
-        median([figure.own.get(name, 0.0) for figure in side]) for side in zip(*pairs, strict=True)
-    )
-    return Judgement(NOT_COMPARABLE, first=first, second=second)
-
-
 def _per_gradient_step(
     name: str, pairs: Sequence[tuple[Figures, Figures]], level: float, margin: float
 ) -> Judgement | None:
@@ -306,7 +320,7 @@ def _per_gradient_step(
         return figure.own.get(name, 0.0) / steps if steps else 0.0
 
     sides = ([per_step(a) for a, _ in pairs], [per_step(b) for _, b in pairs])
-    logs = [log_ratio(a, b) for a, b in zip(*sides, strict=True)]
+    logs = log_ratios(sides)
     if not any(map(math.isfinite, logs)):
         return None
     # Judged for itself: it explains the phase's own verdict and is no further look at it.
@@ -325,10 +339,8 @@ def responsible(comparison: Comparison) -> str | None:
     changes: dict[str, float] = {}
     for phase in comparison.phases:
         own = phase.own
-        only_one_side = own.why.startswith("only in")
-        if own.first is None or own.second is None or not (own.verdict == direction or only_one_side):
-            if phase.per_gradient_step is None or own.first is None or own.second is None:
-                continue
-        changes[phase.name] = sign * (own.first - own.second)
+        part_of_it = own.verdict == direction or own.why.startswith("only in")
+        if part_of_it or phase.per_gradient_step is not None:
+            changes[phase.name] = sign * ((own.first or 0.0) - (own.second or 0.0))
     largest = max(changes, key=lambda name: changes[name], default=None)
     return largest if largest is not None and changes[largest] > 0 else None

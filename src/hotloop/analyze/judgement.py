@@ -1,4 +1,4 @@
-"""From an interval to one of five words: faster, slower, no difference, cannot tell, not comparable."""
+"""From an interval to a verdict, one of five."""
 
 from __future__ import annotations
 

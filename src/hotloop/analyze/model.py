@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, overload
 
+from hotloop.analyze.trends import Trends
 from hotloop.capture.window import Window
 
 
@@ -203,6 +204,8 @@ class Analysis:
     samples: list[Sample] = field(default_factory=list)
     #: Notes of the other processes, by their names.
     worker_notes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    #: How the loop changed as it went on; None of an analysis without windows.
+    trends: Trends | None = None
 
     def phase(self, path: str, process: str = "main") -> Phase | None:
         """The phase at that place, if there was one."""

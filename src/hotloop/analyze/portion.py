@@ -1,4 +1,4 @@
-"""The part of a run between two counts of its steps, so that two runs are compared over the same work.
+"""The part of a run between two counts of its steps: two runs are compared over the same work.
 
 A run's windows say how far its counters had come at each window's end, and what each phase had
 cost by then. Between two window ends both are taken to grow evenly. So a run that went further
@@ -83,7 +83,9 @@ class Course:
         """The whole windows inside that portion."""
         return [
             amounts
-            for before, after, amounts in zip(self._sums, self._sums[1:], self.windows, strict=False)
+            for before, after, amounts in zip(
+                self._sums, self._sums[1:], self.windows, strict=False
+            )
             if before.counters.get(unit, 0.0) >= first and after.counters.get(unit, 0.0) <= last
         ]
 

@@ -14,6 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 from hotloop.errors import HotloopError
@@ -57,20 +58,17 @@ class Interval:
 def science() -> tuple[Any, Any]:
     """(numpy, scipy.stats), or one line that says what to install."""
     try:
-        import numpy
-        from scipy import stats
+        return import_module("numpy"), import_module("scipy.stats")
     except ImportError as error:
-        raise HotloopError(
-            f"comparing needs {error.name or 'scipy'}: pip install 'hotloop[compare]'"
-        ) from None
-    return numpy, stats
+        missing = (error.name or "scipy").partition(".")[0]
+        raise HotloopError(f"comparing needs {missing}: pip install 'hotloop[compare]'") from None
 
 
 # -- one sample of log ratios: is it zero, and what is it between? --
 
 
 class Paired:
-    """The log ratios of some pairs; intervals and p-values of one method, consistent with each other.
+    """The log ratios of some pairs; an interval and a p-value that agree with each other.
 
     With enough pairs the method is Wilcoxon's signed-rank test (Wilcoxon 1945) with the Hodges and
     Lehmann estimate (1963): exact for any symmetric noise, 95% as efficient as the t-test where
@@ -253,7 +251,7 @@ def block_bootstrap(amounts: Sequence[float], times: Sequence[float], seed: int 
 
 def block_length(n: int) -> int:
     """Windows in a block, for a series of n."""
-    return min(max(2, round(n ** (1.0 / 3.0))), n)
+    return min(max(2, round(math.pow(n, 1.0 / 3.0))), n)
 
 
 class Independent:

@@ -38,7 +38,8 @@ def phases_named(analysis: Analysis, *names: str, process: str = "main") -> list
         parts = names_of(phase.path)
         if phase.process != process or phase.thread != "main" or parts[-1] not in names:
             continue
-        if not any(part in names for part in parts[:-1]):
+        # What an evaluation does is the evaluation's.
+        if not any(part in names or part == "evaluate" for part in parts[:-1]):
             found.append(phase)
     return found
 
@@ -73,6 +74,21 @@ def whole_run_s(analysis: Analysis) -> float:
     run = analysis.run
     cut = run.end is None or "stop_after" in analysis.notes
     return run.loop_s if cut else max(run.wall_s, run.loop_s)
+
+
+def vector_size(analysis: Analysis) -> int:
+    """How many environments step together; 1 where that is not known."""
+    said = gauge(analysis, "envs")
+    if said and said >= 1:
+        return int(said)
+    calls = calls_of(analysis, "env.step")
+    return max(round(analysis.run.env_steps / calls), 1) if calls else 1
+
+
+def cores(analysis: Analysis) -> int | None:
+    """Cores that the run could use."""
+    value = number(analysis.run.header.get("cores"))
+    return int(value) if value and value >= 1 else None
 
 
 def workers(analysis: Analysis) -> list[str]:

@@ -9,7 +9,8 @@ libraries; it may use `measure`'s profiler and `words`, and nothing of the repor
 from __future__ import annotations
 
 #: Modules of this folder that define a `LIBRARY`, and the package that wakes each.
-#: A table is read only when its library is imported: hotloop must start fast.
+#: A table is read only when its library is imported: hotloop must start fast. A file with several
+#: small tables names each behind a colon.
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "torch": ("torch",),
     "gymnasium": ("gymnasium",),
@@ -26,4 +27,8 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "tensorflow": ("tensorflow",),
     "keras": ("keras",),
     "jax": ("jax",),
+    "loggers:TENSORBOARD": ("torch.utils.tensorboard",),
+    "loggers:TENSORBOARDX": ("tensorboardX",),
+    "loggers:WANDB": ("wandb",),
+    "sqlite": ("sqlite3",),
 }

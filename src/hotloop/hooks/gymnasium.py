@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotloop import get_profiler
+from hotloop.hooks.env_facts import growth, turns, vector_stepped
 from hotloop.hooks.plain_loop import flow
 from hotloop.hooks.table import Library, Note, Place
 
@@ -20,7 +21,7 @@ _is_open = get_profiler().core.is_open
 _stepped = flow.stepped
 
 
-def count_step(result: Any, *_: Any, **__: Any) -> None:
+def count_step(result: Any, env: Any = None, *_: Any, **__: Any) -> None:
     """One environment was stepped. This runs beside steps of a few microseconds."""
     if _is_open("evaluate"):
         return
@@ -28,7 +29,14 @@ def count_step(result: Any, *_: Any, **__: Any) -> None:
     # (observation, reward, terminated, truncated, info), or the old gym's four with `done`.
     if result[2] or (len(result) == 5 and result[3]):
         _count("episodes", 1)
+        growth.ended(env)
+    turns.stepped(env)
     _stepped(1)
+
+
+def note_reset(result: Any, env: Any = None, *_: Any, **__: Any) -> None:
+    """An environment was reset."""
+    growth.was_reset(env)
 
 
 def count_vector_step(result: Any, *_: Any, **__: Any) -> None:
@@ -40,6 +48,7 @@ def count_vector_step(result: Any, *_: Any, **__: Any) -> None:
     ended = count_ended(result[2], result[3] if len(result) == 5 else None)
     if ended:
         _count("episodes", ended)
+    vector_stepped(result, envs)
     _stepped(envs)
 
 
@@ -73,7 +82,7 @@ LIBRARY = Library(
     distribution="gymnasium",
     places=(
         _every("gymnasium.core", "Env.step", "env.step", count_step),
-        _every("gymnasium.core", "Env.reset", "env.reset"),
+        _every("gymnasium.core", "Env.reset", "env.reset", note_reset),
         _every("gymnasium.core", "Env.render", "env.render"),
         _every(_VECTOR, "VectorEnv.step", "env.step", count_vector_step),
         _every(_VECTOR, "VectorEnv.reset", "env.reset"),

@@ -99,7 +99,9 @@ class Hooks:
 
     def _read_table(self, table: str, wakers: tuple[str, ...]) -> None:
         try:
-            library: Library = importlib.import_module(f"hotloop.hooks.{table}").LIBRARY
+            file, _, name = table.partition(":")
+            tables = importlib.import_module(f"hotloop.hooks.{file}")
+            library: Library = getattr(tables, name or "LIBRARY")
         except Exception as error:
             self.failures[table] = repr(error)
             return

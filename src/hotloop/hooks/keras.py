@@ -8,6 +8,7 @@ pass, the loss and the optimizer show inside it.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +23,6 @@ from hotloop.hooks.networks import (
     learned,
     rows_of,
     update_is_over,
-    wraps,
 )
 from hotloop.hooks.plain_loop import OPTIMIZER, flow
 from hotloop.hooks.table import Library, Place
@@ -64,7 +64,7 @@ _fits: list[Rows] = []
 
 
 def _time_fit(original: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(original)
+    @functools.wraps(original)
     def fit(
         self: Any, x: Any = None, y: Any = None, batch_size: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
@@ -85,7 +85,7 @@ def _time_fit(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _time_batch(original: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(original)
+    @functools.wraps(original)
     def train_on_batch(self: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         rows = rows_of(x)
         _fits.append(Rows(rows, rows))
@@ -99,7 +99,7 @@ def _time_batch(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _time_train_function(original: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(original)
+    @functools.wraps(original)
     def make_train_function(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = self.train_function
         result = original(self, *args, **kwargs)
@@ -116,7 +116,7 @@ def _one_execution(model: Any, function: Callable[..., Any]) -> Callable[..., An
 
     known = ref(model)
 
-    @wraps(function)
+    @functools.wraps(function)
     def train_function(*args: Any, **kwargs: Any) -> Any:
         _step.enter()
         try:
@@ -136,7 +136,7 @@ def _one_execution(model: Any, function: Callable[..., Any]) -> Callable[..., An
 def _time_network(original: Callable[..., Any]) -> Callable[..., Any]:
     """`predict` and `predict_on_batch`: without gradients."""
 
-    @wraps(original)
+    @functools.wraps(original)
     def predict(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not _core.enabled or _is_open(*WHOLE):
             return original(self, *args, **kwargs)
@@ -149,7 +149,7 @@ def _time_network(original: Callable[..., Any]) -> Callable[..., Any]:
 def _time_call(original: Callable[..., Any]) -> Callable[..., Any]:
     """`model(x)`; the layers inside it are parts of it, and so is what a trace goes through."""
 
-    @wraps(original)
+    @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not _core.enabled or _is_open(*WHOLE) or _is_symbolic(args):
             if _is_open("compile"):
@@ -186,7 +186,7 @@ def _backend() -> str:
 
 
 def _time_loss(original: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(original)
+    @functools.wraps(original)
     def compute_loss(*args: Any, **kwargs: Any) -> Any:
         if _is_open("compile", "learn.loss"):
             return original(*args, **kwargs)
@@ -200,7 +200,7 @@ def _time_loss(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _time_optimizer(original: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(original)
+    @functools.wraps(original)
     def apply(self: Any, *args: Any, **kwargs: Any) -> Any:
         if _is_open("compile"):
             tf_hooks.note_optimizer(id(self))
@@ -250,7 +250,9 @@ LIBRARY = Library(
         *_trainer("keras.src.backend.torch.trainer", "TorchTrainer"),
         *_trainer("keras.src.backend.jax.trainer", "JAXTrainer"),
         Place("keras.src.layers.layer", "Layer.__call__", "learn.forward", wrapper=_time_call),
-        Place("keras.src.trainers.trainer", "Trainer._compute_loss", "learn.loss", wrapper=_time_loss),
+        Place(
+            "keras.src.trainers.trainer", "Trainer._compute_loss", "learn.loss", wrapper=_time_loss
+        ),
         Place(
             "keras.src.optimizers.base_optimizer",
             "BaseOptimizer.apply",

@@ -6,20 +6,21 @@ One table for all of them: a place whose library is not there is never asked for
 
 from __future__ import annotations
 
+from hotloop.hooks import vocabulary as v
 from hotloop.hooks.table import Library, Place
 
-_ADD = (
+_ADD = v.words_set(
     "add_scalar add_scalars add_histogram add_histogram_raw add_image add_images "
     "add_image_with_boxes add_figure add_video add_audio add_text add_graph add_embedding "
     "add_pr_curve add_mesh add_hparams add_custom_scalars add_tensor flush close"
-).split()
+)
 
 
 def _writer(module: str) -> tuple[Place, ...]:
     """Both writers have the same methods, give or take some."""
     return tuple(
         Place(module, f"SummaryWriter.{name}", "log", outermost=True, optional=name != "add_scalar")
-        for name in _ADD
+        for name in sorted(_ADD)
     )
 
 

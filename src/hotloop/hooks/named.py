@@ -7,13 +7,14 @@
     data = "data_fetcher:load_prices"
     features = ["technical_analyzer:TechnicalAnalyzer.*"]
 
-A pattern is `phase=module:name`. `*` and `?` stand for any letters; a class alone stands for all its
-methods; the script itself is `__main__`, or its file's name. What is named here is not looked at
-by `shapes`: this is how a wrong guess is put right. The phase `none` means: no phase at all.
+A pattern is `phase=module:name`. `*` and `?` stand for any letters; a class alone stands for all
+its methods; the script itself is `__main__`, or its file's name. What is named here is not looked
+at by `shapes`: this is how a wrong guess is put right. The phase `none` means: no phase at all.
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 import sys
@@ -86,19 +87,16 @@ def _phases_of(file: Path) -> list[str]:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return []
-    if "hotloop" not in text:
+    if "tool.hotloop.phases" not in text:
         return []
     try:
-        import tomllib
-    except ImportError:  # Python 3.10
-        try:
-            import tomli as tomllib  # type: ignore[import-not-found,no-redef,unused-ignore]
-        except ImportError:
-            raise HotloopError(
-                f"{file}: [tool.hotloop.phases] needs Python 3.11 or tomli; use --phase instead"
-            ) from None
+        toml: Any = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    except ImportError:
+        raise HotloopError(
+            f"{file}: [tool.hotloop.phases] needs Python 3.11 or tomli; use --phase instead"
+        ) from None
     try:
-        tool = tomllib.loads(text).get("tool", {})
+        tool = toml.loads(text).get("tool", {})
     except ValueError as error:
         raise HotloopError(f"{file}: {error}") from None
     section = tool.get("hotloop") if isinstance(tool, dict) else None

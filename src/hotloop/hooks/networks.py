@@ -6,7 +6,6 @@ and the rows that go through optimizers are counted by the same rules (`torch.Ba
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -44,9 +43,7 @@ def call_network(
     return result
 
 
-def call_learning(
-    call: Callable[..., Any], args: Any, kwargs: Any, inner: Any = _step
-) -> Any:
+def call_learning(call: Callable[..., Any], args: Any, kwargs: Any, inner: Any = _step) -> Any:
     """One call that learns and cannot be looked into, inside `learn`."""
     outer = None if _is_open("learn") else _learn
     if outer is not None:
@@ -97,8 +94,3 @@ def first_rows(args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
         if rows:
             return rows
     return 0
-
-
-def wraps(original: Callable[..., Any]) -> Callable[[Any], Any]:
-    """As `functools.wraps`: AutoGraph and others ask where a function comes from."""
-    return functools.wraps(original)

@@ -29,7 +29,7 @@ STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER = range(7)
 TO_LEARNING = "buffer.sample or advantage"
 #: What follows an update: target networks are moved in off-policy programs. On-policy ones have
 #: nothing to do there that has a name.
-FROM_LEARNING = "learn.optimizer or nothing"
+FROM_LEARNING = "learn.target or nothing"
 
 #: A gap's phase, by what was before it and what is after it.
 GAPS: dict[tuple[int, int], str] = {
@@ -69,7 +69,7 @@ GAPS: dict[tuple[int, int], str] = {
     (BACKWARD, FORWARD): "learn.loss",
     (BACKWARD, BACKWARD): "learn.loss",
     (OPTIMIZER, BACKWARD): "learn.loss",
-    # Gradients and weights are changed by hand.
+    # Gradients are changed by hand, several optimizers take their turns.
     (BACKWARD, OPTIMIZER): "learn.optimizer",
     (OPTIMIZER, OPTIMIZER): "learn.optimizer",
     (OPTIMIZER, SAMPLE): FROM_LEARNING,
@@ -104,7 +104,7 @@ def gap_name(before: int, after: int, where: int) -> str | None:
     if name is TO_LEARNING:
         return "buffer.sample" if where == OFF_POLICY else "advantage"
     if name is FROM_LEARNING:
-        return "learn.optimizer" if where == OFF_POLICY else None
+        return "learn.target" if where == OFF_POLICY else None
     if before == FORWARD and where == NO_GRADIENTS:
         # Values of a rollout, asked for before anything was learned from it.
         return "advantage"
@@ -167,6 +167,7 @@ class Flow:
     def __init__(self) -> None:
         profiler = get_profiler()
         self._mark = profiler.mark
+        profiler.categories.setdefault("learn.target", "Model")
         self._core = core = profiler.core
         self._is_open = core.is_open
         self._claim = core.claim_gap
@@ -206,6 +207,7 @@ class Flow:
         if not self._active:
             return
         if self._updates:
+            self._core.count("learn_events", 1)
             self._updates_before, self._updates = self._updates, 0
             self._gradients = False
         if self._waiting:

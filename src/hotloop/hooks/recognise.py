@@ -87,7 +87,7 @@ def _is_network(cls: type) -> bool:
 
 
 def _words_of_class(cls: type) -> set[str]:
-    words = {word for word in v.words_of(cls.__name__)}
+    words = set(v.words_of(cls.__name__))
     # MazeEnv and CartPoleEnv say it in words; Gridworld and Mazeenv do not.
     return words | {word for word in v.ENV if cls.__name__.lower().endswith(word) and len(word) > 2}
 
@@ -230,7 +230,9 @@ def _computes_returns(function: FunctionType, words: list[str]) -> bool:
         bool(said & {"advantage", "advantages", "gae", "vtrace"})
         or ("adv" in said and len(words) > 1)
         or (bool(said & {"return", "returns"}) and len(words) > 1)
-        or (bool(said & {"discount", "discounted"}) and bool(said & {"reward", "rewards", "cumsum"}))
+        or (
+            bool(said & {"discount", "discounted"}) and bool(said & {"reward", "rewards", "cumsum"})
+        )
         or words[:2] == ["finish", "path"]
         or words[-2:] == ["to", "go"]
         or words == ["returns"]

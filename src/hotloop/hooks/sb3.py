@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotloop import get_profiler, words
+from hotloop.hooks.env_facts import vector_stepped
 from hotloop.hooks.gymnasium import count_ended
 from hotloop.hooks.plain_loop import FORWARD, flow
 from hotloop.hooks.table import Library, Note, Place
@@ -30,6 +31,7 @@ def _after_step(result: Any, *_: Any, **__: Any) -> None:
         return
     dones = result[2]
     _count("env_steps", len(dones))
+    vector_stepped(result, len(dones))
     ended = count_ended(dones, None)
     if ended:
         _count("episodes", ended)
@@ -71,9 +73,16 @@ _POLICIES = f"{_COMMON}.policies"
 _BUFFERS = f"{_COMMON}.buffers"
 
 
+#: Phases that are not among the canonical ones, and where they belong.
+_CATEGORIES = {
+    "callback": "Logging",  # the program's; most of them log, save or evaluate
+    "learn.target": "Model",
+    "module.train": "Model",
+}
+
+
 def _setup() -> None:
-    # Callbacks are the program's; most of them log, save or evaluate.
-    _profiler.categories["callback"] = "Logging"
+    _profiler.categories.update(_CATEGORIES)
 
 
 LIBRARY = Library(
@@ -105,13 +114,16 @@ LIBRARY = Library(
         ),
         # Names that were bound at import are hooked where they are used.
         Place(_ON, "obs_as_tensor", "transfer"),
-        Place("stable_baselines3.dqn.dqn", "polyak_update", "learn.optimizer", outermost=True),
-        Place("stable_baselines3.sac.sac", "polyak_update", "learn.optimizer", outermost=True),
-        Place("stable_baselines3.td3.td3", "polyak_update", "learn.optimizer", outermost=True),
+        Place("stable_baselines3.dqn.dqn", "polyak_update", "learn.target"),
+        Place("stable_baselines3.sac.sac", "polyak_update", "learn.target"),
+        Place("stable_baselines3.td3.td3", "polyak_update", "learn.target"),
+        # Every rollout and every update switches dropout and the like.
+        everywhere(_POLICIES, "BaseModel.set_training_mode", "module.train"),
         # Storage.
         everywhere(_BUFFERS, "BaseBuffer.add", "buffer.add"),
         everywhere(_OFF, "OffPolicyAlgorithm._store_transition", "buffer.add"),
         everywhere(_BUFFERS, "BaseBuffer.sample", "buffer.sample", _after_sample),
+        Place(_BUFFERS, "BaseBuffer.swap_and_flatten", "buffer.sample", outermost=True),
         everywhere(_BUFFERS, "RolloutBuffer._get_samples", "buffer.sample", _after_minibatch),
         everywhere(_BUFFERS, "RolloutBuffer.compute_returns_and_advantage", "advantage"),
         # What is not training.
@@ -119,6 +131,9 @@ LIBRARY = Library(
         everywhere(f"{_COMMON}.logger", "Logger.record", "log"),
         everywhere(f"{_COMMON}.logger", "Logger.record_mean", "log"),
         everywhere(f"{_COMMON}.logger", "Logger.dump", "log"),
+        Place("stable_baselines3.ppo.ppo", "explained_variance", "log", outermost=True),
+        Place("stable_baselines3.a2c.a2c", "explained_variance", "log", outermost=True),
+        everywhere(_BASE, "BaseAlgorithm._update_info_buffer", "log"),
         everywhere(_ON, "OnPolicyAlgorithm.dump_logs", "log"),
         everywhere(_OFF, "OffPolicyAlgorithm.dump_logs", "log"),
         everywhere(_BASE, "BaseAlgorithm.save", "checkpoint"),

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from hotloop.hooks import LIBRARIES
+from hotloop.hooks import LIBRARIES, env_facts
 from hotloop.hooks.install import Hooks
 from hotloop.hooks.named import NamedPhases
 from hotloop.hooks.plain_loop import ACT, ADD, FORWARD, SAMPLE, flow
@@ -144,6 +144,8 @@ class Shapes:
         after: Callable[..., Any] | None = None
         if found.kind == "env.step":
             after = self._stepped(entries)
+        elif found.kind == "env.reset":
+            after = _reset
         elif found.kind == "buffer.sample":
             after = self._sampled
         elif found.kind == "buffer.add" and _has_gradients():
@@ -161,7 +163,7 @@ class Shapes:
         tell = _has_gradients()
         flags: tuple[int, ...] = ()
 
-        def stepped(result: Any, *_: Any, **__: Any) -> None:
+        def stepped(result: Any, env: Any = None, *_: Any, **__: Any) -> None:
             nonlocal flags
             # One environment that answers as it did before: the usual case, and the fastest.
             ended: int | None = 0
@@ -184,8 +186,14 @@ class Shapes:
             if is_open("evaluate"):
                 return
             count("env_steps", envs)
+            if envs == 1:
+                env_facts.turns.stepped(env)
+            elif isinstance(result, tuple):
+                env_facts.vector_stepped(result, envs)
             if ended:
                 count("episodes", ended)
+                if envs == 1:
+                    env_facts.growth.ended(env)
             if tell:
                 flow.stepped(envs)
 
@@ -205,6 +213,10 @@ class Shapes:
 
 def _has_gradients() -> bool:
     return any(name in sys.modules for name in GRADIENT_LIBRARIES)
+
+
+def _reset(result: Any, env: Any = None, *_: Any, **__: Any) -> None:
+    env_facts.growth.was_reset(env)
 
 
 def _told(kind: int) -> Callable[..., None]:
@@ -233,7 +245,7 @@ def _acting(
 
 
 def _rows(args: tuple[Any, ...]) -> int:
-    shape = getattr(args[0], "shape", ()) if args else ()
+    shape: Any = getattr(args[0], "shape", ()) if args else ()
     return int(shape[0]) if len(shape) > 1 else 1
 
 

@@ -1,14 +1,13 @@
 """SQLite, which programs use as a log: statements that write, and commits, are `log`.
 
 `sqlite3.Connection` is a C class whose methods cannot be replaced, but `sqlite3.connect` takes the
-class to make, and subclasses of it are what the module offers for that. A program that names a class
-of its own keeps it. Statements that read are left alone: they are data as often as not.
+class to make, and subclasses of it are what the module offers for that. A program that names a
+class of its own keeps it. Statements that read are left alone: they are data as often as not.
 """
 
 from __future__ import annotations
 
 import functools
-import sqlite3
 from collections.abc import Callable
 from typing import Any
 
@@ -44,49 +43,50 @@ def _timed(method: Callable[..., Any], always: bool = False) -> Callable[..., An
     return call
 
 
-class Cursor(sqlite3.Cursor):
-    """A cursor whose writes are in the log's phase."""
+def _logged_connection(sqlite3: Any) -> Any:
+    """A class of connections whose writes, and their cursors', are in the log's phase."""
 
-    execute = _timed(sqlite3.Cursor.execute)
-    executemany = _timed(sqlite3.Cursor.executemany)
-    executescript = _timed(sqlite3.Cursor.executescript)
+    class Cursor(sqlite3.Cursor):  # type: ignore[misc]
+        execute = _timed(sqlite3.Cursor.execute)
+        executemany = _timed(sqlite3.Cursor.executemany)
+        executescript = _timed(sqlite3.Cursor.executescript)
 
+    class Connection(sqlite3.Connection):  # type: ignore[misc]
+        execute = _timed(sqlite3.Connection.execute)
+        executemany = _timed(sqlite3.Connection.executemany)
+        executescript = _timed(sqlite3.Connection.executescript)
+        commit = _timed(sqlite3.Connection.commit, always=True)
+        __exit__ = _timed(sqlite3.Connection.__exit__, always=True)
 
-class Connection(sqlite3.Connection):
-    """A connection whose writes are in the log's phase."""
+        def cursor(self, factory: Any = Cursor) -> Any:
+            return super().cursor(factory)
 
-    execute = _timed(sqlite3.Connection.execute)
-    executemany = _timed(sqlite3.Connection.executemany)
-    executescript = _timed(sqlite3.Connection.executescript)
-    commit = _timed(sqlite3.Connection.commit, always=True)
-    __exit__ = _timed(sqlite3.Connection.__exit__, always=True)
-
-    def cursor(self, factory: Any = Cursor) -> Any:
-        return super().cursor(factory)
-
-
-for _class in (Cursor, Connection):
-    # What a program prints of its connection is what it always was.
-    _class.__module__ = "sqlite3"
-    _class.__qualname__ = _class.__name__
+    for each in (Cursor, Connection):
+        # What a program prints of its connection is what it always was.
+        each.__module__ = "sqlite3"
+        each.__qualname__ = each.__name__
+    return Connection
 
 
 def _put_on() -> Callable[[], None]:
+    import sqlite3
+
     connect = sqlite3.connect
-    modules = (sqlite3, sqlite3.dbapi2)
+    modules: tuple[Any, ...] = (sqlite3, sqlite3.dbapi2)
+    connection = _logged_connection(sqlite3)
 
     @functools.wraps(connect)
     def connect_logged(*args: Any, **kwargs: Any) -> Any:
         if len(args) <= _FACTORY:
-            kwargs.setdefault("factory", Connection)
+            kwargs.setdefault("factory", connection)
         return connect(*args, **kwargs)
 
     for module in modules:
-        module.connect = connect_logged  # type: ignore[assignment]
+        module.connect = connect_logged
 
     def take_off() -> None:
         for module in modules:
-            module.connect = connect  # type: ignore[assignment]
+            module.connect = connect
 
     return take_off
 

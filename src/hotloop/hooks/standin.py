@@ -1,8 +1,9 @@
-"""A function of the program's own, with every call in a phase: what `shapes` and `named` put in place.
+"""A function of the program's own with every call in a phase, for `shapes` and `named`.
 
-A library's methods can be replaced by the core's own callable. A program's functions are handled in
-more ways (`jax.jit` keeps weak references to them, `tf.function` reads their source, `torch.compile`
-looks inside, workers get them by value), so what stands in for one is a plain Python function.
+A library's methods can be replaced by the core's own callable. A program's functions are handled
+in more ways (`jax.jit` keeps weak references to them, `tf.function` reads their source,
+`torch.compile` looks inside, workers get them by value), so what stands in for one is a plain
+Python function.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """TensorFlow: tracing, compiled functions, gradients, and what is read back from tensors.
 
-A `tf.function` is opaque once it is traced. What its trace went through (an optimizer, a gradient, a
-network) says what its calls are: an update, or a network that acts. Hooks that run while a function
-is traced only note that; the trace itself is `compile`.
+A `tf.function` is opaque once it is traced. What its trace went through (an optimizer, a gradient,
+a network) says what its calls are: an update, or a network that acts. Hooks that run while a
+function is traced only note that; the trace itself is `compile`.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,7 +20,6 @@ from hotloop.hooks.networks import (
     first_rows,
     learned,
     update_is_over,
-    wraps,
 )
 from hotloop.hooks.plain_loop import BACKWARD, flow
 from hotloop.hooks.standin import unwrapped
@@ -65,7 +65,7 @@ def note_network() -> None:
 def _time_trace(original: Callable[..., Any]) -> Callable[..., Any]:
     depth = 0
 
-    @wraps(original)
+    @functools.wraps(original)
     def create(*args: Any, **kwargs: Any) -> Any:
         nonlocal depth
         if not depth:  # a function that is called while another is traced is a part of it
@@ -92,7 +92,7 @@ def _size(cache: Any) -> int:
 
 
 def _time_function(original: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(original)
+    @functools.wraps(original)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not _core.enabled or _is_open(*_PARTS) or self._run_functions_eagerly:
             return original(self, *args, **kwargs)
@@ -136,7 +136,7 @@ def _time_function(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _time_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(original)
+    @functools.wraps(original)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         if _is_open("compile", "learn.backward"):
             if _calling:
@@ -157,7 +157,7 @@ def _time_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
 def _see_through(original: Callable[..., Any]) -> Callable[..., Any]:
     """AutoGraph rewrites a function from its source: give it the program's, not the stand-in."""
 
-    @wraps(original)
+    @functools.wraps(original)
     def converted_call(f: Any, *args: Any, **kwargs: Any) -> Any:
         return original(unwrapped(f), *args, **kwargs)
 

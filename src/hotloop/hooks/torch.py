@@ -20,6 +20,9 @@ from hotloop.hooks.table import Library, Place
 #: Classes of modules whose outermost call is a phase of its own, subclasses included.
 module_phases: dict[type, str] = {}
 
+#: Told of each outermost answer of a network: (what it was for, the answer).
+watch: list[Callable[[int, Any], None]] = []
+
 #: A network called inside one of these is a part of it, and is not timed again.
 WHOLE_PHASES = ("policy.act", "learn.forward", "learn.loss", "learn.backward", "advantage")
 
@@ -101,6 +104,8 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
             inside[0] = False
         if kind is not None:
             flow.happened(kind)
+            for saw in watch:
+                saw(kind, result)
         return result
 
     own = threading.local()
@@ -126,6 +131,8 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
             own.inside = False
         if kind is not None:
             flow.happened(kind)
+            for saw in watch:
+                saw(kind, result)
         return result
 
     return call

@@ -123,6 +123,7 @@ def _beside_tensordict(phase: str, after: Note | None = None) -> Wrapper:
     """A step or a reset: TensorDict work around it pauses, so that the two stand side by side."""
 
     def wrapper(original: Callable[..., Any]) -> Callable[..., Any]:
+        entry = Entry(original)
         timed = _core.region(phase).wrap(original, after=after, outermost=True)
         is_open, leave, back = _core.is_open, _tensordict.exit, _tensordict.enter
 
@@ -135,7 +136,8 @@ def _beside_tensordict(phase: str, after: Note | None = None) -> Wrapper:
             finally:
                 back()
 
-        return stand_in(Entry(original, call))
+        at_first(entry, call, lambda: flow.named.add(phase))
+        return stand_in(entry)
 
     return wrapper
 
@@ -251,6 +253,7 @@ LIBRARY = Library(
             _PARALLEL, "ParallelEnv.step_and_maybe_reset", "env.step", after=_after_step_and_reset
         ),
         Place(_PARALLEL, "ParallelEnv._wait_for_workers", "wait", outermost=True),
+        Place(_PARALLEL, "ParallelEnv._shutdown_workers", "wait", outermost=True),
         Place("multiprocessing.queues", "Queue.get", "wait", outermost=True),
         # What is done with TensorDicts on the way.
         _once(_COMMON, "EnvBase.step_and_maybe_reset", "tensordict"),

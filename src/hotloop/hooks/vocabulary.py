@@ -18,80 +18,86 @@ from hotloop.hooks.standin import unwrapped
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
-ENV = frozenset(
+
+def words_set(text: str) -> frozenset[str]:
+    """Words that are written in one line, as a set."""
+    return frozenset(text.split())
+
+
+ENV = words_set(
     "env envs environment environments game games world simulator sim venv gym gridworld maze "
-    "bandit".split()
+    "bandit"
 )
-ACTION = frozenset("action actions act a u move moves control controls command choice".split())
-REWARD = frozenset("reward rewards rew rews".split())
+ACTION = words_set("action actions act a u move moves control controls command choice")
+REWARD = words_set("reward rewards rew rews")
 #: Beside the rewards, what a return or an advantage is made of.
-RETURN_PARTS = frozenset(
+RETURN_PARTS = words_set(
     "value values val vals v done dones terminal terminals terminated mask masks gamma discount "
-    "lam lambda gae bootstrap ended".split()
+    "lam lambda gae bootstrap ended"
 )
-BUFFER = frozenset(
+BUFFER = words_set(
     "buffer memory replay storage experience experiences rollout rollouts trajectory "
-    "trajectories transitions".split()
+    "trajectories transitions"
 )
 #: Names in the code of a class that keeps many things.
-CAPACITY = frozenset(
+CAPACITY = words_set(
     "capacity deque maxlen buffer memory max_size max_len buffer_size memory_size num_steps "
-    "buffer_capacity storage".split()
+    "buffer_capacity storage"
 )
-STORE = frozenset(
+STORE = words_set(
     "add push store append remember extend insert put memorize memorise record save cache "
-    "enqueue observe".split()
+    "enqueue observe"
 )
-STORED = frozenset(
+STORED = words_set(
     "experience experiences transition transitions batch sample samples step steps trajectory "
     "trajectories episode episodes data memory many all one to buffer replay reward rewards "
-    "sarsa tuple".split()
+    "sarsa tuple"
 )
-DRAW = frozenset("sample get draw fetch recall generate make retrieve iterate".split())
-DRAWN = frozenset(
+DRAW = words_set("sample get draw fetch recall generate make retrieve iterate")
+DRAWN = words_set(
     "batch batches minibatch minibatches mini sample samples transition transitions experience "
     "experiences generator buffer memory feed forward recurrent random from replay sequence "
-    "sequences".split()
+    "sequences"
 )
-ACT = frozenset(
-    "select choose get pick sample predict best greedy compute generate decide draw take".split()
+ACT = words_set(
+    "select choose get pick sample predict best greedy compute generate decide draw take"
 )
-ACT_MORE = frozenset(
+ACT_MORE = words_set(
     "action actions act move moves best greedy epsilon eps explore exploration noisy "
     "deterministic stochastic and value values log prob logprob with noise batch next policy "
-    "from for train eval training".split()
+    "from for train eval training"
 )
-LEARN = frozenset("learn train training optimize optimise update replay improve backprop".split())
-LEARN_MORE = frozenset(
+LEARN = words_set("learn train training optimize optimise update replay improve backprop")
+LEARN_MORE = words_set(
     "step steps batch minibatch on model net network networks policy agent critic critics actor "
     "actors q table qtable values value function parameters params weights from memory "
     "experience experiences short long gradient gradients and once iteration loss do ppo dqn "
-    "sac td3 ddpg a2c the rollout rollouts buffer mini epoch online double dueling".split()
+    "sac td3 ddpg a2c the rollout rollouts buffer mini epoch online double dueling"
 )
-LOGGER = frozenset("logger log logs writer recorder".split())
-LOG = frozenset("log record write dump flush add".split())
-DATA_VERBS = frozenset(
+LOGGER = words_set("logger log logs writer recorder")
+LOG = words_set("log record write dump flush add")
+DATA_VERBS = words_set(
     "load fetch download read prepare preprocess process clean compute calculate calc add build "
-    "make extract generate engineer".split()
+    "make extract generate engineer"
 )
-DATA = frozenset(
+DATA = words_set(
     "data dataset datasets price prices market bars candles ohlc ohlcv csv dataframe feature "
-    "features indicator indicators history quotes ticks stock stocks technical".split()
+    "features indicator indicators history quotes ticks stock stocks technical"
 )
-DATA_PARAMETERS = frozenset(
+DATA_PARAMETERS = words_set(
     "df data bars prices price frame dataframe candles ohlcv history market path file filename "
-    "csv ticker tickers symbol symbols url folder directory dir start end close".split()
+    "csv ticker tickers symbol symbols url folder directory dir start end close"
 )
 #: Verbs that say that a function does something else with what it names.
-NOT_COMPUTING = frozenset(
+NOT_COMPUTING = words_set(
     "plot log print show save load test evaluate eval write record is has set draw display "
-    "reset clear init make create".split()
+    "reset clear init make create"
 )
 
 #: Names that only code with gradients uses.
-GRADIENT_NAMES = frozenset(
+GRADIENT_NAMES = words_set(
     "backward zero_grad apply_gradients apply_updates train_on_batch GradientTape value_and_grad "
-    "grad minimize fit".split()
+    "grad minimize fit"
 )
 #: Of these, torch's own.
 TORCH_NAMES = frozenset({"backward", "zero_grad"})
@@ -176,9 +182,9 @@ def _calls_step(code: CodeType) -> bool:
         before: list[str] = []
         for instruction in dis.get_instructions(code):
             name = instruction.argval
-            if name in ("step", "step_async") and "LOAD" in instruction.opname:
-                if any(ENV & set(words_of(each)) for each in before[-_REACH:]):
-                    return True
+            is_step = name in ("step", "step_async") and "LOAD" in instruction.opname
+            if is_step and any(ENV & set(words_of(each)) for each in before[-_REACH:]):
+                return True
             before.extend(_names_of(name))
     return any(_calls_step(each) for each in code.co_consts if isinstance(each, CodeType))
 

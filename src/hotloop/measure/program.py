@@ -14,7 +14,7 @@ import runpy
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
@@ -108,7 +108,8 @@ def find_code(source: str, arguments: list[str]) -> Program:
     """`python -c source arguments`."""
 
     def load() -> tuple[CodeType, dict[str, Any]]:
-        return compile(source, "<string>", "exec", dont_inherit=True), {}
+        code = compile(source, "<string>", "exec", dont_inherit=True)
+        return code, {"__loader__": BuiltinImporter}
 
     return Program("command", ["-c", *arguments], "", load)
 

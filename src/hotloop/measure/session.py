@@ -29,6 +29,7 @@ from hotloop.measure.facts import process_header
 from hotloop.measure.recorder import Recorder
 
 if TYPE_CHECKING:
+    from hotloop.hooks.facts import Facts
     from hotloop.hooks.own_code import OwnCode
     from hotloop.measure.stopping import StopAfter, Stopper
 
@@ -76,6 +77,8 @@ class Session:
         self._exact: Any = None
         #: The program's own functions that are phases, once the hooks are on.
         self.own_code: OwnCode | None = None
+        #: What rules need beside times.
+        self.facts: Facts | None = None
         self.recorder = self._new_recorder()
 
     # -- beginning --
@@ -179,6 +182,7 @@ class Session:
         self.profiler.after_fork()
         child = Session(self.settings, role=FORKED, root_code=self._root_code)
         child._cost, child._command = self._cost, self._command
+        child._record_facts(self.facts)
         child._begin_functions()
         child.recorder.start()
         return child
@@ -196,15 +200,27 @@ class Session:
         os.environ.update(self.environment())
 
     def _put_hooks_on(self) -> None:
+        from hotloop.hooks import env_facts
+        from hotloop.hooks.facts import Facts
         from hotloop.hooks.install import Hooks
         from hotloop.hooks.own_code import OwnCode
 
         hooks = Hooks(self.profiler)
         self.recorder.ask(hooks.notes)
+        self.recorder.ask(env_facts.growth.notes)
         self.own_code = OwnCode(hooks, self.profiler, self.settings.phases)
         self.recorder.ask(self.own_code.notes)
         self.recorder.every_window(self.own_code.look_at_main)
+        facts = Facts(hooks, self.profiler)
+        facts.install()
+        self._record_facts(facts)
         hooks.install()
+
+    def _record_facts(self, facts: Facts | None) -> None:
+        self.facts = facts
+        if facts is not None:
+            self.recorder.ask(facts.notes)
+            self.recorder.every_window(facts.look)
 
     # -- inside --
 

@@ -305,7 +305,9 @@ class Region:
             if not core.enabled or (outermost and core.is_open(self.name)):
                 result = function(*args, **kwargs)
                 note = notes[0] if always else None
+                entered = False
             else:
+                entered = True
                 self.enter()
                 try:
                     result = function(*args, **kwargs)
@@ -313,11 +315,17 @@ class Region:
                     self.exit()
                 note = notes[0]
             if note is not None:
+                thread = core._thread()
+                last = thread.last
                 try:
                     note(result, *args, **kwargs)
                 except Exception as error:
                     core.failures[self.name] = repr(error)
                     notes[0] = None
+                if entered and thread.last == last and core.enabled:
+                    own = core._clock() - last
+                    core._own_ns += own
+                    core.skip(own)
             return result
 
         timed.__dict__.update(getattr(function, "__dict__", {}))

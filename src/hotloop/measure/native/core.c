@@ -997,7 +997,8 @@ core_note_failure(Core *core, PyObject *name)
 #define AFTER_ARGS 12
 
 static void
-timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf, PyObject *names)
+timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf, PyObject *names,
+            int timed)
 {
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     Py_ssize_t all = nargs + (names != NULL ? PyTuple_GET_SIZE(names) : 0);
@@ -1013,7 +1014,16 @@ timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf,
     memcpy(passed + 1, args, (size_t)all * sizeof(PyObject *));
     PyObject *after = self->after;
     Py_INCREF(after);
+    Core *core = self->region->core;
+    Thread *thread = core_thread(core);
+    uint64_t last = thread != NULL ? thread->last : 0;
     PyObject *answer = PyObject_Vectorcall(after, passed, (size_t)nargs + 1, names);
+    if (timed && thread != NULL && thread->last == last && core->enabled) {
+        /* No region since: everything since `last` was the note. */
+        uint64_t now = core_now(core);
+        core->own_ns += now - last;
+        thread_skip(thread, thread_stack(thread), now - last);
+    }
     if (answer == NULL) {
         core_note_failure(self->region->core, self->region->name);
         Py_CLEAR(self->after);
@@ -1047,7 +1057,7 @@ timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
         PyErr_Restore(type, value, traceback);
     }
     if (result != NULL && self->after != NULL && (timed || self->always)) {
-        timed_after(self, result, args, nargsf, names);
+        timed_after(self, result, args, nargsf, names, timed);
     }
     return result;
 }

@@ -1,0 +1,290 @@
+"""How a run changes as it goes on: time per step, steps per episode, memory, buffer length.
+
+A run that gets slower does so for two reasons that must not be mixed up: its episodes get longer
+(a healthy agent survives) or its steps get slower (the code). `split_slowdown` tells them apart, and
+the second by phases.
+
+A trend is a line through windows: Theil and Sen's slope (the median of the slopes of all pairs; H.
+Theil 1950, P. K. Sen 1968), which a few odd windows do not move, believed where Mann and Kendall's
+test (H. B. Mann 1945, M. G. Kendall 1975) says that order alone does not explain it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+from hotloop.capture.window import Window, merged
+from hotloop.words import names_of
+
+#: With fewer points even a perfect order comes about by chance in one of sixty runs.
+LEAST_POINTS = 5
+#: Chance that a run without any trend is said to have one.
+SURE = 0.02
+#: A series is cut into at most so many points: all pairs of them are looked at.
+MOST_POINTS = 40
+#: A window shorter than this holds too few samples to stand alone (the first and the last one).
+SHORTEST_S = 0.25
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A line through a series; `first` and `last` are its values at both ends."""
+
+    first: float
+    last: float
+    p: float
+    points: int
+
+    @property
+    def sure(self) -> bool:
+        return self.points >= LEAST_POINTS and self.p <= SURE
+
+    @property
+    def ratio(self) -> float:
+        """How many times the beginning the end is; 1 where that cannot be told."""
+        return self.last / self.first if self.first > 0 and self.last > 0 else 1.0
+
+    @property
+    def grows(self) -> bool:
+        return self.sure and self.last > self.first
+
+
+@dataclass(frozen=True)
+class Point:
+    """A stretch of the loop."""
+
+    seconds: float
+    #: Environment steps made when it was half over.
+    at: float
+    steps: float
+    episodes: float
+    updates: float
+    rows: float
+    #: Own time by the name of the phase, main thread.
+    own_s: dict[str, float]
+    #: Time of the outermost phases of a name, and their calls.
+    total_s: dict[str, float]
+    calls: dict[str, int]
+    gauges: dict[str, float]
+
+
+@dataclass
+class Slowdown:
+    """From the first part of a run to its last: what an episode takes longer, and why."""
+
+    #: How many times longer an episode takes, has more steps, and a step takes longer.
+    episode: float
+    episodes_longer: float
+    steps_slower: float
+    #: Phase -> seconds that a step takes more of it at the end than in the beginning.
+    phases: dict[str, float] = field(default_factory=dict)
+    #: Seconds that the whole would have taken at the pace, by episodes, of its first part.
+    predicted_s: float = 0.0
+    actual_s: float = 0.0
+
+
+@dataclass
+class Trends:
+    """Every series of a run's loop."""
+
+    points: list[Point]
+    #: Points since gradient steps are made; all of them where there are none.
+    learning: list[Point]
+    per_step: Trend | None = None
+    steps_per_episode: Trend | None = None
+    memory: Trend | None = None
+    buffer_length: Trend | None = None
+    rows_per_update: Trend | None = None
+    #: Own time per environment step, by phase.
+    phases: dict[str, Trend] = field(default_factory=dict)
+    #: Time per call of the outermost phases, by name.
+    per_call: dict[str, Trend] = field(default_factory=dict)
+    slowdown: Slowdown | None = None
+
+
+def find_trends(windows: Sequence[Window]) -> Trends:
+    """The trends of a training loop from its windows."""
+    points = _points(windows)
+    begin = next((i for i, point in enumerate(points) if point.updates), 0)
+    learning = points[begin:]
+    trends = Trends(points, learning)
+    trends.per_step = trend_of(learning, lambda p: _ratio(p.seconds, p.steps))
+    trends.steps_per_episode = trend_of(learning, lambda p: _ratio(p.steps, p.episodes))
+    trends.memory = trend_of(learning, lambda p: p.gauges.get("resident"))
+    trends.buffer_length = trend_of(learning, lambda p: p.gauges.get("buffer_length"))
+    trends.rows_per_update = trend_of(learning, lambda p: _ratio(p.rows, p.updates))
+    for name in sorted({name for point in learning for name in point.own_s if name}):
+        found = trend_of(learning, lambda p, n=name: _ratio(p.own_s.get(n, 0.0), p.steps))
+        if found is not None:
+            trends.phases[name] = found
+        found = trend_of(
+            learning,
+            lambda p, n=name: _ratio(p.total_s.get(n, 0.0), p.calls.get(n, 0)),
+        )
+        if found is not None:
+            trends.per_call[name] = found
+    trends.slowdown = split_slowdown(learning)
+    return trends
+
+
+def trend_of(points: Sequence[Point], value: object) -> Trend | None:
+    """The trend of one figure over environment steps; None where it is not known."""
+    assert callable(value)
+    pairs = [(point.at, value(point)) for point in points]
+    known = [(at, found) for at, found in pairs if found is not None]
+    return trend([at for at, _ in known], [found for _, found in known])
+
+
+def trend(xs: Sequence[float], ys: Sequence[float]) -> Trend | None:
+    """Theil and Sen's line, with the chance of such an order by Mann and Kendall's test."""
+    if len(ys) < 3 or xs[-1] <= xs[0]:
+        return None
+    slopes = [
+        (ys[j] - ys[i]) / (xs[j] - xs[i])
+        for i in range(len(ys))
+        for j in range(i + 1, len(ys))
+        if xs[j] > xs[i]
+    ]
+    slope = median(slopes)
+    level = median(y - slope * x for x, y in zip(xs, ys, strict=True))
+    # A line through a figure that cannot be negative does not begin below its smallest value.
+    low = min(ys)
+    return Trend(
+        max(level + slope * xs[0], low), max(level + slope * xs[-1], low), mann_kendall(ys), len(ys)
+    )
+
+
+def mann_kendall(ys: Sequence[float]) -> float:
+    """Chance that a series without a trend is at least as much in order as this one."""
+    n = len(ys)
+    score = sum(
+        (ys[j] > ys[i]) - (ys[j] < ys[i]) for i in range(n) for j in range(i + 1, n)
+    )
+    ties: dict[float, int] = {}
+    for y in ys:
+        ties[y] = ties.get(y, 0) + 1
+    variance = n * (n - 1) * (2 * n + 5)
+    variance -= sum(t * (t - 1) * (2 * t + 5) for t in ties.values())
+    if variance <= 0:
+        return 1.0
+    z = max(abs(score) - 1, 0) / math.sqrt(variance / 18)
+    return math.erfc(z / math.sqrt(2))
+
+
+#: The first and the last part of a run that are set beside each other: long enough to hold
+#: whole episodes, short enough to be its beginning and its end.
+PART = 0.25
+
+
+def split_slowdown(points: Sequence[Point]) -> Slowdown | None:
+    """Why an episode takes longer at the end: more steps in it, or slower ones, and which.
+
+    time per episode = steps per episode x time per step, so the factors multiply.
+    """
+    if len(points) < LEAST_POINTS:
+        return None
+    size = max(round(len(points) * PART), 1)
+    first, last, whole = (_sum(part) for part in (points[:size], points[-size:], points))
+    if not (first.steps and last.steps and first.episodes and last.episodes):
+        return None
+    longer = (last.steps / last.episodes) / (first.steps / first.episodes)
+    slower = (last.seconds / last.steps) / (first.seconds / first.steps)
+    phases = {
+        name: last.own_s.get(name, 0.0) / last.steps - first.own_s.get(name, 0.0) / first.steps
+        for name in {*first.own_s, *last.own_s}
+    }
+    return Slowdown(
+        longer * slower,
+        longer,
+        slower,
+        dict(sorted(phases.items(), key=lambda item: -item[1])),
+        first.seconds / first.episodes * whole.episodes,
+        whole.seconds,
+    )
+
+
+# -- windows to points --
+
+
+def _points(windows: Sequence[Window]) -> list[Point]:
+    points: list[Point] = []
+    done = 0.0
+    for group in _groups([window for window in windows if window.end_ns > window.begin_ns]):
+        window = merged(group)
+        if window is None:
+            continue
+        steps = window.counters.get("env_steps", 0.0)
+        points.append(_point(window, done + steps / 2, steps))
+        done += steps
+    return points
+
+
+def _groups(windows: Sequence[Window]) -> list[list[Window]]:
+    """The windows in at most `MOST_POINTS` groups of about the same length."""
+    whole = sum(window.seconds for window in windows)
+    least = max(whole / MOST_POINTS, SHORTEST_S)
+    groups: list[list[Window]] = []
+    length = 0.0
+    for window in windows:
+        if not groups or length >= least:
+            groups.append([])
+            length = 0.0
+        groups[-1].append(window)
+        length += window.seconds
+    if len(groups) > 1 and length < least:
+        groups[-2] += groups.pop()
+    return groups
+
+
+def _point(window: Window, at: float, steps: float) -> Point:
+    own: dict[str, float] = {}
+    total: dict[str, float] = {}
+    calls: dict[str, int] = {}
+    for path, delta in window.phases.items():
+        names = names_of(path)
+        if path.startswith("@thread") or "evaluate" in names[:-1]:
+            continue
+        name = names[-1] if names else ""
+        own[name] = own.get(name, 0.0) + delta.self_ns / 1e9
+        if name not in names[:-1]:
+            total[name] = total.get(name, 0.0) + delta.elapsed_ns / 1e9
+            calls[name] = calls.get(name, 0) + delta.calls
+    counters = window.counters
+    return Point(
+        window.seconds,
+        at,
+        steps,
+        counters.get("episodes", 0.0),
+        counters.get("gradient_steps", 0.0),
+        counters.get("samples", 0.0),
+        own,
+        total,
+        calls,
+        dict(window.gauges),
+    )
+
+
+def _sum(points: Sequence[Point]) -> Point:
+    own: dict[str, float] = {}
+    for point in points:
+        for name, seconds in point.own_s.items():
+            own[name] = own.get(name, 0.0) + seconds
+    return Point(
+        sum(p.seconds for p in points),
+        points[-1].at,
+        sum(p.steps for p in points),
+        sum(p.episodes for p in points),
+        sum(p.updates for p in points),
+        sum(p.rows for p in points),
+        own,
+        {},
+        {},
+        {},
+    )
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole else None

@@ -1,0 +1,186 @@
+"""Two captures that exist already: compared from their windows, with what that cannot show.
+
+The two runs were not interleaved, so whatever else changed between them (the machine's load, its
+temperature, its memory) is in the difference too, and one run on each side says nothing about how
+much two runs of the same program differ. hotloop adds an allowance for that and says so. Captures
+from different devices or machines are not comparable at all.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hotloop.analyze.compare import (
+    WARM_UP,
+    Comparison,
+    Figures,
+    figures,
+    judge_phases,
+    settle,
+    work_changes,
+)
+from hotloop.analyze.judgement import MARGIN, Evidence, Judgement, judge, not_comparable
+from hotloop.analyze.model import Analysis
+from hotloop.analyze.portion import Amounts, Course, common_unit
+from hotloop.analyze.statistics import ALPHA, Independent, block_bootstrap, block_length
+
+#: How much two runs of the same program differ beyond what their windows show, as a standard
+#: deviation: the run-to-run spread of `benchmarks/comparisons.py` on an otherwise quiet machine.
+#: Kalibera & Jones (2013) find the same order for programs of other kinds.
+RUN_TO_RUN = 0.03
+
+_CLOCKS = {True: "native", False: "pure Python"}
+
+#: Fewer windows than this after the warm-up say nothing about noise.
+FEWEST_WINDOWS = 5
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something other than the program that is not the same in two captures."""
+
+    what: str
+    first: str
+    second: str
+    #: Whether it makes the two incomparable, or is only worth saying.
+    refuses: bool
+
+    def __str__(self) -> str:
+        return f"different {self.what}: {self.first} and {self.second}"
+
+
+def differences(first: Analysis, second: Analysis) -> list[Difference]:
+    """What differs between two captures beside the program."""
+    found: list[Difference] = []
+
+    def look(what: str, values: Sequence[Any], refuses: bool = False) -> None:
+        first_value, second_value = values
+        if first_value != second_value and None not in values and "" not in values:
+            found.append(Difference(what, str(first_value), str(second_value), refuses))
+
+    def header(key: str) -> list[Any]:
+        return [side.run.header.get(key) for side in (first, second)]
+
+    look("device", [first.run.device, second.run.device], refuses=True)
+    look("machine", header("host"), refuses=True)
+    look("number of cores", header("cores"))
+    # cProfile slows every call down; samples and nothing differ by less than a percent.
+    look("sampler settings", header("functions"), refuses="exact" in header("functions"))
+    look("sampling rate", header("samples_per_second"))
+    look("region clock", [_CLOCKS.get(native) for native in header("native")])
+    look("Python", header("python"))
+    look("hotloop", header("version"))
+    look("number of environments", [environments(first), environments(second)])
+    for side, other in ((first, second), (second, first)):
+        if side.notes.get("altered") and side.notes.get("altered") != other.notes.get("altered"):
+            found.append(Difference("training", _altered(first), _altered(second), True))
+            break
+    versions = _libraries(first), _libraries(second)
+    for title in versions[0].keys() & versions[1].keys():
+        look(f"{title} version", [versions[0][title], versions[1][title]])
+    return found
+
+
+def _altered(analysis: Analysis) -> str:
+    return "altered by hotloop" if analysis.notes.get("altered") else "as it is"
+
+
+def _libraries(analysis: Analysis) -> dict[str, Any]:
+    libraries = analysis.notes.get("libraries")
+    if not isinstance(libraries, dict):
+        return {}
+    return {
+        str(title): facts.get("version")
+        for title, facts in libraries.items()
+        if isinstance(facts, dict)
+    }
+
+
+def environments(analysis: Analysis) -> int | None:
+    """How many environments a call of `env.step` steps, as far as the counters say."""
+    calls = sum(p.calls for p in analysis.phases if p.name == "env.step" and p.process == "main")
+    return round(analysis.run.env_steps / calls) or None if calls else None
+
+
+def compare_captures(
+    first: Analysis,
+    second: Analysis,
+    names: tuple[str, str] = ("first", "second"),
+    *,
+    margin: float = MARGIN,
+    any_work: bool = False,
+) -> Comparison:
+    """The verdict on two captures, from their windows."""
+    courses = Course(first), Course(second)
+    unit = common_unit(courses)
+    found = differences(first, second)
+    notes = [str(difference) for difference in found if not difference.refuses]
+    if unit is None:
+        nothing = not_comparable("no step was counted on one side or both")
+        return Comparison(names, "env_steps", nothing, [], [], 0, "", margin, interleaved=False)
+    last = min(course.reached(unit) for course in courses)
+    pair = figures(courses[0], unit, last, first), figures(courses[1], unit, last, second)
+    windows = _Windows(pair, courses, unit, last)
+    sides = [pair[0].seconds], [pair[1].seconds]
+    comparison = Comparison(
+        names=names,
+        unit=unit,
+        whole=judge(windows.whole(), ALPHA, margin, sides),
+        phases=judge_phases([pair], ALPHA, margin, windows.phase),
+        work=work_changes([pair]),
+        pairs=1,
+        method=Independent.method,
+        margin=margin,
+        interleaved=False,
+        notes=notes,
+    )
+    comparison.whole = _without_suggestion(comparison.whole)
+    for phase in comparison.phases:
+        phase.own = _without_suggestion(phase.own)
+        phase.total = phase.total and _without_suggestion(phase.total)
+    settle(comparison, [pair], ALPHA, margin, any_work)
+    refused = [str(difference) for difference in found if difference.refuses]
+    if refused:
+        comparison.whole = not_comparable("; ".join(refused), comparison.whole)
+        comparison.responsible = None
+    return comparison
+
+
+Pair = tuple[Figures, Figures]
+
+
+def _without_suggestion(judgement: Judgement) -> Judgement:
+    """More windows of the same two runs would not help: there is no number of them to suggest."""
+    return replace(judgement, more_pairs=None)
+
+
+class _Windows:
+    """What the windows of two runs say about any one figure of theirs."""
+
+    def __init__(self, pair: Pair, courses: tuple[Course, Course], unit: str, last: float) -> None:
+        self._sides = [
+            (figure, course.between(unit, WARM_UP * last, last))
+            for figure, course in zip(pair, courses, strict=True)
+        ]
+        self._unit = unit
+
+    def whole(self) -> Independent:
+        return self._evidence(lambda side: side.seconds)
+
+    def phase(self, name: str, kind: str, strictest: float) -> Evidence:
+        return self._evidence(lambda side: float(getattr(side, kind).get(name, 0.0)))
+
+    def _evidence(self, value: Callable[[Figures | Amounts], float]) -> Independent:
+        sides = []
+        for figure, windows in self._sides:
+            mean = math.log(value(figure)) if value(figure) > 0 else math.nan
+            error, blocks = math.inf, 0
+            if len(windows) >= FEWEST_WINDOWS:
+                steps = [window.counters.get(self._unit, 0.0) for window in windows]
+                error = block_bootstrap(steps, [value(window) for window in windows])
+                blocks = len(windows) // block_length(len(windows))
+            sides.append((mean, error, blocks))
+        return Independent(sides[0], sides[1], RUN_TO_RUN * math.sqrt(2.0))

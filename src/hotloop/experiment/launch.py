@@ -1,0 +1,213 @@
+"""One run: `hotloop run` in a process of its own, watched from outside, ended with us."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hotloop.analyze.contention import Contention
+from hotloop.experiment.command import Command
+from hotloop.experiment.watch import Watch
+
+#: Lines of a failed program's output that are shown.
+LAST_LINES = 12
+#: A program that was asked to end gets this long before it is killed.
+PATIENCE_S = 10.0
+#: A run joins no other: it must not find the session that hotloop itself may be part of.
+_SESSION = "HOTLOOP_SESSION"
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One run to make."""
+
+    #: What people call it: "first", "envs=64".
+    name: str
+    command: Command
+    #: Where its capture goes; its output and outcome go beside it.
+    capture: str
+    stop_after: str | None = None
+    timeout_s: float | None = None
+
+    @property
+    def log(self) -> Path:
+        return Path(self.capture + ".log")
+
+    @property
+    def outcome(self) -> Path:
+        return Path(self.capture + ".json")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run went."""
+
+    name: str
+    capture: str
+    code: int | None
+    seconds: float
+    #: Why it counts as failed; empty where it does not.
+    failure: str = ""
+    last_lines: list[str] = field(default_factory=list)
+    contention: Contention = field(default_factory=Contention)
+    #: Where it ran, and whether it was tried before.
+    node: str = ""
+    retried: bool = False
+
+
+def run(launch: Launch) -> Outcome:
+    """Make one run and keep how it went. Ctrl-C ends the program and goes on up."""
+    Path(launch.capture).parent.mkdir(parents=True, exist_ok=True)
+    argv = launch.command.argv(os.path.abspath(launch.capture), launch.stop_after)
+    begin = time.monotonic()
+    with open(launch.log, "wb") as log:
+        try:
+            process = subprocess.Popen(
+                argv,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                cwd=launch.command.folder,
+                env=_environment(launch.command),
+                **_own_group(),
+            )
+        except OSError as error:
+            return _keep(launch, _failed(launch, None, begin, f"cannot start ({error.strerror})"))
+        watch = Watch(process.pid)
+        late = False
+        try:
+            code = process.wait(launch.timeout_s)
+        except subprocess.TimeoutExpired:
+            late = True
+            code = end(process)
+        except BaseException:
+            end(process)
+            raise
+        finally:
+            contention = watch.stop()
+    if late:
+        why = f"did not end within {launch.timeout_s:g} s (--timeout)"
+        return _keep(launch, _failed(launch, code, begin, why))
+    if code != 0:
+        return _keep(launch, _failed(launch, code, begin, _exit_in_words(code)))
+    seconds = time.monotonic() - begin
+    return _keep(launch, Outcome(launch.name, launch.capture, code, seconds, contention=contention))
+
+
+def end(process: subprocess.Popen[Any]) -> int:
+    """End a program and all that it started: first asked, then killed."""
+    for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+        _signal_group(process, number)
+        try:
+            return process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            continue
+    process.kill()
+    return process.wait()
+
+
+def last_lines(log: Path, most: int = LAST_LINES) -> list[str]:
+    """The end of a program's output."""
+    try:
+        with open(log, "rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(file.tell() - 16384, 0))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return []
+    return [line.rstrip() for line in text.splitlines() if line.strip()][-most:]
+
+
+def read_outcome(launch: Launch) -> Outcome | None:
+    """How this run went when it was made before; None where it was not, or did not end well."""
+    try:
+        document = json.loads(launch.outcome.read_text(encoding="utf-8"))
+        marks = [(float(a), float(b)) for a, b in document["contention"]["marks"]]
+        contention = Contention(marks, float(document["contention"]["due_to_others"]))
+        if document["failure"] or document["command"] != str(launch.command):
+            return None
+        return Outcome(
+            launch.name,
+            launch.capture,
+            document["code"],
+            float(document["seconds"]),
+            contention=contention,
+            node=str(document.get("node", "")),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _failed(launch: Launch, code: int | None, begin: float, why: str) -> Outcome:
+    return Outcome(
+        launch.name,
+        launch.capture,
+        code,
+        time.monotonic() - begin,
+        failure=why,
+        last_lines=last_lines(launch.log),
+    )
+
+
+def _keep(launch: Launch, outcome: Outcome) -> Outcome:
+    document = {**asdict(outcome), "command": str(launch.command)}
+    launch.outcome.write_text(json.dumps(document), encoding="utf-8")
+    return outcome
+
+
+def _exit_in_words(code: int) -> str:
+    if code < 0:
+        try:
+            return f"was ended by {signal.Signals(-code).name}"
+        except ValueError:
+            pass
+    return f"failed with exit code {code}"
+
+
+def _environment(command: Command) -> dict[str, str]:
+    environment = {key: value for key, value in os.environ.items() if key != _SESSION}
+    # Whatever folder the program runs in, it runs under this hotloop.
+    environment.update(command.environment)
+    return environment
+
+
+def _own_group() -> dict[str, Any]:
+    """A group of its own: a Ctrl-C is ours, and we pass the end on to all of its processes."""
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
+
+
+def _signal_group(process: subprocess.Popen[Any], number: int) -> None:
+    try:
+        if sys.platform == "win32":
+            process.terminate()
+        else:
+            os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def interruptible(work: Callable[[], None]) -> bool:
+    """Do the work; whether a Ctrl-C (or SIGTERM) cut it short. What was done stays done."""
+
+    def stop(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.getsignal(signal.SIGTERM)
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return False

@@ -1,0 +1,76 @@
+"""From a run's outcome to its figures: reads the capture that it left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hotloop.analyze.analysis import analyze
+from hotloop.analyze.compare import Figures, figures
+from hotloop.analyze.contention import Contention
+from hotloop.analyze.model import Analysis
+from hotloop.analyze.portion import UNITS, Course, common_unit
+from hotloop.capture.reader import read_capture
+from hotloop.errors import HotloopError
+from hotloop.experiment.launch import Launch, Outcome, last_lines
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run that ended well: what its capture says."""
+
+    name: str
+    capture: str
+    analysis: Analysis
+    course: Course
+    contention: Contention
+
+    def figures(self, unit: str, last: float) -> Figures:
+        return figures(self.course, unit, last, self.analysis, self.contention)
+
+
+class RunFailedError(HotloopError):
+    """A run that could not start, failed, or never reached a step."""
+
+    def __init__(self, outcome: Outcome, command: str) -> None:
+        self.outcome = outcome
+        self.command = command
+        lines = [f"{outcome.name} {outcome.failure}: {command}"]
+        if outcome.last_lines:
+            lines.append("its last lines were:")
+            lines += [f"  {line}" for line in outcome.last_lines]
+        else:
+            lines.append("it printed nothing")
+        super().__init__("\n".join(lines))
+
+
+def measured(outcome: Outcome, launch: Launch) -> Measured:
+    """What a run's capture says, or `RunFailedError` where there is nothing to compare."""
+    if outcome.failure:
+        raise RunFailedError(outcome, str(launch.command))
+    try:
+        analysis = analyze(read_capture(outcome.capture))
+    except HotloopError as error:
+        raise RunFailedError(
+            _with(outcome, launch, f"left no capture ({error})"), str(launch.command)
+        ) from None
+    course = Course(analysis)
+    if not any(course.reached(unit) for unit in UNITS):
+        why = "never reached a step (no env steps, iterations or gradient steps were counted)"
+        raise RunFailedError(_with(outcome, launch, why), str(launch.command))
+    return Measured(outcome.name, outcome.capture, analysis, course, outcome.contention)
+
+
+def _with(outcome: Outcome, launch: Launch, failure: str) -> Outcome:
+    return replace(outcome, failure=failure, last_lines=last_lines(launch.log))
+
+
+def pair_figures(first: Measured, second: Measured) -> tuple[str, Figures, Figures]:
+    """Both runs over the steps that both made, and what those were counted in."""
+    unit = common_unit([first.course, second.course])
+    if unit is None:
+        raise HotloopError(
+            f"{first.name} and {second.name} count different things; "
+            "both must count env steps, iterations or gradient steps"
+        )
+    last = min(first.course.reached(unit), second.course.reached(unit))
+    return unit, first.figures(unit, last), second.figures(unit, last)

@@ -1,0 +1,117 @@
+"""Whether autograd's graphs are used and freed: of the calls that act, and of those that learn.
+
+Now and then a network's answer is looked at. A mark in the metadata of some of its graph's nodes
+dies with the node, so that a weak reference to the mark says whether the graph still lives; a hook
+on the node says whether a backward pass ever came through. Neither touches a tensor.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from hotloop.hooks.plain_loop import ACT, FORWARD
+
+if TYPE_CHECKING:
+    from hotloop.hooks.facts import Facts
+
+#: One answer in so many is looked at: a look costs about as much as a small layer.
+EVERY = 32
+#: Nodes that are marked on the way down a graph: what a program keeps may hold only a part of it.
+_NODES = 24
+#: Graphs that are watched at one time, and how many calls later one should long be gone: longer
+#: than the updates of one iteration, whose losses programs rightly add up.
+_WATCHED = 64
+OLD = 256
+
+
+class _Mark:
+    """Lives as long as the node that holds it."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Graphs:
+    """Watches some graphs, from their making to their end."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._count = facts.count
+        self._calls = 0
+        self._acts = 0
+        self._forwards = 0
+        #: (call at which it was made, its marks)
+        self._watched: deque[tuple[int, list[weakref.ref[Any]]]] = deque(maxlen=_WATCHED)
+        self._on = True
+
+    def stop(self) -> None:
+        self._on = False
+
+    def saw(self, kind: int, result: Any) -> None:
+        """A network has answered."""
+        if kind == ACT:
+            self._acts += 1
+            if self._acts % EVERY == 1:
+                self._acted(result)
+        elif kind == FORWARD:
+            self._forwards += 1
+            if self._forwards % EVERY == 1:
+                self._learned(result)
+
+    def _acted(self, result: Any) -> None:
+        self._count("acts_seen", 1)
+        node = _node_of(result)
+        if node is None:
+            return
+        self._count("acts_with_graph", 1)
+        self._count("act_graphs_watched", 1)
+        node.register_hook(self._used)
+        self._facts.places.note("acts with a graph", 3)
+        self._watch(node)
+
+    def _learned(self, result: Any) -> None:
+        node = _node_of(result)
+        if node is not None:
+            self._count("forwards_with_graph", 1)
+            self._watch(node)
+
+    def _used(self, *_: Any) -> None:
+        if self._on:
+            self._count("act_graphs_used", 1)
+
+    def _watch(self, node: Any) -> None:
+        marks = []
+        for _ in range(_NODES):
+            mark = _Mark()
+            node.metadata["hotloop"] = mark
+            marks.append(weakref.ref(mark))
+            node = next((n for n, _ in node.next_functions if _is_inner(n)), None)
+            if node is None:
+                break
+        self._watched.append((self._acts + self._forwards, marks))
+
+    def look(self) -> None:
+        """Once a second: of the graphs that should be gone, which share lives?"""
+        now = self._acts + self._forwards
+        old = [marks for made, marks in list(self._watched) if now - made >= OLD]
+        if old:
+            alive = sum(any(ref() is not None for ref in marks) for marks in old)
+            self._facts.gauge("graphs_alive", alive / len(old))
+
+
+def _node_of(result: Any) -> Any:
+    """The graph's node of the first tensor in a network's answer; None if there is no graph."""
+    for _ in range(6):
+        if isinstance(result, (list, tuple)) and result:
+            result = result[0]
+        elif isinstance(result, dict) and result:
+            result = next(iter(result.values()))
+        else:
+            break
+    return getattr(result, "grad_fn", None)
+
+
+def _is_inner(node: Any) -> bool:
+    """A node between the answer and the weights: those of the weights live as long as they."""
+    return node is not None and type(node).__name__ != "AccumulateGrad"

@@ -1,0 +1,300 @@
+"""Facts of PyTorch: threads, optimizers and their networks, graphs that live on, compilations.
+
+Optimizers are known from their making and only weakly held. Tensors are looked at where they lie, by
+the recorder's thread; nothing is computed with torch there, so that no thread pool is woken.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import time
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hotloop.hooks.facts import Facts
+
+#: Seconds between two looks at weights for subnormal numbers: soon, then ever more rarely.
+SUBNORMAL_LOOKS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+#: Numbers that one look reads of one tensor, and tensors that it reads.
+_NUMBERS, _TENSORS = 4096, 8
+
+#: The smallest normal number of float32; what is nearer to zero and not zero is subnormal.
+_SMALLEST_NORMAL = 1.1754943508222875e-38
+
+
+def put_on(facts: Facts) -> None:
+    """Stand in the few places that tell these facts."""
+    import torch
+
+    from hotloop.hooks import torch as hooks
+    from hotloop.hooks.graphs import Graphs
+
+    networks = Networks(facts)
+    graphs = Graphs(facts)
+    hooks.watch.append(graphs.saw)
+    undo = [hooks.watch.clear, graphs.stop]
+    undo.append(_replace(torch.optim.Optimizer, "__init__", networks.wrap_init))
+    anomaly = Anomaly(facts)
+    undo.append(_replace(torch, "set_anomaly_enabled", anomaly.wrap_set))
+    _settle_defaults(torch)
+    for name in ("tensor", "as_tensor"):
+        undo.append(_replace(torch, name, functools.partial(_time_list, facts=facts)))
+        _tell_torchscript(torch, name)
+    undo.append(_replace(torch.autocast, "__enter__", functools.partial(_count_enter, facts)))
+    undo.append(
+        _replace(torch.cuda, "empty_cache", functools.partial(_time_empty_cache, facts=facts))
+    )
+    facts.add(look=networks.look, notes=networks.notes)
+    facts.add(look=anomaly.look)
+    facts.add(look=Compilations(facts).look)
+    facts.add(look=graphs.look)
+    for call in undo:
+        facts.add(undo=call)
+
+
+def _replace(owner: Any, name: str, wrapper: Callable[[Any], Any]) -> Callable[[], None]:
+    original = vars(owner)[name]
+    setattr(owner, name, wrapper(original))
+    return lambda: setattr(owner, name, original)
+
+
+class Networks:
+    """The optimizers of a program: how many parameters of what kind, and where they are."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._optimizers: list[weakref.ref[Any]] = []
+        self._known: dict[int, dict[str, Any]] = {}
+        self._due = time.monotonic() + SUBNORMAL_LOOKS[0]
+        self._looks = 0
+
+    def wrap_init(self, init: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(init)
+        def __init__(optimizer: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+            init(optimizer, *args, **kwargs)
+            self._optimizers.append(weakref.ref(optimizer))
+
+        return __init__
+
+    def notes(self) -> dict[str, Any]:
+        import torch
+
+        found: dict[str, Any] = {
+            "threads": {
+                "torch": torch.get_num_threads(),
+                "torch_interop": torch.get_num_interop_threads(),
+            },
+            "torch_build": _build(torch),
+        }
+        networks = [self._describe(o) for ref in self._optimizers if (o := ref()) is not None]
+        if networks:
+            found["networks"] = networks
+            found["device"] = max(networks, key=lambda n: int(n["parameters"]))["device"]
+        return found
+
+    def _describe(self, optimizer: Any) -> dict[str, Any]:
+        known = self._known.get(id(optimizer))
+        if known is not None and known["groups"] == len(optimizer.param_groups):
+            return known
+        parameters = _parameters(optimizer)
+        known = {
+            "library": "torch",
+            "optimizer": type(optimizer).__name__,
+            "groups": len(optimizer.param_groups),
+            "parameters": sum(p.numel() for p in parameters),
+            "tensors": len(parameters),
+            "convolutions": sum(p.dim() >= 4 for p in parameters),
+            "device": parameters[0].device.type if parameters else "cpu",
+            "dtype": str(parameters[0].dtype).removeprefix("torch.") if parameters else "",
+        }
+        self._known[id(optimizer)] = known
+        return known
+
+    def look(self) -> None:
+        """Now and then: the share of subnormal numbers in weights and optimizer states."""
+        if time.monotonic() < self._due or "numpy" not in sys.modules:
+            return
+        self._looks += 1
+        self._due = (
+            time.monotonic() + SUBNORMAL_LOOKS[min(self._looks, len(SUBNORMAL_LOOKS) - 1)]
+        )
+        weights, states = [], []
+        for ref in self._optimizers:
+            optimizer = ref()
+            if optimizer is None:
+                continue
+            chosen = sorted(_parameters(optimizer), key=lambda p: -p.numel())[:_TENSORS]
+            weights += chosen
+            for parameter in chosen:
+                kept = optimizer.state.get(parameter) or {}
+                states += [v for v in list(kept.values()) if getattr(v, "dim", int)() > 0]
+        for name, tensors in (("subnormals", weights), ("subnormal_states", states)):
+            share = _subnormal_share(tensors[:_TENSORS])
+            if share is not None:
+                self._facts.gauge(name, share)
+
+
+def _build(torch: Any) -> str:
+    """What this torch was built for: "cuda", "rocm", "mps" or "cpu"."""
+    if getattr(torch.version, "hip", None):
+        return "rocm"
+    if torch.version.cuda:
+        return "cuda"
+    mps = getattr(torch.backends, "mps", None)
+    return "mps" if mps is not None and mps.is_built() else "cpu"
+
+
+def _parameters(optimizer: Any) -> list[Any]:
+    return [p for group in list(optimizer.param_groups) for p in list(group["params"])]
+
+
+def _subnormal_share(tensors: list[Any]) -> float | None:
+    """Of the numbers that are not zero; read where they lie, without a copy of the whole."""
+    import numpy
+
+    seen = small = 0
+    for tensor in tensors:
+        if not tensor.is_cpu or str(tensor.dtype) != "torch.float32" or not tensor.is_contiguous():
+            continue
+        read = type(tensor).numpy
+        flat = getattr(read, "__wrapped__", read)(tensor.detach()).reshape(-1)
+        part = numpy.abs(flat[:: max(len(flat) // _NUMBERS, 1)])
+        seen += len(part)
+        small += int(((part > 0) & (part < _SMALLEST_NORMAL)).sum())
+    return small / seen if seen else None
+
+
+class Anomaly:
+    """How long autograd's anomaly mode was on."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._since: float | None = None
+        self._total = 0.0
+
+    def wrap_set(self, original: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(original)
+        def set_anomaly_enabled(*args: Any, **kwargs: Any) -> None:
+            original(*args, **kwargs)
+            mode = args[0] if args else kwargs.get("enabled", kwargs.get("mode"))
+            self._set(bool(mode))
+
+        return set_anomaly_enabled
+
+    def _set(self, on: bool) -> None:
+        now = time.perf_counter()
+        if on and self._since is None:
+            self._since = now
+            self._facts.places.note("anomaly mode", 2)
+        elif not on and self._since is not None:
+            self._total += now - self._since
+            self._since = None
+
+    def look(self) -> None:
+        since = self._since
+        total = self._total + (time.perf_counter() - since if since is not None else 0.0)
+        if total:
+            self._facts.gauge("anomaly_s", total)
+
+
+class Compilations:
+    """What `torch.compile` has compiled so far, as it counts itself."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._placed = 0
+
+    def look(self) -> None:
+        utils = sys.modules.get("torch._dynamo.utils")
+        frames = sys.modules.get("torch._dynamo.convert_frame")
+        times = getattr(utils, "compilation_time_metrics", None)
+        if not times:
+            return
+        # The outermost of the compiler's own timers, by the names that versions gave it.
+        whole = next((times[n] for n in _WHOLE_COMPILATION if times.get(n)), None)
+        if not whole:
+            return
+        self._facts.gauge("compiles", len(whole))
+        self._facts.gauge("compile_s", float(sum(whole)))
+        counter = getattr(frames, "FRAME_COMPILE_COUNTER", None)
+        if counter and len(whole) > self._placed:
+            self._placed = len(whole)
+            for code, count in list(counter.items()):
+                if count > 1:
+                    place = (code.co_filename, code.co_firstlineno, code.co_name)
+                    self._facts.places.add("recompiled", place)
+
+
+_WHOLE_COMPILATION = ("_compile.compile_inner", "_compile", "compile_inner")
+
+
+def _time_list(original: Callable[..., Any], facts: Facts) -> Callable[..., Any]:
+    """`torch.tensor` of a list of arrays goes through it number by number."""
+    from hotloop.hooks.torch import _is_compiling
+
+    is_compiling = _is_compiling()
+    clock = time.perf_counter
+    count = facts.count
+
+    @functools.wraps(original)
+    def tensor(*args: Any, **kwargs: Any) -> Any:
+        data = args[0] if args else None
+        if type(data) is not list or is_compiling() or not _holds_arrays(data):
+            return original(*args, **kwargs)
+        begin = clock()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            count("list_tensors", 1)
+            count("list_tensor_s", clock() - begin)
+            facts.places.note("tensor of a list")
+
+    return tensor
+
+
+def _holds_arrays(data: list[Any]) -> bool:
+    return bool(data) and type(data[0]).__module__ == "numpy"
+
+
+def _settle_defaults(torch: Any) -> None:
+    """Let torch collect its makers of tensors (for `torch.set_default_device`) as they are."""
+    constructors = getattr(getattr(torch.utils, "_device", None), "_device_constructors", None)
+    if constructors is not None:
+        constructors()
+
+
+def _tell_torchscript(torch: Any, name: str) -> None:
+    """TorchScript knows torch's functions by what they are: this one is the same."""
+    builtins = sys.modules.get("torch.jit._builtins")
+    register = getattr(builtins, "_register_builtin", None)
+    if register is not None:
+        register(getattr(torch, name), f"aten::{name}")
+
+
+def _count_enter(facts: Facts, original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def __enter__(self: Any) -> Any:  # noqa: N807
+        if getattr(self, "_enabled", True):
+            facts.count("autocasts", 1)
+        return original(self)
+
+    return __enter__
+
+
+def _time_empty_cache(original: Callable[..., Any], facts: Facts) -> Callable[..., Any]:
+    clock = time.perf_counter
+
+    @functools.wraps(original)
+    def empty_cache(*args: Any, **kwargs: Any) -> Any:
+        begin = clock()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            facts.count("empty_caches", 1)
+            facts.count("empty_cache_s", clock() - begin)
+            facts.places.note("empty_cache")
+
+    return empty_cache

@@ -1,0 +1,217 @@
+"""The machine under a training: cores, container limits, memory, accelerators that its driver shows.
+
+Everything is read from files that the system keeps; no library is asked, nothing is started. What a
+system does not say is None. `root` stands in for `/` where a test brings a machine of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path("/")
+
+#: cgroup v1 writes a number of this size where there is no limit.
+_NO_LIMIT = 1 << 60
+
+
+@dataclass(frozen=True)
+class Throttling:
+    """How often and how long a container was held back because its share was used up."""
+
+    periods: int
+    throttled: int
+    seconds: float
+
+
+def affinity_cores() -> int:
+    """Cores that this process may run on."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def quota_cores(root: Path = ROOT) -> float | None:
+    """Cores' worth of time that the container may use; None where nothing limits it."""
+    limits = [
+        limit
+        for folder in _group_folders("cpu", root)
+        if (limit := _quota_v2(folder) or _quota_v1(folder)) is not None
+    ]
+    return min(limits, default=None)
+
+
+def throttling(root: Path = ROOT) -> Throttling | None:
+    """What the innermost group with a limit says of being held back."""
+    for folder in _group_folders("cpu", root):
+        if (_quota_v2(folder) or _quota_v1(folder)) is None:
+            continue
+        stat = _table(folder / "cpu.stat")
+        if "nr_throttled" in stat:
+            seconds = stat["throttled_usec"] / 1e6 if "throttled_usec" in stat else None
+            if seconds is None:
+                seconds = stat.get("throttled_time", 0) / 1e9  # v1 counts in nanoseconds
+            return Throttling(stat.get("nr_periods", 0), stat["nr_throttled"], seconds)
+    return None
+
+
+def memory_limit(root: Path = ROOT) -> int | None:
+    """Bytes that the container may use; None where nothing limits it."""
+    limits = []
+    for folder in _group_folders("memory", root):
+        for name in ("memory.max", "memory.limit_in_bytes"):
+            text = _read(folder / name)
+            if text.isdigit() and int(text) < _NO_LIMIT:
+                limits.append(int(text))
+    return min(limits, default=None)
+
+
+def memory_bytes(root: Path = ROOT) -> int | None:
+    """Bytes of memory that the machine has."""
+    total = _meminfo(root).get("MemTotal")
+    if total is None and root == ROOT and hasattr(os, "sysconf"):
+        try:
+            return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        except (ValueError, OSError):
+            return None
+    return total
+
+
+def memory_available(root: Path = ROOT) -> int | None:
+    """Bytes that could be used without swapping."""
+    return _meminfo(root).get("MemAvailable")
+
+
+def swap_bytes(root: Path = ROOT) -> tuple[int, int] | None:
+    """(swap that there is, swap in use)."""
+    known = _meminfo(root)
+    if "SwapTotal" not in known:
+        return None
+    return known["SwapTotal"], known["SwapTotal"] - known.get("SwapFree", 0)
+
+
+def accelerators(root: Path = ROOT, system: str = "", machine: str = "") -> list[str]:
+    """Accelerators that the system shows: "CUDA", "ROCm", "MPS"; one entry a device."""
+    system, machine = system or sys.platform, machine or platform.machine()
+    if system == "darwin":
+        return ["MPS"] if machine == "arm64" else []
+    if system.startswith("win"):
+        library = Path(os.environ.get("SYSTEMROOT", r"C:\Windows")) / "System32" / "nvcuda.dll"
+        return ["CUDA"] if library.exists() else []
+    found = ["CUDA"] * len(_names(root / "proc/driver/nvidia/gpus"))
+    if not found:
+        # Some containers show the devices and hide the driver's folder.
+        devices = [name for name in _names(root / "dev") if name.startswith("nvidia")]
+        found = ["CUDA"] * sum(name.removeprefix("nvidia").isdigit() for name in devices)
+    for node in _names(root / "sys/class/kfd/kfd/topology/nodes"):
+        folder = root / "sys/class/kfd/kfd/topology/nodes" / node
+        if _table(folder / "properties").get("simd_count"):  # a processor's node has none
+            found.append("ROCm")
+    return found
+
+
+def driver_version(root: Path = ROOT) -> str | None:
+    """The version of the NVIDIA driver, as it writes it itself."""
+    for word in _read(root / "proc/driver/nvidia/version").split():
+        if word[:1].isdigit() and "." in word:
+            return word
+    return None
+
+
+def run_times(root: Path = ROOT) -> tuple[float, float] | None:
+    """(seconds of the main thread on a core, seconds that all threads were ready and had none).
+
+    Linux keeps both for each thread (`Documentation/scheduler/sched-stats.rst`). The second is the
+    direct sign of more threads than cores.
+    """
+    tasks = root / "proc/self/task"
+    names = _names(tasks)[:_MOST_THREADS]
+    times = [fields for task in names if len(fields := _schedstat(tasks / task)) >= 2]
+    main = _schedstat(tasks / str(os.getpid() if root == ROOT else min(names, default="")))
+    if not times or len(main) < 2:
+        return None
+    return main[0] / 1e9, sum(fields[1] for fields in times) / 1e9
+
+
+#: One small file each is read once a second; nobody trains with more threads than this.
+_MOST_THREADS = 256
+
+
+def _schedstat(task: Path) -> list[int]:
+    fields = _read(task / "schedstat").split()
+    return [int(field) for field in fields if field.isdigit()]
+
+
+def _group_folders(controller: str, root: Path) -> list[Path]:
+    """Folders of this process's control group, from the innermost out, of either version."""
+    base = root / "sys/fs/cgroup"
+    own: list[tuple[Path, str]] = []
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        parts = line.split(":", 2)
+        if len(parts) != 3:
+            continue
+        if parts[0] == "0" and not parts[1]:
+            own.append((base, parts[2]))
+        elif controller in parts[1].split(","):
+            own += [(base / parts[1], parts[2]), (base / controller, parts[2])]
+    folders: list[Path] = []
+    for top, path in own or [(base, "/"), (base / controller, "/")]:
+        place = top / path.lstrip("/")
+        # A container often shows its own group as the top, whatever path the host gave it.
+        while place != top and top in place.parents:
+            folders.append(place)
+            place = place.parent
+        folders.append(top)
+    return list(dict.fromkeys(folders))
+
+
+def _quota_v2(folder: Path) -> float | None:
+    fields = _read(folder / "cpu.max").split()
+    if len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit() and int(fields[1]):
+        return int(fields[0]) / int(fields[1])
+    return None
+
+
+def _quota_v1(folder: Path) -> float | None:
+    quota, period = _read(folder / "cpu.cfs_quota_us"), _read(folder / "cpu.cfs_period_us")
+    if quota.isdigit() and period.isdigit() and int(period):
+        return int(quota) / int(period)
+    return None
+
+
+def _meminfo(root: Path) -> dict[str, int]:
+    found = {}
+    for line in _read(root / "proc/meminfo").splitlines():
+        name, _, rest = line.partition(":")
+        number = rest.split()[:1]
+        if number and number[0].isdigit():
+            found[name] = int(number[0]) * 1024
+    return found
+
+
+def _table(path: Path) -> dict[str, int]:
+    """A file of `name number` lines."""
+    found = {}
+    for line in _read(path).splitlines():
+        fields = line.split()
+        if len(fields) == 2 and fields[1].isdigit():
+            found[fields[0]] = int(fields[1])
+    return found
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""

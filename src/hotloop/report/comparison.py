@@ -1,0 +1,309 @@
+"""A comparison for people (text) and for programs (JSON, `hotloop.compare/1`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotloop.analyze.compare import Comparison, PhaseJudgement, WorkChange, describe_work, one_of
+from hotloop.analyze.judgement import FASTER, NOT_COMPARABLE, SAME, SLOWER, UNKNOWN, Judgement
+from hotloop.analyze.portion import NO_PHASE
+from hotloop.experiment.paired import Result
+from hotloop.report import units
+from hotloop.report.terminal import Style, clean, fit
+from hotloop.words import PARENTS
+
+SCHEMA = "hotloop.compare/1"
+
+_COLOURS = {FASTER: "green", SLOWER: "red", UNKNOWN: "yellow", NOT_COMPARABLE: "yellow"}
+
+NOT_INTERLEAVED = (
+    "These two runs were not interleaved: whatever else changed on the machine between them is in the "
+    "difference too. `hotloop compare` on the two commands tells the two apart."
+)
+
+
+# -- in words --
+
+
+def in_words(judgement: Judgement) -> str:
+    """A verdict with what belongs to it: "no difference (within ±1.2%)"."""
+    if judgement.verdict == SAME:
+        return f"no difference (within ±{_percent(judgement.within)})"
+    if judgement.verdict == UNKNOWN:
+        parts = [f"±{_percent(judgement.width)}"] if judgement.width is not None else []
+        if judgement.more_pairs:
+            parts.append(f"about {judgement.more_pairs} more pairs")
+        return f"cannot tell ({'; '.join(parts)})" if parts else "cannot tell"
+    if judgement.verdict == NOT_COMPARABLE:
+        return f"not comparable ({clean(judgement.why)})"
+    return judgement.verdict
+
+
+def _percent(share: float | None) -> str:
+    if share is None:
+        return "?"
+    percent = share * 100
+    return f"{percent:.0f}%" if percent >= 9.95 else f"{percent:.1f}%"
+
+
+def times(value: float | None) -> str:
+    """A ratio with three significant digits."""
+    if value is None:
+        return "?"
+    return f"{value:.0f}" if value >= 99.5 else f"{value:.3g}" if value >= 9.995 else f"{value:.2f}"
+
+
+def ratio(judgement: Judgement) -> str:
+    """A ratio and its interval: "1.42 (1.37 to 1.47)"."""
+    if judgement.estimate is None:
+        return ""
+    if judgement.low is None or judgement.high is None:
+        return times(judgement.estimate)
+    low, high = (_digits(judgement.estimate, bound) for bound in (judgement.low, judgement.high))
+    return f"{_digits(judgement.estimate, judgement.estimate)} ({low} to {high})"
+
+
+def _digits(estimate: float, value: float) -> str:
+    """Near 1 a third digit is needed to see a percent."""
+    return f"{value:.3f}" if 0.8 < estimate < 1.25 else times(value)
+
+
+def headline(comparison: Comparison) -> str:
+    """The verdict on the whole, in one sentence."""
+    first, second = (clean(name) for name in comparison.names)
+    whole = comparison.whole
+    if whole.verdict == FASTER:
+        return f"{second} is {ratio(whole)} times faster than {first}."
+    if whole.verdict == SLOWER:
+        factor = _inverse(whole)
+        return f"{second} is slower than {first}: it takes {ratio(factor)} times as long."
+    text = f"{second} and {first}: {in_words(whole)}."
+    if whole.verdict == NOT_COMPARABLE and whole.estimate is not None:
+        step = one_of(comparison.unit)
+        text += f" The time per {step} of {first} is {ratio(whole)} times that of {second}."
+    return text
+
+
+def _inverse(judgement: Judgement) -> Judgement:
+    from dataclasses import replace
+
+    def one_over(value: float | None) -> float | None:
+        return 1.0 / value if value else None
+
+    return replace(
+        judgement,
+        estimate=one_over(judgement.estimate),
+        low=one_over(judgement.high),
+        high=one_over(judgement.low),
+    )
+
+
+# -- text --
+
+
+def comparison_text(comparison: Comparison, style: Style, result: Result | None = None) -> str:
+    """The whole comparison, as text."""
+    blocks = [
+        _title(comparison, style, result),
+        _wrapped(
+            headline(comparison), style, "bold", _COLOURS.get(comparison.whole.verdict, "cyan")
+        ),
+        _because(comparison, style),
+        _table(comparison, style),
+        _work(comparison, style),
+        _small_print(comparison, style, result),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _title(comparison: Comparison, style: Style, result: Result | None) -> str:
+    pairs = f"{comparison.pairs} interleaved pair{'s' if comparison.pairs != 1 else ''}"
+    what = pairs if comparison.interleaved else "two captures, not interleaved"
+    lines = [style.paint("hotloop compare", "bold", "cyan") + "  " + what]
+    if result is not None:
+        for name, command in zip(comparison.names, result.commands, strict=True):
+            lines.append(
+                f"  {clean(name)}: {clean(str(command))}"
+                if name != str(command)
+                else f"  {clean(name)}"
+            )
+    return "\n".join(
+        fit(line, style.width).rstrip() if not style.colour else line for line in lines
+    )
+
+
+def _because(comparison: Comparison, style: Style) -> str:
+    if comparison.responsible is None:
+        return ""
+    name = clean(label(comparison.responsible))
+    phase = next(p for p in comparison.phases if p.name == comparison.responsible)
+    step = one_of(comparison.unit)
+    change = f"{units.seconds(phase.own.first or 0)} → {units.seconds(phase.own.second or 0)}"
+    return _wrapped(f"Most of the change is in {name}: {change} per {step}.", style)
+
+
+def label(name: str) -> str:
+    """How a phase's own time is called in a table."""
+    if name == NO_PHASE:
+        return "(in no phase)"
+    return f"{name} itself" if name in PARENTS else name
+
+
+def _table(comparison: Comparison, style: Style) -> str:
+    rows = [("whole", comparison.whole)]
+    for phase in comparison.phases:
+        if phase.own.why.startswith("below"):
+            continue
+        if phase.total is not None:
+            rows.append((phase.name, phase.total))
+        rows.append((label(phase.name), phase.own))
+        if phase.per_gradient_step is not None:
+            rows.append((f"{phase.name}, per gradient step", phase.per_gradient_step))
+    if not comparison.pairs:
+        return ""
+    name = min(max(len(row[0]) for row in rows) + 1, 34)
+    head = f"{'per ' + one_of(comparison.unit):<{name}} {_column(comparison.names[0])}"
+    head += f" {_column(comparison.names[1])}  {'times faster':<22} verdict"
+    lines = [style.paint(head, "dim")]
+    for text, judgement in rows:
+        cells = f"{fit(clean(text), name)} {_seconds(judgement.first)} {_seconds(judgement.second)}"
+        cells += f"  {ratio(judgement):<22} "
+        colour = _COLOURS.get(judgement.verdict)
+        verdict = fit(in_words(judgement), max(style.width - len(cells), 24)).rstrip()
+        lines.append(cells + (style.paint(verdict, colour) if colour else verdict))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _column(name: str) -> str:
+    return fit(clean(name), 10).rjust(10)
+
+
+def _seconds(value: float | None) -> str:
+    return f"{units.seconds(value):>10}" if value is not None else " " * 10
+
+
+def _work(comparison: Comparison, style: Style) -> str:
+    lines = []
+    for change in comparison.work:
+        sides = f"{change.first:.4g} and {change.second:.4g}"
+        lines.append(f"Work: {describe_work(change, comparison.unit)} ({sides}).")
+    if comparison.whole.verdict == NOT_COMPARABLE and any(c.matters for c in comparison.work):
+        lines.append(
+            "A change in work is not a change in speed. If that is the change you want to judge, "
+            "--any-work gives a verdict on the time per step as it is."
+        )
+    return "\n".join(_wrapped(line, style, "yellow") for line in lines)
+
+
+def _small_print(comparison: Comparison, style: Style, result: Result | None) -> str:
+    lines = list(comparison.notes)
+    if not comparison.interleaved:
+        lines.insert(0, NOT_INTERLEAVED)
+    if comparison.waited >= 0.01:
+        lines.append(
+            f"Other programs had the core {units.percent(comparison.waited)} of the time; that is "
+            "taken out of these figures."
+        )
+    if comparison.whole.level:
+        lines.append(
+            f"{'Phases are judged by their own time, together. ' if comparison.phases else ''}"
+            f"Method: {comparison.method}; all verdicts of a comparison together are wrong at most "
+            f"1 time in 20."
+        )
+    if result is not None:
+        lines += [f"{name} failed once and was run again." for name in result.retried]
+        if result.interrupted:
+            lines.append("Cut short: this is the verdict on the pairs that were finished.")
+    return "\n".join(_wrapped(line, style, "dim") for line in lines)
+
+
+def _wrapped(text: str, style: Style, *paint: str) -> str:
+    from textwrap import fill
+
+    return "\n".join(
+        style.paint(line, *paint) for line in fill(clean(text), style.width).splitlines()
+    )
+
+
+# -- JSON --
+
+
+def comparison_document(comparison: Comparison, result: Result | None = None) -> dict[str, Any]:
+    """The whole comparison as plain data; fields may be added, never renamed."""
+    document: dict[str, Any] = {
+        "schema": SCHEMA,
+        **judgement_document(comparison.whole),
+        "pairs": comparison.pairs,
+        "names": list(comparison.names),
+        "unit": comparison.unit,
+        "margin": comparison.margin,
+        "method": comparison.method,
+        "interleaved": comparison.interleaved,
+        "responsible": comparison.responsible,
+        "headline": headline(comparison),
+        "phases": [_phase(phase) for phase in comparison.phases],
+        "work": [_work_document(change) for change in comparison.work],
+        "waited": comparison.waited,
+        "notes": [*([] if comparison.interleaved else [NOT_INTERLEAVED]), *comparison.notes],
+    }
+    if result is not None:
+        document.update(_around(result))
+    return document
+
+
+def judgement_document(judgement: Judgement) -> dict[str, Any]:
+    """One verdict as plain data."""
+    return {
+        "verdict": judgement.verdict,
+        "why": judgement.why,
+        "in_words": in_words(judgement),
+        "ratio": {
+            "estimate": judgement.estimate,
+            "low": judgement.low,
+            "high": judgement.high,
+        },
+        "first_s": judgement.first,
+        "second_s": judgement.second,
+        "within": judgement.within,
+        "width": judgement.width,
+        "more_pairs": judgement.more_pairs,
+        "level": judgement.level,
+    }
+
+
+def _phase(phase: PhaseJudgement) -> dict[str, Any]:
+    document = {"name": phase.name or "(in no phase)", **judgement_document(phase.own)}
+    if phase.total is not None:
+        document["total"] = judgement_document(phase.total)
+    if phase.per_gradient_step is not None:
+        document["per_gradient_step"] = judgement_document(phase.per_gradient_step)
+    return document
+
+
+def _work_document(change: WorkChange) -> dict[str, Any]:
+    return {
+        "counter": change.counter,
+        "first": change.first,
+        "second": change.second,
+        "ratio": change.second / change.first if change.first else None,
+        "matters": change.matters,
+    }
+
+
+def _around(result: Result) -> dict[str, Any]:
+    failure = result.failure
+    return {
+        "commands": [str(command) for command in result.commands],
+        "samples": {"first_s": result.samples[0], "second_s": result.samples[1]},
+        "folder": result.folder,
+        "interrupted": result.interrupted,
+        "retried": result.retried,
+        "failure": None
+        if failure is None
+        else {
+            "name": failure.outcome.name,
+            "command": failure.command,
+            "why": failure.outcome.failure,
+            "last_lines": failure.outcome.last_lines,
+        },
+    }

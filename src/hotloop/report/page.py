@@ -1,0 +1,99 @@
+"""The page: one file that needs nothing else, for one run or (later) for several side by side.
+
+`shell` puts a document of data together with the hand-written style and script in `static/`. What
+comes from a program is only ever data: it is embedded as JSON in which no markup can begin, and
+the script puts it on the page as text. The policy in the head allows exactly these scripts and
+styles, by their hashes, and no request anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from importlib.resources import files
+from typing import Any
+
+from hotloop.analyze.model import Analysis
+from hotloop.capture.reader import Capture
+from hotloop.diagnose.finding import Finding
+from hotloop.report.page_data import page_data
+from hotloop.report.terminal import Style, clean
+from hotloop.report.text import text_report
+
+#: In the order in which they build on each other.
+BASE_SCRIPTS = ("base.js", "format.js", "parts.js")
+REPORT_SCRIPTS = (
+    *BASE_SCRIPTS,
+    "findings.js",
+    "flame.js",
+    "timeline.js",
+    "processes.js",
+    "tables.js",
+    "report.js",
+)
+STYLES = ("base.css", "report.css")
+
+
+def render_page(capture: Capture, analysis: Analysis, findings: list[Finding]) -> str:
+    """The page of one run."""
+    text = text_report(analysis, findings, Style(width=100))
+    title = f"{analysis.name} · hotloop"
+    return shell(title, page_data(capture, analysis, findings), (*REPORT_SCRIPTS, "start.js"), text)
+
+
+def shell(
+    title: str,
+    data: dict[str, Any],
+    scripts: tuple[str, ...],
+    without_script: str = "",
+    connect: str = "'none'",
+) -> str:
+    """A whole document; `without_script` is what a reader without scripts sees."""
+    style = "\n".join(asset(name) for name in STYLES)
+    script = '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in scripts) + "\n})();\n"
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src {_hash(style)}",
+            f"script-src {_hash(script)}",
+            f"connect-src {connect}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<title>{html.escape(clean(title))}</title>
+<style>{style}</style>
+</head>
+<body>
+<main id="page"></main>
+<noscript><pre>{html.escape(without_script)}</pre></noscript>
+<script type="application/json" id="data">{embed(data)}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def embed(data: Any) -> str:
+    """JSON that can stand inside a script element: it holds no `<`, and only ASCII."""
+    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), default=str)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def asset(name: str) -> str:
+    """One of the hand-written files."""
+    return (files("hotloop.report") / "static" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -1,0 +1,37 @@
+"""One colour a category, the same in every view: the page, the pictures, the live view.
+
+Light enough that dark text on them reads well (at least 7:1), and told apart by lightness as well
+as by hue where categories meet most often.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hotloop.analyze.flame import NO_PHASE
+
+CATEGORY_COLOURS: Final[dict[str, str]] = {
+    "Environment": "#7cc492",
+    "Rendering": "#bccb62",
+    "Policy": "#7db5ec",
+    "Model": "#ab9ff0",
+    "Training": "#a9b8cb",
+    "Buffer": "#f2bf5e",
+    "Transfer": "#f09468",
+    "Waiting": "#cbc5bd",
+    "Logging": "#cda983",
+    "Data": "#67c5c3",
+    "Custom": "#e59dc6",
+    NO_PHASE: "#dfe2e7",
+}
+
+#: For a category of the program's own.
+OTHER_COLOURS: Final = ("#e59dc6", "#d3b2e8", "#9ed3a6", "#e8c49a", "#93c7d8", "#e0a7a0")
+
+
+def colours(categories: list[str]) -> dict[str, str]:
+    """A colour for each of these; categories that a program made up get the spare ones in turn."""
+    known = dict(CATEGORY_COLOURS)
+    spare = [name for name in categories if name not in known]
+    known.update((name, OTHER_COLOURS[i % len(OTHER_COLOURS)]) for i, name in enumerate(spare))
+    return {name: known[name] for name in [*CATEGORY_COLOURS, *spare]}
