@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from statistics import median
 
 from hotloop.analyze.contention import Contention
@@ -246,26 +247,27 @@ def judge_phases(
 ) -> list[PhaseJudgement]:
     """Every phase, judged together. `evidence_of` takes a name, "own" or "total", and a level."""
     rows: list[tuple[str, str]] = []
-    unjudged: list[PhaseJudgement] = []
-    for name in phase_names(pairs):
-        why = unfit(name, pairs)
-        if why:
-            sides = sides_of(pairs, name, "own")
-            shown = Judgement("", first=median(sides[0]), second=median(sides[1]))
-            unjudged.append(PhaseJudgement(name, not_comparable(why, shown)))
-        else:
-            rows += [(name, "own"), (name, "total")] if name in PARENTS else [(name, "own")]
+    phases: dict[str, PhaseJudgement] = {}
+    names = phase_names(pairs)
+    for name in names:
+        for kind in ("own", "total") if name in PARENTS else ("own",):
+            why = unfit(name, kind, pairs)
+            if why and kind == "own":
+                first, second = (median(side) for side in sides_of(pairs, name, kind))
+                shown = not_comparable(why, Judgement("", first=first, second=second))
+                phases[name] = PhaseJudgement(name, shown)
+            elif not why:
+                rows.append((name, kind))
     strictest = level / max(len(rows), 1)
     family = [
         (evidence_of(name, kind, strictest), sides_of(pairs, name, kind)) for name, kind in rows
     ]
-    judged: dict[str, PhaseJudgement] = {}
     for (name, kind), judgement in zip(rows, judge_family(family, level, margin), strict=True):
         if kind == "own":
-            judged[name] = PhaseJudgement(name, judgement)
+            phases[name] = PhaseJudgement(name, judgement)
         else:
-            judged[name].total = judgement
-    return [*judged.values(), *unjudged]
+            phases[name].total = judgement
+    return [phases[name] for name in names]
 
 
 def sides_of(
@@ -292,24 +294,16 @@ def phase_names(pairs: Sequence[tuple[Figures, Figures]]) -> list[str]:
     return sorted(sums, key=lambda name: (name == NO_PHASE, -sums[name]))
 
 
-def unfit(name: str, pairs: Sequence[tuple[Figures, Figures]]) -> str:
+def unfit(name: str, kind: str, pairs: Sequence[tuple[Figures, Figures]]) -> str:
     """Why a phase cannot be judged; empty where it can."""
-    present = [
-        [figure.own.get(name, 0.0) > 0 for figure in side] for side in zip(*pairs, strict=True)
-    ]
-    if not any(present[0]) or not any(present[1]):
-        return "only in the second" if any(present[1]) else "only in the first"
-    shares = [
-        max(figure.own.get(name, 0.0), figure.total.get(name, 0.0)) / figure.seconds
-        for pair in pairs
-        for figure in pair
-        if figure.seconds > 0
-    ]
+    first, second = sides_of(pairs, name, kind)
+    if not any(first) or not any(second):
+        return "only in the second" if any(second) else "only in the first"
+    wholes = [figure.seconds for figure in chain.from_iterable(zip(*pairs, strict=True))]
+    shares = [s / whole for s, whole in zip(first + second, wholes, strict=True) if whole > 0]
     if not shares or max(shares) < SMALLEST_SHARE:
         return f"below {SMALLEST_SHARE:.1%} of the loop"
-    if not all(present[0] + present[1]):
-        return "not in every run"
-    return ""
+    return "" if all(first) and all(second) else "not in every run"
 
 
 def _per_gradient_step(

@@ -1,8 +1,8 @@
 """How a run changes as it goes on: time per step, steps per episode, memory, buffer length.
 
 A run that gets slower does so for two reasons that must not be mixed up: its episodes get longer
-(a healthy agent survives) or its steps get slower (the code). `split_slowdown` tells them apart, and
-the second by phases.
+(a healthy agent survives) or its steps get slower (the code). `split_slowdown` tells them apart,
+and the second by phases.
 
 A trend is a line through windows: Theil and Sen's slope (the median of the slopes of all pairs; H.
 Theil 1950, P. K. Sen 1968), which a few odd windows do not move, believed where Mann and Kendall's
@@ -160,9 +160,7 @@ def trend(xs: Sequence[float], ys: Sequence[float]) -> Trend | None:
 def mann_kendall(ys: Sequence[float]) -> float:
     """Chance that a series without a trend is at least as much in order as this one."""
     n = len(ys)
-    score = sum(
-        (ys[j] > ys[i]) - (ys[j] < ys[i]) for i in range(n) for j in range(i + 1, n)
-    )
+    score = sum((ys[j] > ys[i]) - (ys[j] < ys[i]) for i in range(n) for j in range(i + 1, n))
     ties: dict[float, int] = {}
     for y in ys:
         ties[y] = ties.get(y, 0) + 1

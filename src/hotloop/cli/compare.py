@@ -3,10 +3,10 @@
   hotloop compare "train.py --no-turbo" "train.py --turbo" --steps 20000
   hotloop compare CAPTURE_A CAPTURE_B
 
-Two commands are run in turn, many times, and compared by their time per environment step, as a whole
-and by phase. The verdict speaks of the second beside the first: faster, slower, no difference (within
-±x%), cannot tell (about n more pairs), or not comparable (why). It stops as soon as that is clear.
-Two captures are compared from their windows; they were not interleaved, so that says less.
+Two commands are run in turn, many times, and compared by their time per environment step, as a
+whole and by phase. The verdict speaks of the second beside the first: faster, slower, no difference
+(within ±x%), cannot tell (about n more pairs), or not comparable (why). It stops as soon as that is
+clear. Two captures are compared from their windows; they were not interleaved: that says less.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ from typing import Any
 
 from hotloop.analyze.compare import Comparison
 from hotloop.analyze.judgement import MARGIN, SLOWER
+from hotloop.analyze.sequential import MOST_PAIRS, MOST_PAIRS_UNTIL, Rule
 from hotloop.cli import experiments
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import check_exists, parse_command, short_names
-from hotloop.experiment.paired import MOST_PAIRS, MOST_PAIRS_UNTIL, Design, PairedRuns, Result
+from hotloop.experiment.paired import Design, PairedRuns, Result
 from hotloop.report.comparison import comparison_document, comparison_text
 from hotloop.report.terminal import Style, clean
 
@@ -107,14 +108,12 @@ def _run(options: argparse.Namespace) -> Result:
     commands = parse_command(options.first), parse_command(options.second)
     for command in commands:
         check_exists(command)
+    experiments.check_output(options)
     design = Design(
-        pairs=options.pairs,
-        until=options.until,
-        margin=options.margin,
+        Rule(options.pairs, options.until, options.margin, options.any_work),
         warm_up=options.warm_up,
         stop_after=experiments.stop_after(options),
         timeout_s=experiments.timeout(options),
-        any_work=options.any_work,
     )
     folder = experiments.make_folder(options.folder, "compare")
     names = _names(options) or short_names(*commands)

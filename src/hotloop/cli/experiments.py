@@ -49,6 +49,21 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("-f", "--force", action="store_true", help="overwrite that file")
 
 
+def parse_up_to_program(
+    parser: argparse.ArgumentParser, argv: list[str], example: str
+) -> argparse.Namespace:
+    """hotloop's options, and the words of the program: after `--`, or from the first other word."""
+    takes_value = {name: a.nargs != 0 for name, a in parser._option_string_actions.items()}
+    at = 0
+    while at < len(argv) and argv[at] != "--" and argv[at].startswith("-"):
+        at += 2 if takes_value.get(argv[at], False) else 1
+    options = parser.parse_args(argv[:at])
+    options.program = argv[at + 1 :] if argv[at : at + 1] == ["--"] else argv[at:]
+    if not options.program:
+        raise HotloopError(f"no program to run; write: {example}")
+    return options
+
+
 def show(options: argparse.Namespace, render: Callable[[str, Style], str]) -> None:
     """Print the result, or write it to the file that was asked for."""
     if options.output:

@@ -3,7 +3,7 @@
 hotloop report                      the newest capture below runs/hotloop
 hotloop report CAPTURE              as text
 hotloop report CAPTURE --format json
-hotloop report CAPTURE -o report.json
+hotloop report CAPTURE -o report.html    a page; also .md, .txt, .json, .png, .svg, …
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hotloop.analyze.analysis import analyze
 from hotloop.capture.reader import read_capture
 from hotloop.diagnose import diagnose
 from hotloop.errors import HotloopError
-from hotloop.report.output import FORMATS, format_of, render, save
+from hotloop.report.output import FORMATS, format_of, known_endings, render, save
 from hotloop.report.terminal import style_for, write
 from hotloop.report.text import SORTS, View
 
@@ -25,8 +25,12 @@ HELP = "show where the time of a recorded run went"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("capture", nargs="?", help="a capture's folder (default: the newest)")
-    parser.add_argument("--format", choices=sorted(FORMATS), default="text")
-    parser.add_argument("-o", "--output", help=f"write a file; its ending says how: {_endings()}")
+    parser.add_argument(
+        "--format", choices=[n for n, f in FORMATS.items() if f.text], default="text"
+    )
+    parser.add_argument(
+        "-o", "--output", help=f"write a file; its ending says how: {known_endings()}"
+    )
     parser.add_argument("-f", "--force", action="store_true", help="overwrite that file")
     parser.add_argument("--sort", choices=sorted(SORTS), default="total")
     parser.add_argument("--top", type=_above_zero, default=10, help="how many functions to list")
@@ -36,19 +40,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     folder = Path(options.capture) if options.capture else newest_capture()
-    analysis = analyze(read_capture(folder))
+    format = format_of(Path(options.output)) if options.output else options.format
+    capture = read_capture(folder)
+    analysis = analyze(capture)
     known = {process.name for process in analysis.processes} | {"all", "main"}
     if options.process not in known:
         raise HotloopError(f"--process {options.process}: there are {', '.join(sorted(known))}")
     view = View(options.sort, options.top, options.depth, options.process)
     findings = diagnose(analysis)
     if options.output:
-        path = Path(options.output)
-        save(path, render(format_of(path), analysis, findings, view), options.force)
-        print(f"hotloop: wrote {path}", file=sys.stderr)
+        content = render(format, analysis, findings, view, capture=capture)
+        save(Path(options.output), content, options.force)
+        print(f"hotloop: wrote {options.output}", file=sys.stderr)
         return 0
-    style = style_for(sys.stdout)
-    write(sys.stdout, render(options.format, analysis, findings, view, style))
+    text = render(format, analysis, findings, view, style_for(sys.stdout), capture)
+    write(sys.stdout, str(text))
     return 0
 
 
@@ -61,10 +67,6 @@ def newest_capture() -> Path:
             f"no capture below {base}; make one with `hotloop run train.py` or name its folder"
         )
     return max(folders, key=lambda folder: (folder / "main.jsonl").stat().st_mtime)
-
-
-def _endings() -> str:
-    return ", ".join(ending for endings in FORMATS.values() for ending in endings)
 
 
 def _above_zero(text: str) -> int:

@@ -56,6 +56,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "features=analyzer:Analyzer.* (again for more; also [tool.hotloop.phases] in "
         "pyproject.toml)",
     )
+    parser.add_argument(
+        "--skip",
+        metavar="PHASE",
+        action="append",
+        default=[],
+        help="an experiment: do not run this phase, return its last result (changes the training)",
+    )
+    parser.add_argument(
+        "--slow",
+        metavar="PHASE=AMOUNT",
+        action="append",
+        default=[],
+        help="an experiment: make this phase slower, by 2ms or 20%% a call",
+    )
     parser.add_argument("-m", dest="module", help="run a module, as python -m does")
     parser.add_argument("-c", dest="code", help="run code, as python -c does")
 
@@ -95,9 +109,15 @@ def main(options: argparse.Namespace) -> int:
     stop = parse_stop_after(options.stop_after) if options.stop_after else None
     summary_s = _seconds(options.summary_every) if options.summary_every else None
     phases = _phases(options.phase, program)
+    if options.skip or options.slow:
+        from hotloop.hooks import alter
+
+        alter.check(options.skip, options.slow)
     folder = make_folder(options.output, options.name or program.label)
     session = Session(
-        Settings(str(folder), options.functions, phases, options.quiet),
+        Settings(
+            str(folder), options.functions, phases, options.quiet, options.skip, options.slow
+        ),
         root_code=programs.execute.__code__,
     )
     session.start(program.argv)

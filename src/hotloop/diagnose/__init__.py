@@ -10,12 +10,35 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hotloop.analyze.model import Analysis
+from hotloop.diagnose import (
+    autograd,
+    data,
+    device,
+    drawing,
+    environment,
+    episodes,
+    framework,
+    loop,
+    threads,
+    vectors,
+)
 from hotloop.diagnose.finding import Finding, Rule
 from hotloop.diagnose.ranking import rank
 from hotloop.diagnose.verdict import too_short
 
 #: Every family of rules: each gives the findings of all its rules.
-FAMILIES: tuple[Callable[[Analysis], list[Finding]], ...] = ()
+FAMILIES: tuple[Callable[[Analysis], list[Finding]], ...] = (
+    environment.rules,
+    drawing.rules,
+    episodes.rules,
+    vectors.rules,
+    data.rules,
+    loop.rules,
+    threads.rules,
+    device.rules,
+    framework.rules,
+    autograd.rules,
+)
 
 __all__ = ["FAMILIES", "Finding", "Rule", "diagnose"]
 

@@ -1,86 +1,28 @@
-"""Causes inside an environment's own code: what its steps, resets and drawings do."""
+"""Causes inside an environment's step: slow libraries, repeated work, the simulator itself."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.diagnose.evidence import (
-    Match,
-    Use,
-    calls_of,
     cores,
     finding,
     in_package,
     inner_places,
-    note,
-    number,
     of_loop,
-    phases_named,
-    program_place,
     samples_under,
-    seconds_in,
-    share_of,
     use_of,
     vector_size,
-    workers,
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Place, Rule
-
-#: A part of the loop below this is not looked into: with 100 samples a second its own parts
-#: would be counted on one hand.
-SMALLEST_PART = 0.02
+from hotloop.diagnose.inside import SMALLEST_PART, InsideSteps, by_name, inside_steps, part_of
+from hotloop.words import names_of
 
 #: A simulator below this cannot be the bottleneck that vectorising removes: Python's own calls are.
 HEAVY_STEP_S = 100e-6
 #: The share that makes a run one that waits for its environment (the catalogue's 60%).
 ENV_BOUND_SHARE = 0.60
-
-
-@dataclass
-class InsideSteps:
-    """What was seen inside environments, wherever they ran, on the scale of the main loop."""
-
-    samples: list[Sample]
-    #: Seconds of the loop that the environments' own work takes.
-    seconds: float
-    scale: float
-
-    def use(self, match: Match) -> Use:
-        found = use_of(self.samples, match)
-        found.seconds *= self.scale
-        return found
-
-
-def inside_steps(analysis: Analysis, *names: str) -> InsideSteps:
-    """The samples of these environment phases in the main process or in its workers.
-
-    Where workers step the environments, the main process waits for them: what they spend side by
-    side is at most that wait.
-    """
-    phases = names or ("env.step",)
-    seconds = seconds_in(analysis, *phases)
-    processes: tuple[str, ...] = ("main",)
-    names_of_workers = workers(analysis)
-    if names_of_workers:
-        processes = tuple(names_of_workers)
-        busy = [seconds_in(analysis, *phases, process=name) for name in names_of_workers]
-        seconds = min(_side_by_side(analysis, busy), seconds_in(analysis, "env.step", "env.reset"))
-    samples = [
-        sample
-        for sample in samples_under(analysis, *phases, processes=processes)
-        if "evaluate" not in sample.path.split("/")
-    ]
-    sampled = sum(sample.seconds for sample in samples)
-    return InsideSteps(samples, seconds, seconds / sampled if sampled > 0 else 0.0)
-
-
-def _side_by_side(analysis: Analysis, busy: list[float]) -> float:
-    """How long work that is spread over processes takes with the cores that there are."""
-    at_once = min(len(busy), cores(analysis) or len(busy))
-    return max(sum(busy) / at_once, max(busy))
 
 
 # -- libraries that are slow to call for one row --
@@ -96,7 +38,7 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
     use = inside.use(in_package("pandas"))
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
-    place = _name(use.where())
+    place = by_name(use.where())
     return [
         finding(
             analysis,
@@ -109,12 +51,13 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
             high=PANDAS_WINS[1],
             confidence=HIGH,
             where=use.where(),
-            evidence={"share_of_env_step": _part(use.seconds, inside.seconds)},
+            evidence={"share_of_env_step": part_of(use.seconds, inside.seconds)},
             fix="Each cell or row that pandas looks up costs tens of microseconds of Python. Turn "
             "the columns into NumPy arrays once, in the constructor, and index those in `step`. "
             "Rolling statistics over the table belong there too.",
             before='price = self.df.iloc[self.t]["close"]',
-            after='self.close = df["close"].to_numpy()   # once, in __init__\nprice = self.close[self.t]',
+            after='self.close = df["close"].to_numpy()   # once, in __init__\n'
+            "price = self.close[self.t]",
         )
     ]
 
@@ -137,7 +80,7 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "deepcopy-in-step",
-            title=f"copy.deepcopy runs in every step{_name(use.where())}: "
+            title=f"copy.deepcopy runs in every step{by_name(use.where())}: "
             f"{of_loop(analysis, use.seconds):.0%} of the loop",
             phase=phase,
             seconds=use.seconds,
@@ -145,11 +88,11 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
             high=DEEPCOPY_WINS[1],
             confidence=HIGH,
             where=use.where(),
-            evidence={"share_of_env_step": _part(use.seconds, inside.seconds)},
+            evidence={"share_of_env_step": part_of(use.seconds, inside.seconds)},
             fix="A deep copy walks through every object in Python. Copy only what changes: arrays "
             "with `.copy()`, dictionaries with `dict(…)`; what nobody changes needs no copy.",
             before="state = copy.deepcopy(self.state)",
-            after="state = {**self.state, \"board\": self.state[\"board\"].copy()}",
+            after='state = {**self.state, "board": self.state["board"].copy()}',
         )
     ]
 
@@ -157,261 +100,6 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
 def _is_deepcopy(frame: Frame) -> bool:
     file = frame.file.replace("\\", "/")
     return frame.function.startswith("deepcopy") and file.endswith("/copy.py")
-
-
-# -- drawing and resizing --
-
-#: Libraries that draw.
-_DRAWS = in_package("matplotlib", "pygame", "pyglet", "OpenGL", "turtle", "tkinter", "ImageDraw")
-_RENDERS = re.compile(r"(?:^|\.)_?(?:render|draw|plot|paint|blit|rasteri[sz]e)(?:_|$)")
-_RESIZES = re.compile(
-    r"(?:^|[._])(?:resize[d]?|rescale[d]?|zoom|downsample|downscale|thumbnail|interpolate)(?:[._]|$)"
-    r"|ResizeObservation|WarpFrame",
-    re.IGNORECASE,
-)
-#: Drawing that nobody looks at goes away whole; an observation that is a picture must be drawn
-#: in some way.
-RENDER_WINS = (0.85, 0.99)
-REDRAW_WINS = (0.5, 0.9)
-#: A better resize (fewer points, whole-number strides) is several times faster: 120 to 1000
-#: steps/s in the catalogue.
-RESIZE_WINS = (0.6, 0.96)
-#: From so many frames a step on, drawing belongs to the step rather than to a look now and then.
-RENDERS_A_STEP = 0.2
-
-
-def render_in_step(analysis: Analysis) -> list[Finding]:
-    """Frames are drawn in every step."""
-    inside = inside_steps(analysis, "env.step", "env.render")
-    use = inside.use(lambda f: _DRAWS(f) or (_RENDERS.search(f.function) is not None))
-    drawn = sum(
-        phase.total_s - 0.0 for phase in phases_named(analysis, "env.render")
-    )
-    seconds = max(use.seconds, drawn) - _resizing(analysis).seconds
-    renders = calls_of(analysis, "env.render") / max(calls_of(analysis, "env.step"), 1)
-    if of_loop(analysis, seconds) < SMALLEST_PART or (
-        drawn > use.seconds and renders < RENDERS_A_STEP
-    ):
-        return []
-    observed = _is_observed(inside, use)
-    low, high = REDRAW_WINS if observed else RENDER_WINS
-    places = use.where() or inner_places(samples_under(analysis, "env.render"))
-    fix = (
-        "The picture is the observation, so draw it cheaper: keep what does not change (grid, "
-        "walls) as an array, copy it, and paint only what moves, straight into the small picture."
-        if observed
-        else "Nobody looks at these frames. Draw only in evaluations or every few hundred steps, "
-        "and make the environment without a render mode for training."
-    )
-    return [
-        finding(
-            analysis,
-            "render-in-step",
-            title=f"Every environment step draws a frame{_name(places)}: "
-            f"{of_loop(analysis, seconds):.0%} of the loop",
-            phase="env.render" if drawn else "env.step",
-            seconds=seconds,
-            low=low,
-            high=high,
-            confidence=MEDIUM if observed else HIGH,
-            where=places,
-            evidence={"renders_per_step": renders, "frame_is_observation": observed},
-            fix=fix,
-            before="frame = self.draw_everything()" if observed else "obs = env.step(a); env.render()",
-            after="frame = self.background.copy(); self.paint(frame, self.moving)"
-            if observed
-            else 'env = gym.make(name)            # no render_mode\nobs = env.step(a)',
-        )
-    ]
-
-
-def _is_observed(inside: InsideSteps, use: Use) -> bool:
-    """Whether what is drawn is drawn by code that makes an observation."""
-    words = re.compile(r"obs|observation|_get_state|pixels", re.IGNORECASE)
-    observed = sum(
-        sample.seconds * inside.scale
-        for sample in inside.samples
-        if any(_RENDERS.search(f.function) or _DRAWS(f) for f in sample.frames)
-        and any(words.search(f.function) for f in sample.frames if f.of_program)
-    )
-    return use.seconds > 0 and observed >= 0.5 * use.seconds
-
-
-def _resizing(analysis: Analysis) -> Use:
-    inside = inside_steps(analysis, "env.step", "env.render", "env.reset")
-    return inside.use(lambda f: _RESIZES.search(f.function) is not None)
-
-
-def image_resize(analysis: Analysis) -> list[Finding]:
-    """Pictures are resized in every step."""
-    use = _resizing(analysis)
-    if of_loop(analysis, use.seconds) < SMALLEST_PART:
-        return []
-    return [
-        finding(
-            analysis,
-            "image-resize",
-            title=f"Resizing pictures takes {of_loop(analysis, use.seconds):.0%} of the loop"
-            f"{_name(use.where())}",
-            phase="env.step",
-            seconds=use.seconds,
-            low=RESIZE_WINS[0],
-            high=RESIZE_WINS[1],
-            confidence=MEDIUM,
-            where=use.where(),
-            fix="Draw at the size that the network sees, or shrink by whole strides or block means "
-            "in NumPy; with OpenCV use INTER_AREA and cv2.setNumThreads(1) in workers. Slow "
-            "filters (LANCZOS, bicubic) buy nothing that an agent can see.",
-            before="obs = Image.fromarray(frame).resize((84, 84), Image.LANCZOS)",
-            after="obs = frame[::k, ::k]        # or render at 84 x 84",
-            learning="Another filter changes the observations a little.",
-        )
-    ]
-
-
-# -- costs that grow --
-
-#: A step that is so many times slower at the end than in the beginning has grown.
-GROWN = 1.4
-#: The fix brings the cost back to the beginning's or below; noise of the line is let off.
-GROWTH_WINS = 0.75
-
-
-def growing_step_cost(analysis: Analysis) -> list[Finding]:
-    """Steps get slower as the run goes on, and the environment is why."""
-    trends = analysis.trends
-    trend = trends.per_call.get("env.step") if trends else None
-    if trends is None or trend is None or not trend.grows or trend.ratio < GROWN:
-        return []
-    seconds = seconds_in(analysis, "env.step")
-    spent = [(p.total_s.get("env.step", 0.0), p.calls.get("env.step", 0)) for p in trends.learning]
-    first = next((s / c for s, c in spent if c), trend.first)
-    calls = sum(c for _, c in spent)
-    mean = sum(s for s, _ in spent) / calls if calls else 0.0
-    grown = 1 - min(first, trend.first or first) / mean if mean > 0 else 0.0
-    if of_loop(analysis, seconds * grown) < SMALLEST_PART:
-        return []
-    leak, grower = _grower(analysis)
-    places = inner_places(inside_steps(analysis).samples)
-    evidence = {
-        "step_first_s": trend.first,
-        "step_last_s": trend.last,
-        "times_slower": trend.ratio,
-        "p": trend.p,
-        "container": grower,
-    }
-    named = f" (`{grower}` grows)" if grower else ""
-    if leak:
-        return [
-            finding(
-                analysis,
-                "reset-leak",
-                title=f"Steps get {trend.ratio:.1f} times slower because something survives "
-                f"every reset{named}",
-                phase="env.step",
-                seconds=seconds,
-                low=GROWTH_WINS * grown,
-                high=_upper(grown),
-                confidence=HIGH,
-                where=places,
-                evidence=evidence,
-                fix="Objects of earlier episodes are still there and every step visits them. "
-                "Clear or rebuild the container in `reset`, and close what the simulator holds.",
-                before=f"def reset(self):\n    self.{grower or 'objects'}.extend(self.spawn())",
-                after=f"def reset(self):\n    self.{grower or 'objects'} = self.spawn()",
-            )
-        ]
-    return [
-        finding(
-            analysis,
-            "growing-step-cost",
-            title=f"Environment steps get ever slower: {trend.ratio:.1f} times from the beginning "
-            f"to the end{named}",
-            phase="env.step",
-            seconds=seconds,
-            low=GROWTH_WINS * grown,
-            high=_upper(grown),
-            confidence=HIGH,
-            where=places,
-            evidence=evidence,
-            fix="A step looks at everything that happened before. Keep a running value (a sum, "
-            "the last entry) or a window of fixed length instead of the whole history.",
-            before="self.history.append(x)\nmean = np.mean(self.history)",
-            after="self.total += x; self.count += 1\nmean = self.total / self.count",
-        )
-    ]
-
-
-def _upper(grown: float) -> float:
-    """At most: even the first windows have grown a little already."""
-    return min(grown + 0.4 * (1 - grown), 0.99)
-
-
-def _grower(analysis: Analysis) -> tuple[bool, str]:
-    """(does it grow by resets?, the environment's attribute that grows)."""
-    candidates = [note(analysis, "env_growth")]
-    candidates += [notes.get("env_growth") for notes in analysis.worker_notes.values()]
-    best: tuple[float, bool, str] = (0.0, False, "")
-    for grown in candidates:
-        for name, entry in (grown if isinstance(grown, dict) else {}).items():
-            size = number(entry.get("size")) if isinstance(entry, dict) else None
-            if size is None or size <= best[0]:
-                continue
-            steps, resets = number(entry.get("in_steps")), number(entry.get("in_resets"))
-            each = number(entry.get("each_episode"))
-            if steps is not None and resets is not None:
-                leak = resets > max(steps, 0)
-            else:
-                # Grown by about one a step is a history; by less, something of each episode.
-                leak = each is not None and each < 0.5 * (analysis.run.steps_per_episode or 0)
-            best = (size, leak, str(name))
-    return best[1], best[2]
-
-
-#: A reset that takes as long as so many steps is not just putting the pieces back.
-RESET_STEPS = 10
-#: From this share on resets are a cost of their own.
-RESET_SHARE = 0.08
-#: Reloading is replaced by a copy of what was loaded.
-RESET_WINS = (0.75, 0.985)
-
-
-def slow_reset(analysis: Analysis) -> list[Finding]:
-    """Resets load or build what could be kept."""
-    processes = workers(analysis) or ["main"]
-    seconds = seconds_in(analysis, "env.reset")
-    if processes != ["main"]:
-        busy = [seconds_in(analysis, "env.reset", process=name) for name in processes]
-        seconds = max(seconds, _side_by_side(analysis, busy))
-    resets = sum(calls_of(analysis, "env.reset", process=name) for name in processes)
-    steps = analysis.run.env_steps
-    if not resets or not steps or of_loop(analysis, seconds) < RESET_SHARE:
-        return []
-    stepping = inside_steps(analysis, "env.step").seconds
-    step_s = max(stepping - seconds, 0.0) / steps
-    if seconds / resets < RESET_STEPS * step_s:
-        return []
-    samples = samples_under(analysis, "env.reset", processes=processes)
-    return [
-        finding(
-            analysis,
-            "slow-reset",
-            title=f"Resets take {of_loop(analysis, seconds):.0%} of the loop: "
-            f"{seconds / resets * 1e3:.3g} ms each",
-            phase="env.reset",
-            seconds=seconds,
-            low=RESET_WINS[0],
-            high=RESET_WINS[1],
-            confidence=MEDIUM,
-            where=inner_places(samples),
-            evidence={"resets": resets, "reset_s": seconds / resets, "step_s": step_s},
-            fix="Load or build the level once and keep a snapshot; a reset then only copies it. "
-            "If episodes end after a few steps, look at why.",
-            before="def reset(self):\n    self.level = load_level(path)",
-            after="self.start = load_level(path)      # once, in __init__\n"
-            "def reset(self):\n    self.level = self.start.copy()",
-        )
-    ]
 
 
 # -- one function that dominates --
@@ -443,7 +131,7 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "redundant-work-in-step",
-            title=f"{name} is {_part(seconds, inside.seconds):.0%} of every environment step and "
+            title=f"{name} is {part_of(seconds, inside.seconds):.0%} of every environment step and "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="env.step",
             seconds=seconds,
@@ -451,12 +139,16 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
             high=REDUNDANT_WINS[1],
             confidence=MEDIUM,
             where=[Place(helper.file, line, helper.function)],
-            evidence={"function": helper.function, "share_of_env_step": _part(seconds, inside.seconds)},
+            evidence={
+                "function": helper.function,
+                "share_of_env_step": part_of(seconds, inside.seconds),
+            },
             fix=f"`{name}` is computed anew in every step. What depends only on the data (rolling "
             "statistics, features) can be computed once for all times; what changes little from "
             "step to step (distances, reachable cells) can be kept and updated, or vectorised.",
             before=f"obs = self.{name}(self.t)           # in step",
-            after=f"self.table = {name}_for_all_times()  # once, in __init__\nobs = self.table[self.t]",
+            after=f"self.table = {name}_for_all_times()  # once, in __init__\n"
+            "obs = self.table[self.t]",
         )
     ]
 
@@ -532,28 +224,13 @@ def env_bound(analysis: Analysis) -> list[Finding]:
     ]
 
 
-# -- shared --
-
-
 def _loop_samples(analysis: Analysis) -> list[Sample]:
-    return [s for s in samples_under(analysis) if "evaluate" not in s.path.split("/")]
-
-
-def _name(places: list[Place]) -> str:
-    return f" by {places[0].function.rpartition('.')[2]}" if places else ""
-
-
-def _part(seconds: float, whole: float) -> float:
-    return min(seconds / whole, 1.0) if whole > 0 else 0.0
+    return [s for s in samples_under(analysis) if "evaluate" not in names_of(s.path)]
 
 
 RULES: tuple[Rule, ...] = (
     pandas_in_step,
     deepcopy_in_step,
-    render_in_step,
-    image_resize,
-    growing_step_cost,
-    slow_reset,
     redundant_work,
     env_bound,
 )

@@ -114,9 +114,7 @@ def run_gain(analysis: Analysis, seconds: float, low: float, high: float) -> Gai
     """
     whole = whole_run_s(analysis)
     share = seconds / whole if whole > 0 else 0.0
-    return Gain(
-        gain_of(share, low, low).low, gain_of(of_loop(analysis, seconds), high, high).high
-    )
+    return Gain(gain_of(share, low, low).low, gain_of(of_loop(analysis, seconds), high, high).high)
 
 
 # -- samples --
@@ -211,19 +209,44 @@ def where(analysis: Analysis, *names: str, processes: Iterable[str] = ("main",))
     return inner_places(samples_under(analysis, *names, processes=processes))
 
 
-def callers(analysis: Analysis, *names: str) -> list[Place]:
-    """The program's line that each of these phases was entered from, as samples saw it.
+#: Functions that are called by a loop, not the loop itself: where a phase begins.
+_CALLED = frozenset(
+    [
+        "forward",
+        "__call__",
+        "call",
+        "step",
+        "reset",
+        "render",
+        "step_wait",
+        "step_async",
+        "<lambda>",
+    ]
+)
 
-    A phase begins at a hooked function; the line that called it is the first of the program's
-    frames outside that function. Which frame the hook is on is not recorded, so this is the
-    program's outermost frame that is not the module's own body when there is another.
+
+def callers(analysis: Analysis, *names: str, above: int = 0) -> list[Place]:
+    """The program's line that enters these phases, as samples saw it, or so many calls above.
+
+    A stack does not say at which of its frames a phase began. That is the innermost of the
+    program's frames which is neither a function that was recognised as a phase itself nor one
+    that libraries call back (a network's `forward`, an environment's `step`).
     """
+    recognised = note(analysis, "shapes")
+    labels = {
+        str(label).partition(":")[2]
+        for listed in (recognised.values() if isinstance(recognised, dict) else ())
+        for label in (listed if isinstance(listed, list) else ())
+    }
     totals: dict[Place, float] = {}
     for sample in samples_under(analysis, *names):
         own = [frame for frame in sample.frames if frame.of_program]
-        inner = [frame for frame in own if frame.function != "<module>"] or own
-        if inner:
-            frame = inner[-1]
+        outer = [
+            frame
+            for frame in own
+            if frame.function not in labels and frame.function.rpartition(".")[2] not in _CALLED
+        ]
+        for frame in (outer[above:] or outer[-1:] or own)[:1]:
             place = Place(frame.file, frame.line, frame.function)
             totals[place] = totals.get(place, 0.0) + sample.seconds
     return sorted(totals, key=lambda place: -totals[place])[:3]

@@ -15,27 +15,81 @@ from hotloop.diagnose.finding import HEALTHY, INFO, Finding
 #: would win: those say why, this one only says where.
 YIELDS_TO: dict[str, frozenset[str]] = {
     "env-bound": frozenset(
-        "pandas-in-step redundant-work-in-step deepcopy-in-step growing-step-cost reset-leak "
-        "slow-reset render-in-step image-resize subprocess-overhead serial-heavy-env stragglers "
-        "pickled-observations too-many-envs gc-every-step list-to-tensor memory-pressure "
-        "data-loading thread-oversubscription cpu-quota".split()
+        [
+            "pandas-in-step",
+            "redundant-work-in-step",
+            "deepcopy-in-step",
+            "growing-step-cost",
+            "reset-leak",
+            "slow-reset",
+            "render-in-step",
+            "image-resize",
+            "subprocess-overhead",
+            "serial-heavy-env",
+            "stragglers",
+            "pickled-observations",
+            "too-many-envs",
+            "gc-every-step",
+            "list-to-tensor",
+            "memory-pressure",
+            "data-loading",
+            "thread-oversubscription",
+            "cpu-quota",
+        ]
     ),
     "redundant-work-in-step": frozenset(
-        "pandas-in-step deepcopy-in-step growing-step-cost reset-leak render-in-step "
-        "image-resize".split()
+        [
+            "pandas-in-step",
+            "deepcopy-in-step",
+            "growing-step-cost",
+            "reset-leak",
+            "render-in-step",
+            "image-resize",
+        ]
     ),
     "single-env": frozenset(
-        "predict-in-loop missing-no-grad thread-oversubscription cpu-quota list-to-tensor "
-        "unbatched-policy small-work-on-gpu retracing recompilation graph-retained denormals "
-        "gc-every-step sync-per-step host-transfers".split()
+        [
+            "predict-in-loop",
+            "missing-no-grad",
+            "thread-oversubscription",
+            "cpu-quota",
+            "list-to-tensor",
+            "unbatched-policy",
+            "small-work-on-gpu",
+            "retracing",
+            "recompilation",
+            "graph-retained",
+            "denormals",
+            "gc-every-step",
+            "sync-per-step",
+            "host-transfers",
+        ]
     ),
     "update-ratio": frozenset(
-        "anomaly-mode per-sample-update retracing recompilation thread-oversubscription cpu-quota "
-        "graph-retained denormals gc-every-step list-to-tensor predict-in-loop".split()
+        [
+            "anomaly-mode",
+            "per-sample-update",
+            "retracing",
+            "recompilation",
+            "thread-oversubscription",
+            "cpu-quota",
+            "graph-retained",
+            "denormals",
+            "gc-every-step",
+            "list-to-tensor",
+            "predict-in-loop",
+        ]
     ),
     "serial-heavy-env": frozenset(
-        "pandas-in-step redundant-work-in-step deepcopy-in-step growing-step-cost reset-leak "
-        "render-in-step image-resize".split()
+        [
+            "pandas-in-step",
+            "redundant-work-in-step",
+            "deepcopy-in-step",
+            "growing-step-cost",
+            "reset-leak",
+            "render-in-step",
+            "image-resize",
+        ]
     ),
     "growing-step-cost": frozenset({"reset-leak"}),
     "pickled-observations": frozenset({"subprocess-overhead"}),

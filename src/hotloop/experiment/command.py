@@ -44,8 +44,9 @@ class Command:
         return replace(self, words=(*kept, *arguments))
 
 
-def parse_command(text: str) -> Command:
-    """A command from its text; a `HotloopError` says what is wrong with it."""
+def parse_command(written: str | list[str]) -> Command:
+    """A command from its text or its words; a `HotloopError` says what is wrong with it."""
+    text = written if isinstance(written, str) else shlex.join(written)
     try:
         words = shlex.split(text)
     except ValueError as error:

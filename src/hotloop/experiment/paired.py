@@ -7,47 +7,28 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hotloop.analyze.compare import Comparison, Figures, compare_pairs
-from hotloop.analyze.judgement import FASTER, MARGIN, SAME, SLOWER
-from hotloop.analyze.statistics import ALPHA, look_levels, looks, science
+from hotloop.analyze.compare import Comparison, Figures
+from hotloop.analyze.sequential import Rule
+from hotloop.analyze.statistics import science
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command
 from hotloop.experiment.here import Job, Place
 from hotloop.experiment.launch import Launch, Outcome, interruptible
 from hotloop.experiment.measured import Measured, RunFailedError, measured, pair_figures
-
-#: Pairs that are made at most when nobody says how many.
-MOST_PAIRS = 20
-#: The same for `--until`, which asks for more certainty.
-MOST_PAIRS_UNTIL = 60
-#: A clear verdict is worth a few more pairs to name the phase, but not more than this many in all.
-PHASE_PAIRS = 10
+from hotloop.experiment.order import pair_orders
+from hotloop.report.units import seconds
 
 
 @dataclass(frozen=True)
 class Design:
     """How a comparison is made."""
 
-    #: Exactly so many pairs; with `until`, at most.
-    pairs: int | None = None
-    #: Stop when half the interval is this narrow. 0.02 is 2%.
-    until: float | None = None
-    margin: float = MARGIN
+    rule: Rule = field(default_factory=Rule)
     #: Runs of each command that are made first and not counted.
     warm_up: int = 1
     stop_after: str | None = None
     timeout_s: float | None = None
-    #: Compare time per step even where the work per step differs.
-    any_work: bool = False
     seed: int = 0
-
-    @property
-    def schedule(self) -> list[int]:
-        """Numbers of pairs at which the data are looked at; the last is the most there will be."""
-        if self.pairs is not None and self.until is None:
-            return [self.pairs]
-        most = self.pairs or (MOST_PAIRS if self.until is None else MOST_PAIRS_UNTIL)
-        return looks(most)
 
 
 @dataclass
@@ -87,9 +68,6 @@ class PairedRuns:
         self.pairs: list[tuple[Figures, Figures]] = []
         self.retried: list[str] = []
         self._unit: str | None = None
-        self._altered = False
-        self._looked = 0
-        self._spent = 0.0
 
     def go(self) -> Result:
         """Make pairs until the verdict is clear, there are enough, one fails, or Ctrl-C."""
@@ -103,9 +81,8 @@ class PairedRuns:
                 failure.append(error)
 
         interrupted = interruptible(work)
-        comparison = self.look(self._level_now())
         return Result(
-            comparison,
+            self.verdict(),
             self.commands,
             str(self.folder),
             ([a.seconds for a, _ in self.pairs], [b.seconds for _, b in self.pairs]),
@@ -114,16 +91,9 @@ class PairedRuns:
             self.retried,
         )
 
-    def look(self, level: float) -> Comparison:
-        """The verdict on the pairs so far, if it may be wrong with that probability."""
-        return compare_pairs(
-            self.pairs,
-            self._unit or "env_steps",
-            self.names,
-            level=level,
-            margin=self.design.margin,
-            any_work=self.design.any_work,
-        )
+    def verdict(self) -> Comparison:
+        """The verdict on the pairs so far."""
+        return self.design.rule.verdict(self.pairs, self._unit or "env_steps", self.names)
 
     # -- making them --
 
@@ -138,19 +108,15 @@ class PairedRuns:
             self.say(f"warm-up done, {seconds:.1f} s for both; it does not count")
 
     def _make_pairs(self) -> None:
-        from hotloop.experiment.order import pair_orders
-
-        schedule = self.design.schedule
+        schedule = self.design.rule.schedule
         orders = pair_orders(schedule, self.design.seed)
-        levels = look_levels(schedule)
-        for upto, level in zip(schedule, levels, strict=True):
+        for upto in schedule:
             jobs = [
                 Job(number, self._launches(f"pair-{number + 1:02d}", orders[number]))
                 for number in range(len(self.pairs), upto)
             ]
             self._do(jobs, schedule[-1])
-            self._looked, self._spent = upto, level
-            if self._enough(self.look(level)):
+            if self.design.rule.enough(self.verdict()):
                 return
 
     def _do(self, jobs: list[Job], most: int) -> None:
@@ -187,43 +153,8 @@ class PairedRuns:
         ]
         return tuple(reversed(launches)) if second_first else tuple(launches)
 
-    # -- when to stop --
-
-    def _enough(self, comparison: Comparison) -> bool:
-        whole = comparison.whole
-        if self.design.until is not None and whole.low and whole.high:
-            width = math.expm1(math.log(whole.high / whole.low) / 2)
-            if width <= self.design.until:
-                return True
-        elif self.design.until is None and whole.verdict == SAME:
-            return True
-        verdict = whole.verdict
-        if any(change.matters for change in comparison.work) and not self.design.any_work:
-            # More pairs do not make different work the same; a few make the figures good.
-            return len(self.pairs) >= PHASE_PAIRS
-        named = comparison.responsible is not None or len(self.pairs) >= PHASE_PAIRS
-        return verdict in (FASTER, SLOWER) and named
-
-    def _level_now(self) -> float:
-        """What may be spent on a verdict now.
-
-        At a look that is its level. When pairs were cut short between two looks (Ctrl-C, a failed
-        run), it is what the spending function gives the time since the last look; with a fixed
-        number of pairs nobody has looked yet, and it is all.
-        """
-        schedule = self.design.schedule
-        if len(schedule) == 1:
-            return ALPHA
-        if len(self.pairs) == self._looked:
-            return self._spent or ALPHA
-        before = [at for at in schedule if at <= self._looked]
-        unplanned = [*before, len(self.pairs), schedule[-1]]
-        return look_levels(unplanned)[len(before)]
-
     def _progress(self, a: Figures, b: Figures, most: int) -> str:
-        from hotloop.report.units import seconds
-
-        upto = f"of {most}" if len(self.design.schedule) == 1 else f"of at most {most}"
+        upto = f"of {most}" if len(self.design.rule.schedule) == 1 else f"of at most {most}"
         busy = max(a.waited, b.waited)
         note = f"  (others had the core {busy:.0%} of the time)" if busy >= 0.1 else ""
         return (

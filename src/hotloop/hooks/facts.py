@@ -224,10 +224,20 @@ def _read_warnings(show: Callable[..., None], facts: Facts) -> Callable[..., Non
             text = str(message.message)
             for beginning, what in _WARNINGS.items():
                 if text.startswith(beginning):
-                    place = calling_place(1)
-                    facts.places.add(what, place or (message.filename, message.lineno, ""))
+                    _put_right(message, facts, what)
         except Exception:
             pass  # a message that cannot be read says nothing
         show(message)
 
     return show_warning
+
+
+def _put_right(message: Any, facts: Facts, what: str) -> None:
+    """Note the program's line, and let the warning name that too, not the hook that it met."""
+    place = calling_place(2)
+    if place is None:
+        return
+    facts.places.add(what, place)
+    if not is_program_file(message.filename):
+        message.filename, message.lineno, _ = place
+        message.line = None

@@ -11,14 +11,14 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from hotloop.hooks.plain_loop import ACT, FORWARD
+from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD
 
 if TYPE_CHECKING:
     from hotloop.hooks.facts import Facts
 
 #: One answer in so many is looked at: a look costs about as much as a small layer.
 EVERY = 32
-#: Nodes that are marked on the way down a graph: what a program keeps may hold only a part of it.
+#: Nodes that are marked: what a program keeps may hold only a part of a graph.
 _NODES = 24
 #: Graphs that are watched at one time, and how many calls later one should long be gone: longer
 #: than the updates of one iteration, whose losses programs rightly add up.
@@ -41,6 +41,7 @@ class Graphs:
         self._calls = 0
         self._acts = 0
         self._forwards = 0
+        self._backwards = 0
         #: (call at which it was made, its marks)
         self._watched: deque[tuple[int, list[weakref.ref[Any]]]] = deque(maxlen=_WATCHED)
         self._on = True
@@ -58,6 +59,10 @@ class Graphs:
             self._forwards += 1
             if self._forwards % EVERY == 1:
                 self._learned(result)
+        elif kind == BACKWARD:
+            self._backwards += 1
+            if self._backwards % EVERY == 1:
+                self._went_back(result)
 
     def _acted(self, result: Any) -> None:
         self._count("acts_seen", 1)
@@ -76,24 +81,33 @@ class Graphs:
             self._count("forwards_with_graph", 1)
             self._watch(node)
 
+    def _went_back(self, loss: Any) -> None:
+        node = _node_of(loss)
+        if node is not None:
+            self._watch(node)
+
     def _used(self, *_: Any) -> None:
         if self._on:
             self._count("act_graphs_used", 1)
 
     def _watch(self, node: Any) -> None:
+        """Mark the nodes nearest to this one."""
         marks = []
-        for _ in range(_NODES):
+        waiting = deque([node])
+        while waiting and len(marks) < _NODES:
+            node = waiting.popleft()
             mark = _Mark()
             node.metadata["hotloop"] = mark
             marks.append(weakref.ref(mark))
-            node = next((n for n, _ in node.next_functions if _is_inner(n)), None)
-            if node is None:
-                break
-        self._watched.append((self._acts + self._forwards, marks))
+            waiting += [inner for inner, _ in node.next_functions if _is_inner(inner)]
+        self._watched.append((self._seen(), marks))
+
+    def _seen(self) -> int:
+        return self._acts + self._forwards + self._backwards
 
     def look(self) -> None:
         """Once a second: of the graphs that should be gone, which share lives?"""
-        now = self._acts + self._forwards
+        now = self._seen()
         old = [marks for made, marks in list(self._watched) if now - made >= OLD]
         if old:
             alive = sum(any(ref() is not None for ref in marks) for marks in old)

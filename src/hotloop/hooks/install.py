@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from hotloop.hooks import LIBRARIES
+from hotloop.hooks.alter import altered
 from hotloop.hooks.table import Library, Place
 from hotloop.measure.profiler import Profiler
 
@@ -153,6 +154,7 @@ class Hooks:
         """Let `owner.name` be the same function inside its phase."""
         kind = type(raw) if isinstance(raw, (staticmethod, classmethod)) else None
         function = raw.__func__ if kind else raw
+        function = altered(function, place.phase, dynamic=place.wrapper is not None)
         if place.wrapper is not None:
             wrapped = place.wrapper(function)
         else:

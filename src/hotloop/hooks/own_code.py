@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from hotloop.hooks.install import Hooks
 from hotloop.hooks.named import NamedPhases
 from hotloop.hooks.shapes import Shapes
 from hotloop.measure.profiler import Profiler
+
+#: A look takes milliseconds; a lock that a fork has copied while it was held is never released.
+LONGEST_LOOK_S = 1.0
 
 
 class OwnCode:
@@ -17,6 +21,7 @@ class OwnCode:
         self.named = NamedPhases(hooks, profiler, patterns)
         self.shapes = Shapes(hooks, profiler, self.named)
         self._hooks = hooks
+        self._looking = threading.RLock()
         hooks.on_import.append(self._imported)
         # The script's definitions are looked at as they are made (`measure.program`). Whatever
         # comes about in another way is seen when the loop begins, or within a second.
@@ -28,10 +33,15 @@ class OwnCode:
 
     def look_at_main(self) -> None:
         """The script may have defined more."""
+        # The recorder's thread may be looking: the program must not run on before it is done.
+        if not self._looking.acquire(timeout=LONGEST_LOOK_S):
+            return
         try:
             self.shapes.look_at_main()
         except Exception as error:
             self._hooks.failures["__main__"] = repr(error)
+        finally:
+            self._looking.release()
 
     def notes(self) -> dict[str, Any]:
         """What the capture says of them."""

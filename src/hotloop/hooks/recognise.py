@@ -178,6 +178,11 @@ def _is_learning(words: list[str]) -> bool:
 
 def _agent(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
     acts = [m for m in methods.values() if _acts(m) and not _plays(m, cls)]
+    if _is_network(cls):
+        # Calls of networks are seen; one whose `forward` is called directly is not.
+        acts = [m for m in acts if "forward" in v.used_names(m.function.__code__)]
+        for method in acts:
+            yield Found(method.owner, method.name, ("policy.act",), "policy.act")
     stores = [m for m in methods.values() if _is_way_in(m)]
     learns = [m for m in methods.values() if _is_learning(m.words) and not _plays(m, cls)]
     if not acts or not (learns or stores):
@@ -239,7 +244,7 @@ def _computes_returns(function: FunctionType, words: list[str]) -> bool:
     )
     if not named:
         return False
-    used = v.words_in(function.__code__)
+    used = v.words_in(function.__code__) | said
     return bool(used & v.REWARD) and bool(used & v.RETURN_PARTS)
 
 

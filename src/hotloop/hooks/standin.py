@@ -15,6 +15,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
+from hotloop.hooks.alter import altered
 from hotloop.measure.profiler import Profiler
 
 Function = Callable[..., Any]
@@ -90,7 +91,7 @@ def timed(
     """
     if _is_resumed(function):
         return profiler.profile_function(phases[-1])(function)
-    call = function
+    call = altered(function, *phases)
     for place, phase in enumerate(reversed(phases)):
         region = profiler.core.region(phase)
         call = region.wrap(call, after=after if place == 0 else None, outermost=True)

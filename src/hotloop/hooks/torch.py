@@ -20,7 +20,7 @@ from hotloop.hooks.table import Library, Place
 #: Classes of modules whose outermost call is a phase of its own, subclasses included.
 module_phases: dict[type, str] = {}
 
-#: Told of each outermost answer of a network: (what it was for, the answer).
+#: Told of each outermost answer of a network and of each loss: (what it was for, the tensor).
 watch: list[Callable[[int, Any], None]] = []
 
 #: A network called inside one of these is a part of it, and is not timed again.
@@ -249,6 +249,8 @@ def _time_backward(original: Callable[..., Any]) -> Callable[..., Any]:
             _backward.exit()
         batch.backward()
         flow.happened(BACKWARD)
+        for saw in watch:
+            saw(BACKWARD, args[0] if args else None)
         return result
 
     return backward

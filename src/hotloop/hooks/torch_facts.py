@@ -1,7 +1,7 @@
 """Facts of PyTorch: threads, optimizers and their networks, graphs that live on, compilations.
 
-Optimizers are known from their making and only weakly held. Tensors are looked at where they lie, by
-the recorder's thread; nothing is computed with torch there, so that no thread pool is woken.
+Optimizers are known from their making and only weakly held. Tensors are looked at where they lie,
+by the recorder's thread; nothing is computed with torch there, so that no thread pool is woken.
 """
 
 from __future__ import annotations
@@ -118,9 +118,7 @@ class Networks:
         if time.monotonic() < self._due or "numpy" not in sys.modules:
             return
         self._looks += 1
-        self._due = (
-            time.monotonic() + SUBNORMAL_LOOKS[min(self._looks, len(SUBNORMAL_LOOKS) - 1)]
-        )
+        self._due = time.monotonic() + SUBNORMAL_LOOKS[min(self._looks, len(SUBNORMAL_LOOKS) - 1)]
         weights, states = [], []
         for ref in self._optimizers:
             optimizer = ref()
@@ -220,6 +218,8 @@ class Compilations:
         self._facts.gauge("compiles", len(whole))
         self._facts.gauge("compile_s", float(sum(whole)))
         counter = getattr(frames, "FRAME_COMPILE_COUNTER", None)
+        if counter:
+            self._facts.gauge("compiled_functions", len(counter))
         if counter and len(whole) > self._placed:
             self._placed = len(whole)
             for code, count in list(counter.items()):
@@ -279,6 +279,7 @@ def _count_enter(facts: Facts, original: Callable[..., Any]) -> Callable[..., An
     def __enter__(self: Any) -> Any:  # noqa: N807
         if getattr(self, "_enabled", True):
             facts.count("autocasts", 1)
+            facts.places.note("autocast")
         return original(self)
 
     return __enter__

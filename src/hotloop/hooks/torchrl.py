@@ -51,7 +51,7 @@ def _count_steps(stepped: Any) -> None:
         return
     _profiler.count(words.ENV_STEPS, envs)
     done = stepped.get("next").get("done", None)
-    # Looking at a value on a device would wait for the device: `any_done` has to anyway.
+    # Looking at a value on a device would wait for the device; see `_count_resets`.
     if done is not None and done.device.type == "cpu":
         ended = int(done.sum()) if done.numel() > 1 else int(done)
         if ended:
@@ -66,12 +66,13 @@ def _after_step_and_reset(result: Any, *_: Any, **__: Any) -> None:
     _count_steps(result[0])
 
 
-def _after_any_done(ended: Any, env: Any, tensordict: Any) -> None:
-    """Episodes of environments on a device, where the library itself has just looked."""
-    if ended and not _core.is_open("evaluate"):
-        reset = tensordict.get("_reset", None)
-        if reset is not None and reset.device.type != "cpu":
-            _profiler.count(words.EPISODES, int(reset.sum()))
+def _count_resets(args: Any, kwargs: Any) -> None:
+    """Episodes of environments on a device: to reset them the library itself has looked."""
+    if not kwargs.get("select_reset_only") or _core.is_open("evaluate"):
+        return
+    reset = args[1].get("_reset", None)
+    if reset is not None and reset.device.type != "cpu":
+        _profiler.count(words.EPISODES, int(reset.sum()))
 
 
 def _after_add(result: Any, buffer: Any, *_: Any, **__: Any) -> None:
@@ -109,10 +110,7 @@ def _own(phase: str, after: Note | None = None) -> Wrapper:
 
     def wrapper(original: Callable[..., Any]) -> Callable[..., Any]:
         entry = Entry(original)
-        # What is asked of a TensorDict (`any_done`) is noted wherever it was asked.
-        timed = _core.region(phase).wrap(
-            original, after=after, outermost=True, always=phase == "tensordict"
-        )
+        timed = _core.region(phase).wrap(original, after=after, outermost=True)
         at_first(entry, timed, lambda: flow.named.add(phase))
         return stand_in(entry)
 
@@ -126,8 +124,11 @@ def _beside_tensordict(phase: str, after: Note | None = None) -> Wrapper:
         entry = Entry(original)
         timed = _core.region(phase).wrap(original, after=after, outermost=True)
         is_open, leave, back = _core.is_open, _tensordict.exit, _tensordict.enter
+        resets = phase == "env.reset"
 
         def call(*args: Any, **kwargs: Any) -> Any:
+            if resets:
+                _count_resets(args, kwargs)
             if not is_open("tensordict"):
                 return timed(*args, **kwargs)
             leave()
@@ -152,6 +153,32 @@ def _rollout(original: Callable[..., Any]) -> Callable[..., Any]:
             return collect(*args, **kwargs)
         _profiler.mark("evaluate", "inferred")
         return evaluate(*args, **kwargs)
+
+    return stand_in(Entry(original, call))
+
+
+def _steps(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The loop of `env.rollout`: all but its steps, resets and the policy is TensorDict work."""
+    act = _core.region("policy.act")
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        policy = kwargs.get("policy")
+        if callable(policy):
+            timed = act.wrap(policy, outermost=True)
+
+            def beside(*given: Any) -> Any:
+                _tensordict.exit()
+                try:
+                    return timed(*given)
+                finally:
+                    _tensordict.enter()
+
+            kwargs["policy"] = beside
+        _tensordict.enter()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            _tensordict.exit()
 
     return stand_in(Entry(original, call))
 
@@ -231,6 +258,8 @@ LIBRARY = Library(
         Place(_BASE, "BaseCollector.__iter__", "collect", wrapper=_batches),
         _once(_SINGLE, "Collector.rollout", "collect"),
         Place(_COMMON, "EnvBase.rollout", "collect", wrapper=_rollout),
+        Place(_COMMON, "EnvBase._rollout_stop_early", "tensordict", wrapper=_steps),
+        Place(_COMMON, "EnvBase._rollout_nonstop", "tensordict", wrapper=_steps),
         _everywhere(_BASE, "BaseCollector.update_policy_weights_", "sync_weights"),
         # Environments.
         Place(
@@ -257,9 +286,9 @@ LIBRARY = Library(
         Place("multiprocessing.queues", "Queue.get", "wait", outermost=True),
         # What is done with TensorDicts on the way.
         _once(_COMMON, "EnvBase.step_and_maybe_reset", "tensordict"),
-        _once(_COMMON, "EnvBase.any_done", "tensordict", after=_after_any_done),
-        _once("torchrl.envs.utils", "_StepMDP.__call__", "tensordict"),
+        _once(_COMMON, "EnvBase.step_mdp", "tensordict"),
         _once("tensordict.base", "TensorDictBase.maybe_dense_stack", "tensordict"),
+        _once("tensordict._lazy", "LazyStackedTensorDict.maybe_dense_stack", "tensordict"),
         _everywhere("tensordict.base", "TensorDictBase.to", "tensordict"),
         _everywhere("tensordict.base", "TensorDictBase.clone", "tensordict"),
         _once(_SINGLE, "Collector._update_traj_ids", "tensordict"),

@@ -1,4 +1,4 @@
-"""The machine under a training: cores, container limits, memory, accelerators that its driver shows.
+"""The machine under a training: cores, container limits, memory, accelerators.
 
 Everything is read from files that the system keeps; no library is asked, nothing is started. What a
 system does not say is None. `root` stands in for `/` where a test brings a machine of its own.

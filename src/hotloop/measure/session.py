@@ -53,6 +53,9 @@ class Settings:
     functions: str = "samples"
     phases: list[str] = field(default_factory=list)
     quiet: bool = False
+    #: Phases of the main process to skip or to slow down; see `hooks/alter.py`.
+    skip: list[str] = field(default_factory=list)
+    slow: list[str] = field(default_factory=list)
 
 
 class Session:
@@ -205,6 +208,11 @@ class Session:
         from hotloop.hooks.install import Hooks
         from hotloop.hooks.own_code import OwnCode
 
+        if self.role == "main" and (self.settings.skip or self.settings.slow):
+            from hotloop.hooks import alter
+
+            alterations = alter.begin(self.profiler, self.settings.skip, self.settings.slow)
+            self.recorder.ask(alterations.notes)
         hooks = Hooks(self.profiler)
         self.recorder.ask(hooks.notes)
         self.recorder.ask(env_facts.growth.notes)

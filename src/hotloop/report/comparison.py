@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hotloop.analyze.compare import Comparison, PhaseJudgement, WorkChange, describe_work, one_of
@@ -17,8 +18,8 @@ SCHEMA = "hotloop.compare/1"
 _COLOURS = {FASTER: "green", SLOWER: "red", UNKNOWN: "yellow", NOT_COMPARABLE: "yellow"}
 
 NOT_INTERLEAVED = (
-    "These two runs were not interleaved: whatever else changed on the machine between them is in the "
-    "difference too. `hotloop compare` on the two commands tells the two apart."
+    "These two runs were not interleaved: whatever else changed on the machine between them is in "
+    "the difference too. `hotloop compare` on the two commands tells the two apart."
 )
 
 
@@ -85,8 +86,6 @@ def headline(comparison: Comparison) -> str:
 
 
 def _inverse(judgement: Judgement) -> Judgement:
-    from dataclasses import replace
-
     def one_over(value: float | None) -> float | None:
         return 1.0 / value if value else None
 
@@ -150,36 +149,46 @@ def label(name: str) -> str:
 
 
 def _table(comparison: Comparison, style: Style) -> str:
-    rows = [("whole", comparison.whole)]
-    for phase in comparison.phases:
-        if phase.own.why.startswith("below"):
-            continue
-        if phase.total is not None:
-            rows.append((phase.name, phase.total))
-        rows.append((label(phase.name), phase.own))
-        if phase.per_gradient_step is not None:
-            rows.append((f"{phase.name}, per gradient step", phase.per_gradient_step))
     if not comparison.pairs:
         return ""
-    name = min(max(len(row[0]) for row in rows) + 1, 34)
-    head = f"{'per ' + one_of(comparison.unit):<{name}} {_column(comparison.names[0])}"
-    head += f" {_column(comparison.names[1])}  {'times faster':<22} verdict"
-    lines = [style.paint(head, "dim")]
-    for text, judgement in rows:
-        cells = f"{fit(clean(text), name)} {_seconds(judgement.first)} {_seconds(judgement.second)}"
-        cells += f"  {ratio(judgement):<22} "
+    rows = _rows(comparison)
+    table = [
+        [clean(text), _seconds(row.first), _seconds(row.second), ratio(row)] for text, row in rows
+    ]
+    first, second = (clean(name)[:12] for name in comparison.names)
+    table.insert(0, [f"per {one_of(comparison.unit)}", first, second, "times faster"])
+    widths = [max(len(cells[column]) for cells in table) for column in range(4)]
+    lines = []
+    for index, (name, a, b, faster) in enumerate(table):
+        cells = f"{name:<{widths[0]}}  {a:>{widths[1]}}  {b:>{widths[2]}}  {faster:<{widths[3]}}  "
+        if index == 0:
+            lines.append(style.paint(cells + "verdict", "dim"))
+            continue
+        judgement = rows[index - 1][1]
         colour = _COLOURS.get(judgement.verdict)
-        verdict = fit(in_words(judgement), max(style.width - len(cells), 24)).rstrip()
+        verdict = in_words(judgement)
         lines.append(cells + (style.paint(verdict, colour) if colour else verdict))
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _column(name: str) -> str:
-    return fit(clean(name), 10).rjust(10)
+def _rows(comparison: Comparison) -> list[tuple[str, Judgement]]:
+    rows = [("whole", comparison.whole)]
+    if comparison.whole.verdict == NOT_COMPARABLE:
+        # The reason stands above the table, in full.
+        rows = [("whole", replace(comparison.whole, why="see above"))]
+    for phase in comparison.phases:
+        small = phase.own.why.startswith("below")
+        if phase.total is not None:
+            rows.append((phase.name, phase.total))
+        if not small:
+            rows.append((label(phase.name), phase.own))
+        if phase.per_gradient_step is not None and not small:
+            rows.append((f"{phase.name}, per gradient step", phase.per_gradient_step))
+    return rows
 
 
 def _seconds(value: float | None) -> str:
-    return f"{units.seconds(value):>10}" if value is not None else " " * 10
+    return units.seconds(value) if value is not None else ""
 
 
 def _work(comparison: Comparison, style: Style) -> str:
@@ -239,7 +248,7 @@ def comparison_document(comparison: Comparison, result: Result | None = None) ->
         "margin": comparison.margin,
         "method": comparison.method,
         "interleaved": comparison.interleaved,
-        "responsible": comparison.responsible,
+        "responsible": _named(comparison.responsible),
         "headline": headline(comparison),
         "phases": [_phase(phase) for phase in comparison.phases],
         "work": [_work_document(change) for change in comparison.work],
@@ -272,12 +281,16 @@ def judgement_document(judgement: Judgement) -> dict[str, Any]:
 
 
 def _phase(phase: PhaseJudgement) -> dict[str, Any]:
-    document = {"name": phase.name or "(in no phase)", **judgement_document(phase.own)}
+    document = {"name": _named(phase.name), **judgement_document(phase.own)}
     if phase.total is not None:
         document["total"] = judgement_document(phase.total)
     if phase.per_gradient_step is not None:
         document["per_gradient_step"] = judgement_document(phase.per_gradient_step)
     return document
+
+
+def _named(name: str | None) -> str | None:
+    return "(in no phase)" if name == NO_PHASE else name
 
 
 def _work_document(change: WorkChange) -> dict[str, Any]:

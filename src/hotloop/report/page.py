@@ -12,12 +12,14 @@ import base64
 import hashlib
 import html
 import json
+import math
 from importlib.resources import files
 from typing import Any
 
 from hotloop.analyze.model import Analysis
 from hotloop.capture.reader import Capture
 from hotloop.diagnose.finding import Finding
+from hotloop.report.output import Material, need_capture
 from hotloop.report.page_data import page_data
 from hotloop.report.terminal import Style, clean
 from hotloop.report.text import text_report
@@ -34,6 +36,11 @@ REPORT_SCRIPTS = (
     "report.js",
 )
 STYLES = ("base.css", "report.css")
+
+
+def render(material: Material) -> str:
+    """The page, as a format of `report`."""
+    return render_page(need_capture(material), material.analysis, material.findings)
 
 
 def render_page(capture: Capture, analysis: Analysis, findings: list[Finding]) -> str:
@@ -85,8 +92,19 @@ def shell(
 
 def embed(data: Any) -> str:
     """JSON that can stand inside a script element: it holds no `<`, and only ASCII."""
-    text = json.dumps(data, ensure_ascii=True, separators=(",", ":"), default=str)
+    text = json.dumps(_finite(data), ensure_ascii=True, separators=(",", ":"), default=str)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _finite(value: Any) -> Any:
+    """The same without infinities and not-a-numbers, which JSON does not have."""
+    if isinstance(value, dict):
+        return {str(key): _finite(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def asset(name: str) -> str:

@@ -107,7 +107,13 @@ def _trees(analysis: Analysis) -> list[dict[str, Any]]:
         texts: dict[str, int] = {}
         tree = _tree(root, texts)
         found.append(
-            {"group": label, "processes": len(processes), "texts": list(texts), "root": tree}
+            {
+                "group": label,
+                "processes": len(processes),
+                "whole_s": short(analysis.run.loop_s if label == "main" else root.total_s),
+                "texts": list(texts),
+                "root": tree,
+            }
         )
     return found
 
@@ -214,9 +220,7 @@ def _part(point: course.Point, bands: list[str]) -> list[Any]:
 # -- processes --
 
 
-def _processes(
-    capture: Capture, analysis: Analysis, run: list[course.Point]
-) -> dict[str, Any]:
+def _processes(capture: Capture, analysis: Analysis, run: list[course.Point]) -> dict[str, Any]:
     own: dict[str, dict[str, float]] = {}
     for phase in analysis.phases:
         if phase.thread == "main":

@@ -1,0 +1,37 @@
+"""Levels that are parsed from text at each reset."""
+
+import json
+
+import numpy as np
+from _environments import Walk
+from _training import dqn
+
+LEVEL = json.dumps({"cells": np.random.default_rng(0).integers(0, 9, (120, 120)).tolist()})
+
+
+class Dungeon(Walk):
+    def __init__(self) -> None:
+        super().__init__(length=40)
+        self.level = self.load()
+
+    def load(self):
+        return np.array(json.loads(LEVEL)["cells"])
+
+    def begin(self):
+        return self.load()
+
+    def reset(self, *, seed=None, options=None):
+        self.level = self.begin()
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        self.level[self.t % 120, int(action)] += 1
+        return super().step(action)
+
+
+def main(env_class=Dungeon) -> None:
+    dqn(env_class(), 16_000)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+"""Causes in automatic differentiation: graphs that nobody needs, checks left on, tiny numbers."""
+
+from __future__ import annotations
+
+from hotloop.analyze.model import Analysis
+from hotloop.diagnose.evidence import (
+    callers,
+    finding,
+    gauge,
+    of_loop,
+    seconds_in,
+    where,
+)
+from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
+from hotloop.diagnose.recorded import at, counted, gauge_rise, places_of
+
+#: Below this share of the loop no rule of this family speaks.
+SMALLEST_PART = 0.01
+
+# -- anomaly mode --
+
+#: Measured on small networks: with anomaly mode every operation of a forward pass writes down its
+#: Python stack (51 to 753 microseconds a pass, more in deep stacks), and a backward pass looks for
+#: NaN after each operation (160 to 322).
+ANOMALY_FORWARD = (0.75, 0.94)
+ANOMALY_BACKWARD = (0.35, 0.75)
+#: Shorter than this share of the loop, it was somebody's search for a fault.
+ANOMALY_SHARE = 0.05
+
+
+def anomaly_mode(analysis: Analysis) -> list[Finding]:
+    """Autograd's anomaly detection was left on."""
+    on_s = gauge_rise(analysis, "anomaly_s")
+    if not on_s or of_loop(analysis, on_s) < ANOMALY_SHARE:
+        return []
+    acting = seconds_in(analysis, "policy.act") * _graph_share(analysis)
+    forward = seconds_in(analysis, "learn.forward", "learn.loss") + acting
+    backward = seconds_in(analysis, "learn.backward")
+    seconds = forward + backward
+    if of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    low, high = (
+        (forward * f + backward * b) / seconds
+        for f, b in zip(ANOMALY_FORWARD, ANOMALY_BACKWARD, strict=True)
+    )
+    places = places_of(analysis, "anomaly mode")
+    return [
+        finding(
+            analysis,
+            "anomaly-mode",
+            title=f"Autograd's anomaly detection is on{at(places)}: every operation writes down "
+            f"where it was called ({of_loop(analysis, seconds):.0%} of the loop under it)",
+            phase="learn.forward" if forward > backward else "learn.backward",
+            seconds=seconds,
+            low=low,
+            high=high,
+            confidence=HIGH,
+            where=places,
+            evidence={"on_s": on_s, "forward_s": forward, "backward_s": backward},
+            fix="Anomaly detection is for finding the operation that made a NaN, once. Switch it "
+            "off in training; to guard against NaN, look at the loss now and then instead.",
+            before="torch.autograd.set_detect_anomaly(True)",
+            after="torch.autograd.set_detect_anomaly(args.debug)",
+        )
+    ]
+
+
+def _graph_share(analysis: Analysis) -> float:
+    """The share of acting calls that built a graph, of those that were looked at."""
+    seen = counted(analysis, "acts_seen")
+    return min(counted(analysis, "acts_with_graph") / seen, 1.0) if seen else 0.0
+
+
+# -- acting with a graph --
+
+#: Looks needed before "never used" means something.
+ENOUGH_LOOKS = 5
+#: Measured: `no_grad` takes 6% (256 wide, 64 rows) to 17% (64 wide, 1 row) off a small network's
+#: call; many small operations, as in sampling from distributions, up to a quarter.
+NO_GRAD_WINS = (0.06, 0.25)
+
+
+def missing_no_grad(analysis: Analysis) -> list[Finding]:
+    """Graphs are built while acting, and nobody ever goes back through them."""
+    watched = counted(analysis, "act_graphs_watched")
+    if watched < ENOUGH_LOOKS or counted(analysis, "act_graphs_used"):
+        return []
+    if _graph_share(analysis) < 0.5 or not counted(analysis, "gradient_steps"):
+        return []
+    seconds = seconds_in(analysis, "policy.act")
+    if of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    places = places_of(analysis, "acts with a graph")
+    return [
+        finding(
+            analysis,
+            "missing-no-grad",
+            title=f"Actions are chosen with gradients on{at(places)}: each call builds a graph "
+            f"that no backward pass uses (policy.act is {of_loop(analysis, seconds):.0%} of the "
+            "loop)",
+            phase="policy.act",
+            seconds=seconds,
+            low=NO_GRAD_WINS[0],
+            high=NO_GRAD_WINS[1],
+            confidence=MEDIUM,
+            where=places,
+            evidence={"graphs_watched": watched, "graphs_used": 0},
+            fix="Choose actions without gradients: no graph is built and its memory is free at "
+            "once. `torch.inference_mode` is a little faster still.",
+            before="action = policy(obs).argmax(-1)",
+            after="with torch.no_grad():\n    action = policy(obs).argmax(-1)",
+        )
+    ]
+
+
+# -- graphs kept --
+
+#: The share of old graphs that are alive where a program keeps them; a healthy one has none.
+ALIVE = 0.2
+#: A backward pass that takes this many times longer at the end goes through more and more.
+SLOWER = 1.3
+#: How much of the excess over the run's first updates goes away.
+GRAPH_WINS = (0.75, 1.0)
+
+
+def graph_retained(analysis: Analysis) -> list[Finding]:
+    """Graphs of earlier updates are kept, and backward passes or memory grow."""
+    alive = gauge(analysis, "graphs_alive")
+    trends = analysis.trends
+    if alive is None or alive < ALIVE or trends is None:
+        return []
+    slower = trends.per_call.get("learn.backward")
+    memory = trends.memory
+    grows = memory is not None and memory.grows
+    rising = slower is not None and slower.grows and slower.ratio >= SLOWER
+    if not rising and not grows:
+        return []
+    seconds = excess_s(analysis, "learn.backward") if rising else 0.0
+    if rising and of_loop(analysis, seconds) < SMALLEST_PART and not grows:
+        return []
+    added = (memory.last - memory.first) / 1e6 if memory is not None and grows else 0.0
+    ratio = slower.ratio if slower is not None and rising else 1.0
+    what = f"backward passes take {ratio:.1f} times longer at the end" if rising else ""
+    more = f"memory has grown by {added:.0f} MB" if added >= 1 else ""
+    places = callers(analysis, "learn.backward")
+    return [
+        finding(
+            analysis,
+            "graph-retained",
+            title=f"Graphs of earlier updates are kept{at(places)}: "
+            + " and ".join(part for part in (what, more) if part),
+            phase="learn.backward",
+            seconds=seconds,
+            low=GRAPH_WINS[0],
+            high=GRAPH_WINS[1],
+            confidence=HIGH if rising else MEDIUM,
+            where=places,
+            evidence={"graphs_alive": alive, "backward_ratio": ratio, "memory_added_mb": added},
+            fix="Something that outlives an update (a list of losses, a running sum, a recurrent "
+            "state) still holds the graph that made it, and every backward pass goes through all "
+            "of it. Keep plain numbers, and detach a state that is carried on.",
+            before="losses.append(loss)\nhidden = new_hidden",
+            after="losses.append(loss.item())\nhidden = new_hidden.detach()",
+            learning="A detached state is learned through one update, not through all of history: "
+            "that is truncated backpropagation through time, as nearly always wanted.",
+        )
+    ]
+
+
+def excess_s(analysis: Analysis, *names: str) -> float:
+    """Time of these phases beyond what their calls would take at the pace of the beginning."""
+    trends = analysis.trends
+    total = 0.0
+    for name in names:
+        trend = trends.per_call.get(name) if trends else None
+        if trends is None or trend is None:
+            continue
+        spent = sum(point.total_s.get(name, 0.0) for point in trends.learning)
+        calls = sum(point.calls.get(name, 0) for point in trends.learning)
+        total += max(spent - calls * _first_pace(analysis, name), 0.0)
+    return total
+
+
+def _first_pace(analysis: Analysis, name: str) -> float:
+    """Seconds a call in the first stretch of learning that has some."""
+    trends = analysis.trends
+    for point in trends.learning if trends else ():
+        if point.calls.get(name):
+            return point.total_s.get(name, 0.0) / point.calls[name]
+    return 0.0
+
+
+# -- subnormal numbers --
+
+#: The share of subnormal weights from which arithmetic on some processors crawls.
+SUBNORMAL_SHARE = 0.01
+#: What flushing them to zero gives back of the excess over the beginning.
+DENORMAL_WINS = (0.7, 1.0)
+
+
+def denormals(analysis: Analysis) -> list[Finding]:
+    """Weights have become subnormal, and networks have become slower with flat memory.
+
+    Many processors compute with such numbers at full speed; so the numbers alone are no finding.
+    """
+    share = max(gauge(analysis, "subnormals") or 0.0, gauge(analysis, "subnormal_states") or 0.0)
+    trends = analysis.trends
+    if share < SUBNORMAL_SHARE or trends is None:
+        return []
+    phases = [
+        name
+        for name in ("policy.act", "learn.forward", "learn.backward", "learn.optimizer")
+        if (trend := trends.per_call.get(name)) and trend.grows and trend.ratio >= SLOWER
+    ]
+    alive = gauge(analysis, "graphs_alive") or 0.0
+    memory = trends.memory
+    flat = memory is None or not memory.grows or memory.ratio < SLOWER
+    seconds = excess_s(analysis, *phases)
+    if not phases or alive >= ALIVE or not flat or of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    return [
+        finding(
+            analysis,
+            "denormals",
+            title=f"{share:.0%} of the weights or optimizer states are subnormal numbers, and "
+            f"{phases[0]} takes {trends.per_call[phases[0]].ratio:.1f} times longer than at first",
+            phase=phases[0],
+            seconds=seconds,
+            low=DENORMAL_WINS[0],
+            high=DENORMAL_WINS[1],
+            confidence=MEDIUM,
+            where=where(analysis, *phases),
+            evidence={"subnormal_share": share, "phases": phases},
+            fix="Numbers below 1.2e-38 are computed by a slow path on many processors. Flush them "
+            "to zero, once at the start of every process; a larger epsilon of the optimizer or "
+            "less weight decay keeps them from coming about.",
+            before="model = Policy()",
+            after="torch.set_flush_denormal(True)\nmodel = Policy()",
+            learning="Numbers below 1.2e-38 become zero, which changes results only there.",
+        )
+    ]
+
+
+RULES: tuple[Rule, ...] = (anomaly_mode, missing_no_grad, graph_retained, denormals)
+
+
+def rules(analysis: Analysis) -> list[Finding]:
+    """The findings of this family."""
+    return [each for rule in RULES for each in rule(analysis)]

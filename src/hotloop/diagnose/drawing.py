@@ -1,0 +1,134 @@
+"""Causes in pictures: frames that are drawn, and resized, in every step."""
+
+from __future__ import annotations
+
+import re
+
+from hotloop.analyze.model import Analysis
+from hotloop.diagnose.evidence import (
+    Use,
+    calls_of,
+    finding,
+    in_package,
+    inner_places,
+    of_loop,
+    samples_under,
+    seconds_in,
+)
+from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
+from hotloop.diagnose.inside import SMALLEST_PART, InsideSteps, by_name, inside_steps
+
+#: Libraries that draw.
+_DRAWS = in_package("matplotlib", "pygame", "pyglet", "OpenGL", "turtle", "tkinter", "ImageDraw")
+_RENDERS = re.compile(r"(?:^|\.)_?(?:render|draw|plot|paint|blit|rasteri[sz]e)(?:_|$)")
+_RESIZES = re.compile(
+    r"(?:^|[._])(?:resize[d]?|rescale[d]?|zoom|downsample|downscale|thumbnail|interpolate)(?:[._]|$)"
+    r"|ResizeObservation|WarpFrame",
+    re.IGNORECASE,
+)
+#: Drawing that nobody looks at goes away whole; an observation that is a picture must be drawn
+#: in some way.
+RENDER_WINS = (0.85, 0.99)
+REDRAW_WINS = (0.5, 0.9)
+#: A better resize (fewer points, whole-number strides) is several times faster: 120 to 1000
+#: steps/s in the catalogue.
+RESIZE_WINS = (0.6, 0.96)
+#: From so many frames a step on, drawing belongs to the step rather than to a look now and then.
+RENDERS_A_STEP = 0.2
+
+
+def render_in_step(analysis: Analysis) -> list[Finding]:
+    """Frames are drawn in every step."""
+    inside = inside_steps(analysis, "env.step", "env.render")
+    use = inside.use(lambda f: _DRAWS(f) or (_RENDERS.search(f.function) is not None))
+    drawn = seconds_in(analysis, "env.render")
+    seconds = max(use.seconds, drawn) - _resizing(analysis).seconds
+    renders = calls_of(analysis, "env.render") / max(calls_of(analysis, "env.step"), 1)
+    if of_loop(analysis, seconds) < SMALLEST_PART or (
+        drawn > use.seconds and renders < RENDERS_A_STEP
+    ):
+        return []
+    observed = _is_observed(inside, use)
+    low, high = REDRAW_WINS if observed else RENDER_WINS
+    places = use.where() or inner_places(samples_under(analysis, "env.render"))
+    fix = (
+        "The picture is the observation, so draw it cheaper: keep what does not change (grid, "
+        "walls) as an array, copy it, and paint only what moves, straight into the small picture."
+        if observed
+        else "Nobody looks at these frames. Draw only in evaluations or every few hundred steps, "
+        "and make the environment without a render mode for training."
+    )
+    return [
+        finding(
+            analysis,
+            "render-in-step",
+            title=f"Every environment step draws a frame{by_name(places)}: "
+            f"{of_loop(analysis, seconds):.0%} of the loop",
+            phase="env.render" if drawn else "env.step",
+            seconds=seconds,
+            low=low,
+            high=high,
+            confidence=MEDIUM if observed else HIGH,
+            where=places,
+            evidence={"renders_per_step": renders, "frame_is_observation": observed},
+            fix=fix,
+            before="frame = self.draw_everything()"
+            if observed
+            else "obs = env.step(a); env.render()",
+            after="frame = self.background.copy(); self.paint(frame, self.moving)"
+            if observed
+            else "env = gym.make(name)            # no render_mode\nobs = env.step(a)",
+        )
+    ]
+
+
+def _is_observed(inside: InsideSteps, use: Use) -> bool:
+    """Whether what is drawn is drawn by code that makes an observation."""
+    words = re.compile(r"obs|observation|_get_state|pixels", re.IGNORECASE)
+    observed = sum(
+        sample.seconds * inside.scale
+        for sample in inside.samples
+        if any(_RENDERS.search(f.function) or _DRAWS(f) for f in sample.frames)
+        and any(words.search(f.function) for f in sample.frames if f.of_program)
+    )
+    return use.seconds > 0 and observed >= 0.5 * use.seconds
+
+
+def _resizing(analysis: Analysis) -> Use:
+    inside = inside_steps(analysis, "env.step", "env.render", "env.reset")
+    return inside.use(lambda f: _RESIZES.search(f.function) is not None)
+
+
+def image_resize(analysis: Analysis) -> list[Finding]:
+    """Pictures are resized in every step."""
+    use = _resizing(analysis)
+    if of_loop(analysis, use.seconds) < SMALLEST_PART:
+        return []
+    return [
+        finding(
+            analysis,
+            "image-resize",
+            title=f"Resizing pictures takes {of_loop(analysis, use.seconds):.0%} of the loop"
+            f"{by_name(use.where())}",
+            phase="env.step",
+            seconds=use.seconds,
+            low=RESIZE_WINS[0],
+            high=RESIZE_WINS[1],
+            confidence=MEDIUM,
+            where=use.where(),
+            fix="Draw at the size that the network sees, or shrink by whole strides or block means "
+            "in NumPy; with OpenCV use INTER_AREA and cv2.setNumThreads(1) in workers. Slow "
+            "filters (LANCZOS, bicubic) buy nothing that an agent can see.",
+            before="obs = Image.fromarray(frame).resize((84, 84), Image.LANCZOS)",
+            after="obs = frame[::k, ::k]        # or render at 84 x 84",
+            learning="Another filter changes the observations a little.",
+        )
+    ]
+
+
+RULES: tuple[Rule, ...] = (render_in_step, image_resize)
+
+
+def rules(analysis: Analysis) -> list[Finding]:
+    """The findings of this family."""
+    return [each for rule in RULES for each in rule(analysis)]

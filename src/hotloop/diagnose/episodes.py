@@ -1,0 +1,168 @@
+"""Causes that show over episodes: steps that get slower, resets that take long."""
+
+from __future__ import annotations
+
+from hotloop.analyze.model import Analysis
+from hotloop.diagnose.evidence import (
+    calls_of,
+    finding,
+    inner_places,
+    note,
+    number,
+    of_loop,
+    samples_under,
+    seconds_in,
+    workers,
+)
+from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
+from hotloop.diagnose.inside import SMALLEST_PART, inside_steps, side_by_side
+
+#: A step that is so many times slower at the end than in the beginning has grown.
+GROWN = 1.4
+#: The fix brings the cost back to the beginning's or below; noise of the line is let off.
+GROWTH_WINS = 0.75
+
+
+def growing_step_cost(analysis: Analysis) -> list[Finding]:
+    """Steps get slower as the run goes on, and the environment is why."""
+    trends = analysis.trends
+    trend = trends.per_call.get("env.step") if trends else None
+    if trends is None or trend is None or not trend.grows or trend.ratio < GROWN:
+        return []
+    seconds = seconds_in(analysis, "env.step")
+    spent = [(p.total_s.get("env.step", 0.0), p.calls.get("env.step", 0)) for p in trends.learning]
+    first = next((s / c for s, c in spent if c), trend.first)
+    calls = sum(c for _, c in spent)
+    mean = sum(s for s, _ in spent) / calls if calls else 0.0
+    grown = 1 - min(first, trend.first or first) / mean if mean > 0 else 0.0
+    if of_loop(analysis, seconds * grown) < SMALLEST_PART:
+        return []
+    leak, grower = _grower(analysis)
+    places = inner_places(inside_steps(analysis).samples)
+    evidence = {
+        "step_first_s": trend.first,
+        "step_last_s": trend.last,
+        "times_slower": trend.ratio,
+        "p": trend.p,
+        "container": grower,
+    }
+    named = f" (`{grower}` grows)" if grower else ""
+    if leak:
+        return [
+            finding(
+                analysis,
+                "reset-leak",
+                title=f"Steps get {trend.ratio:.1f} times slower because something survives "
+                f"every reset{named}",
+                phase="env.step",
+                seconds=seconds,
+                low=GROWTH_WINS * grown,
+                high=_upper(grown),
+                confidence=HIGH,
+                where=places,
+                evidence=evidence,
+                fix="Objects of earlier episodes are still there and every step visits them. "
+                "Clear or rebuild the container in `reset`, and close what the simulator holds.",
+                before=f"def reset(self):\n    self.{grower or 'objects'}.extend(self.spawn())",
+                after=f"def reset(self):\n    self.{grower or 'objects'} = self.spawn()",
+            )
+        ]
+    return [
+        finding(
+            analysis,
+            "growing-step-cost",
+            title=f"Environment steps get ever slower: {trend.ratio:.1f} times from the beginning "
+            f"to the end{named}",
+            phase="env.step",
+            seconds=seconds,
+            low=GROWTH_WINS * grown,
+            high=_upper(grown),
+            confidence=HIGH,
+            where=places,
+            evidence=evidence,
+            fix="A step looks at everything that happened before. Keep a running value (a sum, "
+            "the last entry) or a window of fixed length instead of the whole history.",
+            before="self.history.append(x)\nmean = np.mean(self.history)",
+            after="self.total += x; self.count += 1\nmean = self.total / self.count",
+        )
+    ]
+
+
+def _upper(grown: float) -> float:
+    """At most: even the first windows have grown a little already."""
+    return min(grown + 0.4 * (1 - grown), 0.99)
+
+
+def _grower(analysis: Analysis) -> tuple[bool, str]:
+    """(does it grow by resets?, the environment's attribute that grows)."""
+    candidates = [note(analysis, "env_growth")]
+    candidates += [notes.get("env_growth") for notes in analysis.worker_notes.values()]
+    best: tuple[float, bool, str] = (0.0, False, "")
+    for grown in candidates:
+        for name, entry in (grown if isinstance(grown, dict) else {}).items():
+            size = number(entry.get("size")) if isinstance(entry, dict) else None
+            if size is None or size <= best[0]:
+                continue
+            steps, resets = number(entry.get("in_steps")), number(entry.get("in_resets"))
+            each = number(entry.get("each_episode"))
+            if steps is not None and resets is not None:
+                leak = resets > max(steps, 0)
+            else:
+                # Grown by about one a step is a history; by less, something of each episode.
+                leak = each is not None and each < 0.5 * (analysis.run.steps_per_episode or 0)
+            best = (size, leak, str(name))
+    return best[1], best[2]
+
+
+#: A reset that takes as long as so many steps is not just putting the pieces back.
+RESET_STEPS = 10
+#: From this share on resets are a cost of their own.
+RESET_SHARE = 0.08
+#: Reloading is replaced by a copy of what was loaded.
+RESET_WINS = (0.75, 0.985)
+
+
+def slow_reset(analysis: Analysis) -> list[Finding]:
+    """Resets load or build what could be kept."""
+    processes = workers(analysis) or ["main"]
+    seconds = seconds_in(analysis, "env.reset")
+    if processes != ["main"]:
+        busy = [seconds_in(analysis, "env.reset", process=name) for name in processes]
+        seconds = max(seconds, side_by_side(analysis, busy))
+    resets = sum(calls_of(analysis, "env.reset", process=name) for name in processes)
+    steps = analysis.run.env_steps
+    if not resets or not steps or of_loop(analysis, seconds) < RESET_SHARE:
+        return []
+    stepping = inside_steps(analysis, "env.step").seconds
+    step_s = max(stepping - seconds, 0.0) / steps
+    if seconds / resets < RESET_STEPS * step_s:
+        return []
+    samples = samples_under(analysis, "env.reset", processes=processes)
+    return [
+        finding(
+            analysis,
+            "slow-reset",
+            title=f"Resets take {of_loop(analysis, seconds):.0%} of the loop: "
+            f"{seconds / resets * 1e3:.3g} ms each",
+            phase="env.reset",
+            seconds=seconds,
+            low=RESET_WINS[0],
+            high=RESET_WINS[1],
+            confidence=MEDIUM,
+            where=inner_places(samples),
+            evidence={"resets": resets, "reset_s": seconds / resets, "step_s": step_s},
+            fix="Load or build the level once and keep a snapshot; a reset then only copies it. "
+            "If episodes end after a few steps, look at why.",
+            before="def reset(self):\n    self.level = load_level(path)",
+            after="self.start = load_level(path)      # once, in __init__\n"
+            "def reset(self):\n    self.level = self.start.copy()",
+        )
+    ]
+
+
+RULES: tuple[Rule, ...] = (growing_step_cost, slow_reset)
+
+
+def rules(analysis: Analysis) -> list[Finding]:
+    """The findings of this family."""
+    return [each for rule in RULES for each in rule(analysis)]

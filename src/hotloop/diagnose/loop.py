@@ -1,0 +1,348 @@
+"""Causes in what the loop does beside collecting: how often it learns, evaluates, logs, saves."""
+
+from __future__ import annotations
+
+from hotloop.analyze.model import Analysis
+from hotloop.diagnose.evidence import (
+    callers,
+    calls_of,
+    finding,
+    in_package,
+    inner_places,
+    of_loop,
+    samples_under,
+    seconds_in,
+    use_of,
+    uses,
+    vector_size,
+)
+from hotloop.diagnose.finding import HEALTHY, HIGH, Finding, Gain, Rule
+from hotloop.words import names_of
+
+LEARN = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.optimizer",
+         "learn.step", "learn.fit", "learn.target", "buffer.sample")  # fmt: skip
+
+# -- gradient steps --
+
+#: Gradient steps for each step of all environments together. Published recipes make one (SAC, TD3)
+#: or less (DQN, 0.25); four are far above all but those that mean to (REDQ, DroQ: 20).
+UPDATES_A_ROUND = 4.0
+#: The share of the loop from which fewer updates matter.
+LEARN_SHARE = 0.3
+#: The rate that the gain is given for: one gradient step a round costs 1/n of n, with larger
+#: batches up to three times that.
+FEWER = (1.0, 3.0)
+#: Advantages beside so much drawing are a phase that was inferred once or twice, not a method's.
+STRAY_ADVANTAGE = 0.1
+
+
+def update_ratio(analysis: Analysis) -> list[Finding]:
+    """Many gradient steps for each environment step of an off-policy method."""
+    run = analysis.run
+    envs = vector_size(analysis)
+    rounds = run.env_steps / envs if envs else 0.0
+    updates = run.counters.get("gradient_steps", 0.0)
+    if not rounds or not updates or not _is_off_policy(analysis):
+        return []
+    each = updates / rounds
+    seconds = seconds_in(analysis, *LEARN)
+    if each < UPDATES_A_ROUND or of_loop(analysis, seconds) < LEARN_SHARE:
+        return []
+    return [
+        finding(
+            analysis,
+            "update-ratio",
+            title=f"{each:.0f} gradient steps for every step of "
+            f"{'the environment' if envs == 1 else f'{envs} environments'}: learning is "
+            f"{of_loop(analysis, seconds):.0%} of the loop",
+            phase="learn",
+            seconds=seconds,
+            low=1 - min(FEWER[1] / each, 0.6),
+            high=1 - FEWER[0] / each,
+            confidence=HIGH,
+            where=callers(analysis, "learn.backward", "learn.step", "learn", above=1),
+            evidence={
+                "gradient_steps_per_env_step": run.updates_per_step,
+                "gradient_steps_per_vector_step": each,
+                "batch_size": run.batch_size,
+            },
+            fix="Make fewer gradient steps with larger batches: one step on four times the rows "
+            "costs little more than one on a few. Begin at one a vector step and raise it while "
+            "the return per hour still rises.",
+            before=_many(analysis, each),
+            after=_few(analysis),
+            learning="This changes the algorithm: the agent learns less from each step, though "
+            "more steps fit into an hour. Compare the return, not only the speed.",
+        )
+    ]
+
+
+def _is_off_policy(analysis: Analysis) -> bool:
+    """Batches are drawn from a replay buffer, and hardly any advantages are computed.
+
+    What a program does before its first update may be taken for an advantage once.
+    """
+    drawing = seconds_in(analysis, "buffer.sample")
+    return drawing > 0 and seconds_in(analysis, "advantage") < STRAY_ADVANTAGE * drawing
+
+
+def _many(analysis: Analysis, each: float) -> str:
+    if uses(analysis, "Stable-Baselines3"):
+        return f"model = SAC(…, train_freq=1, gradient_steps={each:.0f}, batch_size=64)"
+    return f"for _ in range({each:.0f}):\n    train_step(batch_size=128)"
+
+
+def _few(analysis: Analysis) -> str:
+    if uses(analysis, "Stable-Baselines3"):
+        return "model = SAC(…, train_freq=1, gradient_steps=1, batch_size=256)"
+    return "train_step(batch_size=512)"
+
+
+# -- what is not training --
+
+#: Evaluating below this share of the loop is the price of knowing.
+EVALUATE_SHARE = 0.15
+#: A fifth as often, up to hardly any.
+EVALUATE_WINS = (0.75, 0.98)
+
+
+def evaluation(analysis: Analysis) -> list[Finding]:
+    """Evaluations take a large part of the run."""
+    seconds = seconds_in(analysis, "evaluate")
+    if of_loop(analysis, seconds) < EVALUATE_SHARE:
+        return []
+    times = calls_of(analysis, "evaluate")
+    return [
+        finding(
+            analysis,
+            "evaluation",
+            title=f"{times} evaluations take {of_loop(analysis, seconds):.0%} of the loop",
+            phase="evaluate",
+            seconds=seconds,
+            low=EVALUATE_WINS[0],
+            high=EVALUATE_WINS[1],
+            confidence=HIGH,
+            where=callers(analysis, "evaluate"),
+            evidence={
+                "evaluations": times,
+                "steps_between": analysis.run.env_steps / times if times else None,
+                "each_s": seconds / times if times else None,
+            },
+            fix="Evaluate a fifth as often, with fewer episodes and a cap on their length, in "
+            "several environments at once. Training does not learn from any of it.",
+            before="EvalCallback(env, eval_freq=1_000, n_eval_episodes=20)"
+            if uses(analysis, "Stable-Baselines3")
+            else "if step % 1_000 == 0:\n    evaluate(agent, episodes=20)",
+            after="EvalCallback(env, eval_freq=20_000, n_eval_episodes=5)"
+            if uses(analysis, "Stable-Baselines3")
+            else "if step % 20_000 == 0:\n    evaluate(agent, episodes=5)",
+            learning="Nothing changes but how finely the curve is drawn; a best model is kept from "
+            "fewer candidates.",
+        )
+    ]
+
+
+#: Logging from this share on is worth a word.
+LOG_SHARE = 0.05
+#: Once in a hundred steps, what remains is collecting the values.
+LOG_WINS = (0.8, 0.99)
+_LOGS = in_package(
+    "wandb", "tensorboard", "tensorboardX", "mlflow", "neptune", "comet_ml", "clearml", "aim",
+    "logging", "sqlite3", "sqlalchemy", "loguru", "csv",
+)  # fmt: skip
+#: Phases whose own meaning stands, whatever writes inside them.
+_NOT_LOGGING = frozenset({"data", "checkpoint", "import", "startup", "evaluate", "log"})
+
+
+def logging(analysis: Analysis) -> list[Finding]:
+    """Values are written down in every step."""
+    seconds = seconds_in(analysis, "log")
+    named = samples_under(analysis, "log")
+    beside = [s for s in samples_under(analysis) if not _NOT_LOGGING & set(names_of(s.path))]
+    use = use_of(beside, _LOGS)
+    seconds += use.seconds
+    if of_loop(analysis, seconds) < LOG_SHARE:
+        return []
+    calls = calls_of(analysis, "log")
+    each = calls / analysis.run.env_steps if analysis.run.env_steps else None
+    return [
+        finding(
+            analysis,
+            "logging",
+            title=f"Logging takes {of_loop(analysis, seconds):.0%} of the loop"
+            + (f": {each:.2g} calls a step" if each and calls else ""),
+            phase="log",
+            seconds=seconds,
+            low=LOG_WINS[0],
+            high=LOG_WINS[1],
+            confidence=HIGH,
+            where=inner_places(named) or use.where(),
+            evidence={"log_calls_per_step": each},
+            fix="Write every hundred steps or every episode: add values up in plain Python numbers "
+            "meanwhile. A database gets many rows in one transaction.",
+            before='db.execute("INSERT …", row); db.commit()      # every step',
+            after="rows.append(row)\nif step % 1000 == 0:\n"
+            '    db.executemany("INSERT …", rows); db.commit()',
+        )
+    ]
+
+
+CHECKPOINT_SHARE = 0.05
+#: A tenth as often and without the replay buffer.
+CHECKPOINT_WINS = (0.8, 0.99)
+
+
+def checkpointing(analysis: Analysis) -> list[Finding]:
+    """Saving takes a noticeable part of the run."""
+    seconds = seconds_in(analysis, "checkpoint")
+    beside = [
+        s for s in samples_under(analysis) if not {"checkpoint", "data"} & set(names_of(s.path))
+    ]
+    use = use_of(beside, _saves)
+    seconds += use.seconds
+    if of_loop(analysis, seconds) < CHECKPOINT_SHARE:
+        return []
+    times = calls_of(analysis, "checkpoint")
+    sb3 = uses(analysis, "Stable-Baselines3")
+    return [
+        finding(
+            analysis,
+            "checkpointing",
+            title=f"Saving takes {of_loop(analysis, seconds):.0%} of the loop"
+            + (f": {times} times, {seconds / times:.2g} s each" if times else ""),
+            phase="checkpoint",
+            seconds=seconds,
+            low=CHECKPOINT_WINS[0],
+            high=CHECKPOINT_WINS[1],
+            confidence=HIGH,
+            where=callers(analysis, "checkpoint") or use.where(),
+            evidence={"checkpoints": times, "each_s": seconds / times if times else None},
+            fix="Save the network often and the replay buffer rarely or never, to a fast disk, "
+            "without compression; a run that can be repeated needs few checkpoints.",
+            before="CheckpointCallback(1_000, path, save_replay_buffer=True)"
+            if sb3
+            else "torch.save((net.state_dict(), buffer), path)   # every episode",
+            after="CheckpointCallback(50_000, path)"
+            if sb3
+            else "if episode % 100 == 0:\n    torch.save(net.state_dict(), path)",
+        )
+    ]
+
+
+_SAVING = in_package("pickle", "joblib", "cloudpickle", "dill", "shelve")
+_SAVES = ("savez", "savez_compressed", "save", "_savez", "dump")
+
+
+def _saves(frame: object) -> bool:
+    from hotloop.analyze.model import Frame
+
+    assert isinstance(frame, Frame)
+    if frame.of_program:
+        return False
+    name = frame.function.rpartition(".")[2]
+    file = frame.file.replace("\\", "/")
+    return _SAVING(frame) or (name in _SAVES and ("/numpy/" in file or "/torch/" in file))
+
+
+# -- healthy --
+
+#: Steps per second must fall by this much for anyone to wonder.
+WONDER = 1.3
+#: Windows before the first update from which on the beginning is a stretch of its own.
+BEFORE_UPDATES = 1
+#: How much longer episodes must get, and how little slower the steps may.
+LONGER = 1.5
+FLAT = 1.25
+
+
+def learning_starts(analysis: Analysis) -> list[Finding]:
+    """The run slowed down once, where its gradient steps began."""
+    trends = analysis.trends
+    if trends is None or not trends.points:
+        return []
+    before = trends.points[: len(trends.points) - len(trends.learning)]
+    # The point in which updates begin is half and half.
+    after = trends.learning[1:] or trends.learning
+    steps_before, steps_after = sum(p.steps for p in before), sum(p.steps for p in after)
+    if len(before) < BEFORE_UPDATES or not steps_before or not steps_after:
+        return []
+    fast = sum(p.seconds for p in before) / steps_before
+    slow = sum(p.seconds for p in after) / steps_after
+    if slow < WONDER * fast:
+        return []
+    more = {n: 0.0 for p in after for n in p.own_s}
+    for name in more:
+        more[name] = sum(p.own_s.get(name, 0.0) for p in after) / steps_after
+        more[name] -= sum(p.own_s.get(name, 0.0) for p in before) / steps_before
+    learning = sum(s for n, s in more.items() if n in LEARN or n == "buffer.sample")
+    if learning < 0.6 * (slow - fast):
+        return []
+    return [
+        _explanation(
+            "learning-starts",
+            f"Steps get {slow / fast:.1f} times slower where gradient steps begin, as they "
+            "should: before that nothing was learned",
+            "learn",
+            "Nothing to change. Judge the speed of this run by what follows its first updates.",
+            {"step_before_s": fast, "step_after_s": slow, "learning_s": learning},
+        )
+    ]
+
+
+def longer_episodes(analysis: Analysis) -> list[Finding]:
+    """Episodes take longer because the agent survives, not because the code is slower."""
+    trends = analysis.trends
+    if trends is None or trends.slowdown is None or trends.steps_per_episode is None:
+        return []
+    slowdown, steps = trends.slowdown, trends.steps_per_episode
+    if not steps.grows or slowdown.episodes_longer < LONGER:
+        return []
+    if slowdown.steps_slower > FLAT:
+        return []
+    return [
+        _explanation(
+            "longer-episodes",
+            f"An episode takes {slowdown.episode:.1f} times longer at the end because it has "
+            f"{slowdown.episodes_longer:.1f} times more steps; a step takes "
+            f"{slowdown.steps_slower:.2f} times as long",
+            "collect",
+            "Nothing to change: the agent survives longer. Count progress in environment steps "
+            "rather than in episodes, and give the budget in steps.",
+            {
+                "episodes_longer": slowdown.episodes_longer,
+                "steps_slower": slowdown.steps_slower,
+                "predicted_from_first_part_s": slowdown.predicted_s,
+                "actual_s": slowdown.actual_s,
+                "seconds_more_per_step": dict(list(slowdown.phases.items())[:4]),
+            },
+        )
+    ]
+
+
+def _explanation(id: str, title: str, phase: str, fix: str, evidence: dict[str, object]) -> Finding:
+    return Finding(
+        id=id,
+        severity=HEALTHY,
+        title=title,
+        phase=phase,
+        gain=Gain(1.0, 1.0),
+        confidence=HIGH,
+        fix=fix,
+        verify="",
+        evidence=evidence,
+    )
+
+
+RULES: tuple[Rule, ...] = (
+    update_ratio,
+    evaluation,
+    logging,
+    checkpointing,
+    learning_starts,
+    longer_episodes,
+)
+
+
+def rules(analysis: Analysis) -> list[Finding]:
+    """The findings of this family."""
+    return [each for rule in RULES for each in rule(analysis)]

@@ -1,0 +1,86 @@
+"""What rules ask of the facts that `hooks.facts` records; silent where one is missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotloop.analyze.model import Analysis
+from hotloop.diagnose.evidence import note, number
+from hotloop.diagnose.finding import Place
+
+#: Phases in which networks work.
+LEARNING = (
+    "learn",
+    "learn.forward",
+    "learn.loss",
+    "learn.backward",
+    "learn.optimizer",
+    "learn.target",
+    "learn.step",
+    "learn.fit",
+)
+NETWORKS = ("policy.act", *LEARNING)
+
+
+def counted(analysis: Analysis, name: str) -> float:
+    """What a counter counted inside the training loop."""
+    return sum(window.counters.get(name, 0.0) for window in analysis.loop_windows)
+
+
+def gauge_range(analysis: Analysis, name: str) -> tuple[float, float] | None:
+    """(first, last) value of a gauge in the loop."""
+    values = [w.gauges[name] for w in analysis.loop_windows if name in w.gauges]
+    return (values[0], values[-1]) if values else None
+
+
+def gauge_rise(analysis: Analysis, name: str) -> float | None:
+    """By how much a gauge that only rises has risen in the loop; None if it was not recorded.
+
+    The first window's own part is not in its first value, so it is taken to be the mean's.
+    """
+    known = gauge_range(analysis, name)
+    if known is None:
+        return None
+    windows = [w for w in analysis.loop_windows if name in w.gauges]
+    return (known[1] - known[0]) * len(windows) / max(len(windows) - 1, 1)
+
+
+def places_of(analysis: Analysis, what: str) -> list[Place]:
+    """The program's lines that were noted for this kind of call."""
+    rows = note(analysis, "places", what)
+    found = []
+    for row in rows if isinstance(rows, list) else []:
+        if isinstance(row, list) and len(row) == 3 and isinstance(row[1], int):
+            found.append(Place(str(row[0]), row[1], str(row[2])))
+    return found
+
+
+def at(places: list[Place]) -> str:
+    """ " (train.py:12)" of the first place, or nothing."""
+    if not places:
+        return ""
+    name = places[0].file.replace("\\", "/").rpartition("/")[2]
+    return f" ({name}:{places[0].line})"
+
+
+def networks(analysis: Analysis) -> list[dict[str, Any]]:
+    """What is known of the program's networks, one entry an optimizer."""
+    found: list[dict[str, Any]] = []
+    for key in ("networks", "keras_networks"):
+        rows = note(analysis, key)
+        found += [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return found
+
+
+def parameters(analysis: Analysis) -> float | None:
+    """Parameters of the largest network; None where none was seen."""
+    sizes = [number(row.get("parameters")) for row in networks(analysis)]
+    return max((size for size in sizes if size), default=None)
+
+
+def torch_threads(analysis: Analysis, process: str = "main") -> int | None:
+    """Threads that torch uses for one operation in a process."""
+    notes = analysis.notes if process == "main" else analysis.worker_notes.get(process, {})
+    threads = notes.get("threads")
+    value = number(threads.get("torch")) if isinstance(threads, dict) else None
+    return int(value) if value and value >= 1 else None

@@ -1,0 +1,203 @@
+"""Causes in how many threads share how many cores."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from hotloop.analyze.model import Analysis, Phase
+from hotloop.diagnose.evidence import (
+    callers,
+    cores,
+    finding,
+    note,
+    number,
+    of_loop,
+    phases_named,
+)
+from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
+from hotloop.diagnose.recorded import NETWORKS, gauge_rise, torch_threads
+from hotloop.histogram import Histogram, add_into, quantile
+
+#: Below this share of the loop in networks their threads cannot matter.
+NETWORKS_SHARE = 0.05
+#: Seconds a second that threads stood ready without a core: more than an idle machine's noise
+#: (0.05) and than one other busy process on a few cores (measured: 0.26 with one thread).
+WAITING_FOR_CORES = 0.3
+#: What one thread would need must be this much less than what was needed.
+EXCESS = 0.3
+#: One thread's cost as estimated below was 0.7 to 1.5 times the measured one (2 cores, 2 to 32
+#: threads, 1 to 4 processes).
+ESTIMATE = (1.5, 0.7)
+
+
+def thread_oversubscription(analysis: Analysis) -> list[Finding]:
+    """Networks wait for their own threads, because there are more threads than cores."""
+    threads, usable = torch_threads(analysis), _usable_cores(analysis)
+    if threads is None or threads < 2 or usable is None or _quota_binds(analysis, threads):
+        return []
+    phases = phases_named(analysis, *NETWORKS)
+    spent = sum(phase.total_s for phase in phases)
+    if of_loop(analysis, spent) < NETWORKS_SHARE:
+        return []
+    processes = [threads, *_worker_threads(analysis)]
+    delay = gauge_rise(analysis, "run_delay_s")
+    delay_share = delay / analysis.run.loop_s if delay is not None and analysis.run.loop_s else None
+    crowded = sum(processes) > usable
+    if not crowded and (delay_share is None or delay_share < WAITING_FOR_CORES):
+        return []
+    alone = sum(_one_thread_s(analysis, phase) for phase in _leaves(phases, analysis))
+    excess = spent - alone
+    if excess < EXCESS * spent:
+        return []
+    # One thread each still shares the cores with the other processes.
+    crowd = max(1.0, len(processes) / usable)
+    low, high = (max(1 - part * alone * crowd / spent, 0.0) for part in ESTIMATE)
+    others = f" in {len(processes)} processes" if len(processes) > 1 else ""
+    return [
+        finding(
+            analysis,
+            "thread-oversubscription",
+            title=f"torch uses {threads} threads{others} on {usable:g} cores for operations too "
+            f"small to share: {excess / spent:.0%} of the time in networks is waiting for threads",
+            phase=max(phases, key=lambda phase: phase.total_s).name,
+            seconds=spent,
+            low=low,
+            high=high,
+            confidence=HIGH if crowded and delay_share is not None else MEDIUM,
+            where=callers(analysis, *NETWORKS),
+            evidence={
+                "torch_threads": threads,
+                "processes": len(processes),
+                "cores": usable,
+                "waiting_for_cores": delay_share,
+                "one_thread_s": alone,
+                "networks_s": spent,
+            },
+            fix="Every operation is cut into pieces for all threads and waits for the last of "
+            "them; when threads outnumber free cores, the last one waits for its turn. Use one "
+            "thread a process for small networks, in the workers too.",
+            before="import torch",
+            after="import torch\ntorch.set_num_threads(1)   # or OMP_NUM_THREADS=1 before starting",
+            learning="Sums are added in another order: results differ in the last digits.",
+        )
+    ]
+
+
+def _usable_cores(analysis: Analysis) -> float | None:
+    known = number(note(analysis, "machine", "cores")) or cores(analysis)
+    return known if known and known >= 1 else None
+
+
+def _worker_threads(analysis: Analysis) -> list[int]:
+    """torch threads of the other processes that use networks."""
+    busy = {p.process for p in analysis.phases if p.process != "main" and p.name in NETWORKS}
+    found = (torch_threads(analysis, name) for name in sorted(busy))
+    return [threads for threads in found if threads is not None]
+
+
+def _leaves(phases: list[Phase], analysis: Analysis) -> list[Phase]:
+    """All places under these phases, so that each time is judged by its own calls."""
+    paths = tuple(phase.path for phase in phases)
+    return [
+        phase
+        for phase in analysis.phases
+        if phase.process == "main"
+        and phase.thread == "main"
+        and any(phase.path == path or phase.path.startswith(path + "/") for path in paths)
+    ]
+
+
+def _one_thread_s(analysis: Analysis, phase: Phase) -> float:
+    """What a place would cost with one thread: the least of two upper bounds.
+
+    The processor time of the calling thread, which does its own share and all that is not shared
+    (threads that spin add to it), and its fastest calls, which met free cores.
+    """
+    on_core = phase.self_s * (1 - (phase.waiting_share or 0.0))
+    fast = fastest_s(analysis, phase)
+    return min(on_core, fast * phase.calls) if fast is not None and phase.calls else on_core
+
+
+#: The fastest twentieth of the calls met free cores, if any did.
+FASTEST = 0.05
+
+
+def fastest_s(analysis: Analysis, phase: Phase) -> float | None:
+    """Seconds of a fast call of a place that has no places inside; None if it has some."""
+    if abs(phase.total_s - phase.self_s) > 0.01 * phase.total_s:
+        return None
+    counts: Histogram = {}
+    for window in analysis.loop_windows:
+        delta = window.phases.get(phase.path)
+        if delta is not None:
+            add_into(counts, delta.histogram)
+    low = quantile(counts, FASTEST) if counts else None
+    return low / 1e9 if low else None
+
+
+# -- containers --
+
+#: Held back in this share of the periods, a container's limit is what the run meets.
+THROTTLED_SHARE = 0.05
+#: What remains of the stalls with as many threads as the limit has cores.
+QUOTA_WINS = (0.6, 1.0)
+
+
+def cpu_quota(analysis: Analysis) -> list[Finding]:
+    """A container's limit is below the number of threads, and the system stops them all."""
+    threads = torch_threads(analysis)
+    quota = number(note(analysis, "machine", "quota_cores"))
+    held = gauge_rise(analysis, "throttled_s")
+    throttled, periods = (gauge_rise(analysis, n) for n in ("throttled_periods", "quota_periods"))
+    if threads is None or quota is None or held is None or not throttled or not periods:
+        return []
+    if not _quota_binds(analysis, threads) or throttled / periods < THROTTLED_SHARE:
+        return []
+    # The system adds up the stalls of all cores: the run stalls for no longer than it runs.
+    busy_cores = max(min(threads, cores(analysis) or threads), 1)
+    stalled = min(held / busy_cores, analysis.run.loop_s * 0.99)
+    if of_loop(analysis, stalled) < 0.01:
+        return []
+    phases = phases_named(analysis, *NETWORKS)
+    fitting = max(ceil(quota), 1)
+    return [
+        finding(
+            analysis,
+            "cpu-quota",
+            title=f"The container may use {quota:g} cores, torch uses {threads} threads: the "
+            f"system held it back in {throttled / periods:.0%} of the periods",
+            phase=max(phases, key=lambda phase: phase.total_s).name if phases else "",
+            seconds=stalled,
+            low=QUOTA_WINS[0],
+            high=QUOTA_WINS[1],
+            confidence=MEDIUM,
+            evidence={
+                "quota_cores": quota,
+                "torch_threads": threads,
+                "throttled_s": held,
+                "throttled_periods": throttled,
+                "periods": periods,
+            },
+            fix=f"Libraries count the host's cores, not the container's. Give torch "
+            f"{fitting} thread{'s' if fitting > 1 else ''}, or the container more processor time. "
+            "NumPy, OpenCV and environment workers count the same way.",
+            before="import torch",
+            after=f"import torch\ntorch.set_num_threads({fitting})",
+            learning="Sums are added in another order: results differ in the last digits.",
+        )
+    ]
+
+
+def _quota_binds(analysis: Analysis, threads: int) -> bool:
+    """Whether a container's limit, not the cores, is what the threads meet."""
+    quota = number(note(analysis, "machine", "quota_cores"))
+    usable = number(note(analysis, "machine", "cores")) or cores(analysis) or float("inf")
+    return quota is not None and quota < min(threads, usable)
+
+
+RULES: tuple[Rule, ...] = (thread_oversubscription, cpu_quota)
+
+
+def rules(analysis: Analysis) -> list[Finding]:
+    """The findings of this family."""
+    return [each for rule in RULES for each in rule(analysis)]

@@ -1,0 +1,251 @@
+"""The loop of a sweep: every setting once a round, round after round."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hotloop.analyze.portion import common_unit
+from hotloop.analyze.scaling import (
+    EXPECTATIONS,
+    Expectation,
+    Growth,
+    Point,
+    Trial,
+    add_efficiency,
+    expectation,
+    growth_of,
+    is_numeric,
+    knee,
+    points_of,
+)
+from hotloop.analyze.statistics import science
+from hotloop.errors import HotloopError
+from hotloop.experiment.command import Command, parse_command
+from hotloop.experiment.here import Job, Place
+from hotloop.experiment.launch import Launch, Outcome, interruptible
+from hotloop.experiment.measured import Measured, RunFailedError, measured
+from hotloop.experiment.order import round_orders
+from hotloop.report.units import rate
+
+#: Rounds that are made when nobody says how many.
+ROUNDS = 3
+#: A grid with more settings than this is a mistake, or a job for a weekend.
+MOST_SETTINGS = 200
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One combination of values, and the command that it makes."""
+
+    values: tuple[str, ...]
+    command: Command
+    name: str
+
+
+@dataclass(frozen=True)
+class SweepDesign:
+    """How a sweep is made."""
+
+    variables: dict[str, list[str]]
+    rounds: int = ROUNDS
+    warm_up: int = 1
+    stop_after: str | None = None
+    timeout_s: float | None = None
+    expect: str | None = None
+    seed: int = 0
+
+
+@dataclass
+class Sweep:
+    """What came out of a sweep."""
+
+    command: str
+    variables: dict[str, list[str]]
+    unit: str
+    stop_after: str | None
+    points: list[Point]
+    growths: list[Growth]
+    #: Variable -> the value after which more brings little.
+    knees: dict[str, str]
+    expected: list[Expectation]
+    folder: str
+    rounds: int
+    failures: list[RunFailedError] = field(default_factory=list)
+    retried: list[str] = field(default_factory=list)
+    interrupted: bool = False
+
+
+def parse_variables(given: Sequence[str]) -> dict[str, list[str]]:
+    """`--vary envs=32,64` as a name and its values."""
+    variables: dict[str, list[str]] = {}
+    for text in given:
+        name, sign, values = text.partition("=")
+        name = name.strip()
+        found = [value.strip() for value in values.split(",") if value.strip()]
+        if not sign or not name.isidentifier() or not found:
+            raise HotloopError(f"--vary {text}: a name and its values, such as envs=32,64,128")
+        if name in variables:
+            raise HotloopError(f"--vary {name}: given twice; write all its values in one")
+        if len(set(found)) != len(found):
+            raise HotloopError(f"--vary {text}: the same value twice")
+        variables[name] = found
+    if not variables:
+        raise HotloopError("nothing to vary; write --vary envs=32,64,128 and {envs} in the command")
+    return variables
+
+
+def settings_of(words: Sequence[str], variables: dict[str, list[str]]) -> list[Setting]:
+    """Every combination of values with its command."""
+    for name in variables:
+        if not any(f"{{{name}}}" in word for word in words):
+            raise HotloopError(
+                f"--vary {name}: the command does not use it; write {{{name}}} where its value goes"
+            )
+    settings = []
+    for values in itertools.product(*variables.values()):
+        chosen = dict(zip(variables, values, strict=True))
+        filled = [_fill(word, chosen) for word in words]
+        label = " ".join(f"{name}={value}" for name, value in chosen.items())
+        settings.append(Setting(tuple(values), parse_command(filled), label))
+    if len(settings) > MOST_SETTINGS:
+        raise HotloopError(f"{len(settings)} settings are more than {MOST_SETTINGS}; vary less")
+    return settings
+
+
+def _fill(word: str, chosen: dict[str, str]) -> str:
+    for name, value in chosen.items():
+        word = word.replace(f"{{{name}}}", value)
+    return word
+
+
+class SweepRuns:
+    """All settings, round after round."""
+
+    def __init__(
+        self,
+        settings: list[Setting],
+        design: SweepDesign,
+        folder: Path,
+        place: Place,
+        say: Callable[[str], None],
+    ) -> None:
+        science()  # known now, not after an hour of runs
+        if design.expect is not None:
+            self._check_expectation(design)
+        self.settings = settings
+        self.design = design
+        self.folder = folder
+        self.place = place
+        self.say = say
+        self.failures: list[RunFailedError] = []
+        self.retried: list[str] = []
+        self._runs: list[tuple[Setting, int, Measured]] = []
+
+    @staticmethod
+    def _check_expectation(design: SweepDesign) -> None:
+        if design.expect not in EXPECTATIONS:
+            raise HotloopError(f"--expect {design.expect}: one of {', '.join(EXPECTATIONS)}")
+        if not any(is_numeric(values) for values in design.variables.values()):
+            raise HotloopError("--expect needs a variable with at least two numbers above zero")
+
+    def go(self, command: str) -> Sweep:
+        """Make the rounds; a setting that fails is left out of those that follow."""
+        interrupted = interruptible(self._make_rounds)
+        if not self._runs:
+            if self.failures:
+                raise self.failures[0]
+            raise HotloopError("stopped before the first run had ended")
+        return self._result(command, interrupted)
+
+    def _make_rounds(self) -> None:
+        for number in range(self.design.warm_up):
+            launch = self._launch(self.settings[0], f"warm-up-{number + 1}")
+            for _, outcomes in self.place.outcomes([Job(-1 - number, (launch,))]):
+                self.say(f"warm-up done, {outcomes[0].seconds:.1f} s; it does not count")
+        orders = round_orders(len(self.settings), self.design.rounds, self.design.seed)
+        for number, order in enumerate(orders):
+            self._make_round(number, [self.settings[index] for index in order])
+
+    def _make_round(self, number: int, settings: list[Setting]) -> None:
+        failed = {failure.outcome.name for failure in self.failures}
+        for setting in settings:
+            if setting.name in failed:
+                continue
+            launch = self._launch(setting, f"round-{number + 1}")
+            for _, outcomes in self.place.outcomes([Job(number, (launch,))]):
+                self._take(setting, number, outcomes[0], launch)
+
+    def _take(self, setting: Setting, number: int, outcome: Outcome, launch: Launch) -> None:
+        if outcome.retried:
+            self.retried.append(f"{outcome.name} of round {number + 1}")
+        try:
+            run = measured(outcome, launch)
+        except RunFailedError as error:
+            self.failures.append(error)
+            self.say(f"{setting.name} {error.outcome.failure}; it is left out")
+            return
+        self._runs.append((setting, number, run))
+        speed = rate(run.analysis.run.steps_per_s)
+        done = f"round {number + 1} of {self.design.rounds}"
+        self.say(f"{done}: {setting.name} made {speed} steps/s in {outcome.seconds:.1f} s")
+
+    def _launch(self, setting: Setting, folder: str) -> Launch:
+        safe = "".join(c if c.isalnum() or c in "=.-_" else "-" for c in setting.name)
+        return Launch(
+            setting.name,
+            setting.command,
+            str(self.folder / folder / safe),
+            self.design.stop_after,
+            self.design.timeout_s,
+        )
+
+    def _result(self, command: str, interrupted: bool) -> Sweep:
+        unit = common_unit([run.course for _, _, run in self._runs])
+        if unit is None:
+            raise HotloopError("the settings count different things: no steps to compare them by")
+        trials = [_trial(setting, number, run, unit) for setting, number, run in self._runs]
+        trials.sort(key=lambda t: [s.values for s in self.settings].index(t.values))
+        points = points_of(trials)
+        cut = self.design.stop_after is not None
+        sweep = Sweep(
+            command,
+            self.design.variables,
+            unit,
+            self.design.stop_after,
+            points,
+            growths=[],
+            knees={},
+            expected=[],
+            folder=str(self.folder),
+            rounds=self.design.rounds,
+            failures=self.failures,
+            retried=self.retried,
+            interrupted=interrupted,
+        )
+        for place, (name, values) in enumerate(self.design.variables.items()):
+            measured_values = {trial.values[place] for trial in trials}
+            if is_numeric(values) and len(measured_values) > 1:
+                self._add_growth(sweep, trials, name, place, cut)
+        return sweep
+
+    def _add_growth(
+        self, sweep: Sweep, trials: list[Trial], name: str, place: int, cut: bool
+    ) -> None:
+        sweep.growths.append(growth_of(trials, name, place))
+        if len(self.design.variables) == 1:
+            add_efficiency(sweep.points, place)
+            value = knee(sweep.points, place, grows=not cut)
+            if value is not None:
+                sweep.knees[name] = value
+        if self.design.expect is not None:
+            sweep.expected.append(expectation(trials, self.design.expect, name, place, cut))
+
+
+def _trial(setting: Setting, number: int, run: Measured, unit: str) -> Trial:
+    steps = run.course.reached(unit)
+    figures = run.figures(unit, steps)
+    loop_s = run.analysis.run.loop_s * (1.0 - figures.waited)
+    return Trial(setting.values, number, figures, loop_s, steps)

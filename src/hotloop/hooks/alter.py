@@ -1,0 +1,304 @@
+"""Experiments on a running program, without an edit: a phase is skipped, or slowed down.
+
+    hotloop run --skip learn train.py              # what if this phase cost nothing?
+    hotloop run --slow env.step=2ms train.py       # what does it cost to make it slower?
+    hotloop run --slow env.step=20% train.py
+
+*Skip*: the phase's function runs once; from then on it is not run and its last result is returned.
+*Slow*: a delay is added to each call; where things run in parallel, how much of it shows up in the
+whole says how much the phase matters (as in causal profiling, Curtsinger & Berger 2015). Both
+change the training, and the capture says so.
+
+`install` and `standin` ask `altered` for every function that they put into a phase: that is the one
+place where phases are changed. What has no function (a `with` block, a stretch that is inferred
+from what surrounds it) cannot be skipped; a `with` block can be slowed.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from hotloop.errors import HotloopError
+from hotloop.measure.profiler import Profiler
+
+Function = Callable[..., Any]
+
+#: A counter of the capture: microseconds that `slow` has added so far.
+DELAY_COUNTER = "altered_delay_us"
+
+#: `time.sleep` comes back late by about this much; the rest of a delay is waited out exactly.
+_SLEEP_IS_LATE_S = 0.001
+
+#: A function that is called on more objects than this is called on new ones each time (a loss's
+#: `backward`): then the last result of all is the last result.
+_MOST_OBJECTS = 8
+
+#: What a network's call may be, which shows only when it is called.
+_NETWORK_PHASES = ("policy.act", "learn.forward", "learn.loss", "advantage")
+
+_AMOUNT = re.compile(r"(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>us|µs|ms|s|%)")
+_SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How much slower: so many seconds a call, or so much of what the call itself took."""
+
+    seconds: float = 0.0
+    share: float = 0.0
+
+    def of(self, took_s: float) -> float:
+        return self.seconds + self.share * took_s
+
+
+def parse_amount(text: str) -> Amount:
+    """`2ms`, `500us`, `0.1s` or `20%`."""
+    match = _AMOUNT.fullmatch(text.strip().lower())
+    if match is None:
+        raise HotloopError(f"{text!r} is no amount to slow by; write 2ms, 500us, 0.1s or 20%")
+    number = float(match["number"])
+    if match["unit"] == "%":
+        return Amount(share=number / 100.0)
+    return Amount(seconds=number * _SECONDS[match["unit"]])
+
+
+def check(skip: list[str], slow: list[str]) -> None:
+    """Say what is wrong with `--skip` and `--slow` before anything runs."""
+    for phase in skip:
+        if not phase or "=" in phase:
+            raise HotloopError(f"--skip {phase}: the name of a phase, such as --skip learn")
+    for text in slow:
+        phase, sign, amount = text.partition("=")
+        if not phase or not sign:
+            raise HotloopError(f"--slow {text}: a phase and an amount, such as env.step=2ms")
+        parse_amount(amount)
+        if phase in skip:
+            raise HotloopError(f"--slow {text}: {phase} is skipped already")
+
+
+class Alterations:
+    """The phases of this process that are changed, and how often that happened."""
+
+    def __init__(self, profiler: Profiler, skip: list[str], slow: list[str]) -> None:
+        self._core = profiler.core
+        self._profiler = profiler
+        self.skip = frozenset(skip)
+        self.slow = {p: parse_amount(a) for p, _, a in (text.partition("=") for text in slow)}
+        self._written = {p: a for p, _, a in (text.partition("=") for text in slow)}
+        self.skipped = dict.fromkeys(skip, 0)
+        self.delayed = dict.fromkeys(self.slow, 0)
+        self.added_s = dict.fromkeys(self.slow, 0.0)
+        #: Phases that this thread is altering now: a call inside is part of the same one.
+        self._inside = threading.local()
+        self._pid = os.getpid()
+
+    def notes(self) -> dict[str, Any]:
+        """What the capture says: that this training was changed, and where."""
+        return {
+            "altered": {
+                "skip": {phase: {"calls": calls} for phase, calls in self.skipped.items()},
+                "slow": {
+                    phase: {"by": by, "calls": self.delayed[phase], "added_s": self.added_s[phase]}
+                    for phase, by in self._written.items()
+                },
+            }
+        }
+
+    def concerns(self, phases: tuple[str, ...]) -> bool:
+        return any(phase in self.skip or phase in self.slow for phase in phases)
+
+    # -- functions --
+
+    def function(self, function: Function, phases: tuple[str, ...]) -> Function:
+        """`function`, which is always these phases, changed as was asked."""
+        for phase in phases:
+            if phase in self.skip:
+                function = self._skipping(function, phase)
+            elif phase in self.slow:
+                function = self._slowing(function, phase)
+        return function
+
+    def whatever_it_is(self, function: Function) -> Function:
+        """`function`, which is one phase at one moment and another at the next."""
+        versions = {phase: self.function(function, (phase,)) for phase in (*self.skip, *self.slow)}
+        innermost = self._core.innermost
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            return versions.get(innermost() or "", function)(*args, **kwargs)
+
+        return call
+
+    def _skipping(self, function: Function, phase: str) -> Function:
+        #: The last result for each object that this is called on: an actor's is not a critic's.
+        results: dict[int, Any] = {}
+        last: list[Any] = [None]
+
+        @functools.wraps(function)
+        def skip(*args: Any, **kwargs: Any) -> Any:
+            if not self._is_on(phase):
+                return function(*args, **kwargs)
+            whose = id(args[0]) if args else 0
+            if whose in results or len(results) >= _MOST_OBJECTS:
+                self.skipped[phase] += 1
+                return results.get(whose, last[0])
+            with _Inside(self, phase):
+                last[0] = results[whose] = function(*args, **kwargs)
+            return last[0]
+
+        return skip
+
+    def _slowing(self, function: Function, phase: str) -> Function:
+        clock = time.perf_counter
+
+        @functools.wraps(function)
+        def slow(*args: Any, **kwargs: Any) -> Any:
+            if not self._is_on(phase):
+                return function(*args, **kwargs)
+            with _Inside(self, phase):
+                begin = clock()
+                try:
+                    return function(*args, **kwargs)
+                finally:
+                    self.delay(phase, clock() - begin)
+
+        return slow
+
+    def _is_on(self, phase: str) -> bool:
+        # Workers that were forked from this process do as they always did.
+        return phase not in self.inside and os.getpid() == self._pid
+
+    @property
+    def inside(self) -> set[str]:
+        try:
+            return self._inside.phases  # type: ignore[no-any-return]
+        except AttributeError:
+            self._inside.phases = set()
+            return self._inside.phases  # type: ignore[no-any-return]
+
+    def delay(self, phase: str, took_s: float) -> None:
+        """Wait as long as was asked, and count it."""
+        begin = time.perf_counter()
+        until = begin + self.slow[phase].of(took_s)
+        wait_until(until)
+        added = time.perf_counter() - begin
+        self.delayed[phase] += 1
+        self.added_s[phase] += added
+        self._core.count(DELAY_COUNTER, added * 1e6)
+
+    # -- with blocks --
+
+    def profile(self, profile: Function) -> Function:
+        """`hotloop.profile` whose `with` blocks are slowed where that was asked."""
+
+        def altered_profile(*args: Any, **kwargs: Any) -> Any:
+            region = profile(*args, **kwargs)
+            if args and args[0] in self.slow:
+                return _SlowBlock(self, region, args[0])
+            return region
+
+        return altered_profile
+
+
+class _Inside:
+    """While a phase is being altered, what it calls is left alone."""
+
+    __slots__ = ("_alterations", "_phase")
+
+    def __init__(self, alterations: Alterations, phase: str) -> None:
+        self._alterations = alterations
+        self._phase = phase
+
+    def __enter__(self) -> None:
+        self._alterations.inside.add(self._phase)
+
+    def __exit__(self, *_: object) -> None:
+        self._alterations.inside.discard(self._phase)
+
+
+class _SlowBlock:
+    """A `with profile(...)` block that takes longer than it would."""
+
+    def __init__(self, alterations: Alterations, region: Any, phase: str) -> None:
+        self._alterations = alterations
+        self._region = region
+        self._phase = phase
+        self._outermost = False
+
+    def __enter__(self) -> Any:
+        self._outermost = self._phase not in self._alterations.inside
+        self._alterations.inside.add(self._phase)
+        entered = self._region.__enter__()
+        self._begin = time.perf_counter()
+        return entered
+
+    def __exit__(self, *error: Any) -> Any:
+        if self._outermost:
+            self._alterations.delay(self._phase, time.perf_counter() - self._begin)
+            self._alterations.inside.discard(self._phase)
+        return self._region.__exit__(*error)
+
+
+def wait_until(moment: float) -> None:
+    """Wait on the monotonic clock: asleep, so that others can work, then awake, to be exact."""
+    left = moment - time.perf_counter()
+    if left > 2 * _SLEEP_IS_LATE_S:
+        time.sleep(left - _SLEEP_IS_LATE_S)
+    while time.perf_counter() < moment:
+        pass
+
+
+# -- for the hooks --
+
+_current: Alterations | None = None
+
+
+def begin(profiler: Profiler, skip: list[str], slow: list[str]) -> Alterations:
+    """Change these phases from now on, in this process."""
+    global _current
+    import hotloop
+
+    _current = Alterations(profiler, skip, slow)
+    # A program imports `profile` after this, and so gets the one that knows.
+    hotloop.profile = profiler.profile = _current.profile(profiler.profile)
+    plain = profiler.profile_function
+
+    def profile_function(name: Any = None, *args: Any, **kwargs: Any) -> Any:
+        decorate = plain(name, *args, **kwargs)
+        if callable(name):  # used without parentheses
+            return decorate
+        return lambda function: decorate(altered(function, name or function.__qualname__))
+
+    profiler.profile_function = profile_function  # type: ignore[method-assign]
+    return _current
+
+
+def altered(function: Function, *phases: str, dynamic: bool = False) -> Function:
+    """A function that is about to be put into these phases, changed if that was asked.
+
+    `dynamic`: which phase it is shows only when it is called.
+    """
+    if _current is None or not callable(function) or _is_resumed(function):
+        return function
+    if dynamic and any(phase in _NETWORK_PHASES for phase in phases):
+        phases = _NETWORK_PHASES
+    if not _current.concerns(phases):
+        return function
+    return _current.whatever_it_is(function) if dynamic else _current.function(function, phases)
+
+
+def _is_resumed(function: Any) -> bool:
+    """Generators and coroutines give their results bit by bit: there is no last one."""
+    return (
+        inspect.isgeneratorfunction(function)
+        or inspect.iscoroutinefunction(function)
+        or inspect.isasyncgenfunction(function)
+    )

@@ -1,0 +1,3 @@
+const scrollToPlace = reportPage(JSON.parse(document.getElementById("data").textContent));
+scrollToPlace();
+addEventListener("hashchange", scrollToPlace);

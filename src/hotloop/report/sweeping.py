@@ -1,0 +1,288 @@
+"""A sweep for people (text) and for programs (JSON, `hotloop.sweep/1`)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hotloop.analyze.compare import one_of
+from hotloop.analyze.portion import NO_PHASE
+from hotloop.analyze.scaling import Deviation, Expectation, Growth, Point
+from hotloop.analyze.statistics import Interval
+from hotloop.experiment.sweeping import Sweep
+from hotloop.report import units
+from hotloop.report.comparison import times
+from hotloop.report.terminal import Style, clean
+
+SCHEMA = "hotloop.sweep/1"
+
+#: Phases in the table: more do not fit, and the JSON has them all.
+MOST_PHASES = 4
+
+
+def sweep_text(sweep: Sweep, style: Style) -> str:
+    """The whole sweep, as text."""
+    blocks = [
+        _title(sweep, style),
+        _table(sweep, style),
+        *[_expectation(expected, sweep, style) for expected in sweep.expected],
+        _growths(sweep, style),
+        _small_print(sweep, style),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _title(sweep: Sweep, style: Style) -> str:
+    head = style.paint("hotloop sweep", "bold", "cyan") + f"  {clean(sweep.command)}"
+    cut = f", each run cut after {sweep.stop_after}" if sweep.stop_after else ""
+    return f"{head}\n  {len(sweep.points)} settings, {sweep.rounds} rounds{cut}"
+
+
+# -- the table --
+
+
+def _table(sweep: Sweep, style: Style) -> str:
+    phases = _largest_phases(sweep.points)
+    efficiency = any(point.efficiency is not None for point in sweep.points)
+    head = [*sweep.variables, "steps/s", "time", f"per {_short(sweep.unit)}"]
+    head += [name or "(no phase)" for name in phases] + ["memory"]
+    head += ["efficiency"] if efficiency else []
+    rows = [[clean(cell) for cell in head]]
+    best = max(sweep.points, key=lambda point: point.throughput)
+    for point in sweep.points:
+        cells = [*map(clean, point.values), _throughput(point)]
+        cells += [units.seconds(point.loop_s), units.seconds(point.seconds)]
+        cells += [units.seconds(point.own.get(name, 0.0)) for name in phases]
+        cells.append(units.megabytes(point.memory_mb) if point.memory_mb is not None else "")
+        if efficiency:
+            cells.append(units.percent(point.efficiency) if point.efficiency is not None else "")
+        rows.append(cells)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    lines = []
+    for index, row in enumerate(rows):
+        line = "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
+        marks = [] if index == 0 else _marks(sweep, sweep.points[index - 1], best)
+        line += ("  " + ", ".join(marks)) if marks else ""
+        lines.append(style.paint(line, "dim") if index == 0 else line)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _short(unit: str) -> str:
+    return {"env_steps": "step", "gradient_steps": "update"}.get(unit, "iteration")
+
+
+def _throughput(point: Point) -> str:
+    text = units.rate(point.throughput)
+    if point.low is None or point.high is None:
+        return text
+    return f"{text} ±{units.percent(math.sqrt(point.high / point.low) - 1)}"
+
+
+def _marks(sweep: Sweep, point: Point, best: Point) -> list[str]:
+    marks = ["fastest"] if point is best and len(sweep.points) > 1 else []
+    for place, name in enumerate(sweep.variables):
+        if sweep.knees.get(name) == point.values[place]:
+            marks.append("knee")
+    return marks
+
+
+def _largest_phases(points: list[Point]) -> list[str]:
+    shares: dict[str, float] = {}
+    for point in points:
+        for name, seconds in point.own.items():
+            share = seconds / point.seconds if point.seconds > 0 else 0.0
+            shares[name] = max(shares.get(name, 0.0), share)
+    ordered = sorted((name for name in shares if name != NO_PHASE), key=lambda n: -shares[n])
+    return [name for name in ordered[:MOST_PHASES] if shares[name] >= 0.02]
+
+
+# -- what it means --
+
+
+def _expectation(expected: Expectation, sweep: Sweep, style: Style) -> str:
+    lines = [style.paint(f"Expected: {_meaning(expected)}", "bold")]
+    show = units.rate if expected.quantity == "steps_per_s" else units.seconds
+    unit = " steps/s" if expected.quantity == "steps_per_s" else ""
+    for row in expected.rows[1:]:
+        name = f"{expected.variable}={row.value}"
+        figures = f"expected {show(row.expected)}{unit}, actual {show(row.actual)}{unit}"
+        lines.append(f"  {clean(name)}: {figures}, {slower_in_words(row)}")
+    if expected.responsible is not None:
+        last = f"{expected.variable}={expected.rows[-1].value}"
+        share = units.percent(expected.part)
+        lines.append(
+            f"  At {clean(last)}, {clean(expected.responsible or 'time in no phase')} is responsible "
+            f"for {share} of the excess."
+        )
+    if expected.steps_factor is not None and expected.step_time_factor is not None:
+        lines.append(
+            f"  Of that factor, {times(expected.steps_factor)} is more steps and "
+            f"{times(expected.step_time_factor)} is more time per {one_of(sweep.unit)}."
+        )
+    return "\n".join(lines)
+
+
+def _meaning(expected: Expectation) -> str:
+    variable = clean(expected.variable)
+    return {
+        "linear-throughput": f"throughput in proportion to {variable}",
+        "linear-time": f"time in proportion to {variable}",
+        "constant": f"the same time a step whatever {variable} is",
+    }[expected.kind]
+
+
+def slower_in_words(row: Deviation) -> str:
+    """ "14 times slower than predicted", or that it came as predicted."""
+    factor = math.exp(row.factor.estimate)
+    if row.factor.excludes_zero and row.factor.estimate > 0:
+        return f"{times(factor)} times slower than predicted"
+    if row.factor.excludes_zero:
+        return f"{times(1 / factor)} times faster than predicted"
+    if math.isfinite(row.factor.half):
+        return f"as predicted (within ±{units.percent(_reach(row.factor))})"
+    return f"{times(factor)} times what was predicted (one round: the noise is not known)"
+
+
+def _reach(interval: Interval) -> float:
+    return math.expm1(max(abs(interval.low), abs(interval.high)))
+
+
+def _growths(sweep: Sweep, style: Style) -> str:
+    lines = []
+    for growth in sweep.growths:
+        name = clean(growth.variable)
+        lines.append(
+            f"Time per {one_of(sweep.unit)} grows as {name} to the power of "
+            f"{_power(growth.exponent)}."
+        )
+        steepest = _steepest(growth)
+        if steepest is not None:
+            phase, interval = steepest
+            lines.append(f"Steepest is {clean(phase or 'time in no phase')}: {_power(interval)}.")
+        if growth.variable in sweep.knees:
+            value = sweep.knees[growth.variable]
+            why = "brings little more" if sweep.stop_after else "takes more than its share of time"
+            lines.append(f"The knee is at {name}={clean(value)}: more than that {why}.")
+    return "\n".join(lines)
+
+
+def _steepest(growth: Growth) -> tuple[str, Interval] | None:
+    known = {n: i for n, i in growth.phases.items() if math.isfinite(i.half)}
+    if not known:
+        return None
+    name = max(known, key=lambda n: known[n].estimate)
+    return name, known[name]
+
+
+def _power(interval: Interval) -> str:
+    if not math.isfinite(interval.half):
+        return f"{interval.estimate:.2f}"
+    return f"{interval.estimate:.2f} ({interval.low:.2f} to {interval.high:.2f})"
+
+
+def _small_print(sweep: Sweep, style: Style) -> str:
+    lines = [f"{clean(name)} failed once and was run again." for name in sweep.retried]
+    for failure in sweep.failures:
+        name = clean(failure.outcome.name)
+        lines.append(f"{name} {failure.outcome.failure}: it is left out of the rounds after that.")
+    if sweep.interrupted:
+        lines.append("Cut short: these are the rounds that were finished.")
+    return "\n".join(style.paint(line, "dim") for line in lines)
+
+
+# -- JSON --
+
+
+def sweep_document(sweep: Sweep) -> dict[str, Any]:
+    """The whole sweep as plain data; fields may be added, never renamed."""
+    return {
+        "schema": SCHEMA,
+        "command": sweep.command,
+        "vary": sweep.variables,
+        "unit": sweep.unit,
+        "stop_after": sweep.stop_after,
+        "rounds": sweep.rounds,
+        "points": [_point(sweep, point) for point in sweep.points],
+        "growth": [_growth(growth) for growth in sweep.growths],
+        "knee": sweep.knees,
+        "expect": [_expect(expected) for expected in sweep.expected],
+        "failures": [
+            {
+                "name": failure.outcome.name,
+                "command": failure.command,
+                "why": failure.outcome.failure,
+                "last_lines": failure.outcome.last_lines,
+            }
+            for failure in sweep.failures
+        ],
+        "retried": sweep.retried,
+        "interrupted": sweep.interrupted,
+        "folder": sweep.folder,
+    }
+
+
+def _point(sweep: Sweep, point: Point) -> dict[str, Any]:
+    return {
+        "values": dict(zip(sweep.variables, point.values, strict=True)),
+        "runs": point.trials,
+        "steps_per_s": {"median": point.throughput, "low": point.low, "high": point.high},
+        "step_s": point.seconds,
+        "loop_s": point.loop_s,
+        "steps": point.steps,
+        "efficiency": point.efficiency,
+        "memory_mb": point.memory_mb,
+        "work": point.work,
+        "phases": [
+            {
+                "name": name or "(in no phase)",
+                "step_s": seconds,
+                "share": seconds / point.seconds if point.seconds > 0 else None,
+            }
+            for name, seconds in sorted(point.own.items(), key=lambda item: -item[1])
+        ],
+    }
+
+
+def _growth(growth: Growth) -> dict[str, Any]:
+    return {
+        "variable": growth.variable,
+        "of": "step_s",
+        "exponent": _interval(growth.exponent),
+        "phases": [
+            {"name": name or "(in no phase)", "exponent": _interval(interval)}
+            for name, interval in growth.phases.items()
+        ],
+    }
+
+
+def _expect(expected: Expectation) -> dict[str, Any]:
+    return {
+        "kind": expected.kind,
+        "variable": expected.variable,
+        "quantity": expected.quantity,
+        "rows": [
+            {
+                "value": row.value,
+                "expected": row.expected,
+                "actual": row.actual,
+                "times_slower": _interval(row.factor, math.exp),
+                "in_words": slower_in_words(row),
+            }
+            for row in expected.rows
+        ],
+        "responsible": expected.responsible,
+        "part": expected.part,
+        "steps_factor": expected.steps_factor,
+        "step_time_factor": expected.step_time_factor,
+    }
+
+
+def _interval(interval: Interval, scale: Any = float) -> dict[str, float | None]:
+    def plain(value: float) -> float | None:
+        return scale(value) if math.isfinite(value) else None
+
+    return {
+        "estimate": plain(interval.estimate),
+        "low": plain(interval.low),
+        "high": plain(interval.high),
+    }

@@ -1,0 +1,127 @@
+"""Trends: a line that odd windows do not move, and a slowdown told apart into its causes."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from hotloop.analyze.trends import find_trends, mann_kendall, trend
+from hotloop.capture.window import PhaseDelta, Window
+
+S = 1_000_000_000
+
+
+def loop(
+    seconds: int,
+    step_s: float = 0.001,
+    grows: float = 0.0,
+    episode: float = 100.0,
+    longer: float = 0.0,
+    learns_from: int = 0,
+) -> list[Window]:
+    """Windows of a second: env.step takes `step_s`, and grows by that factor over the run."""
+    windows = []
+    for i in range(seconds):
+        part = i / max(seconds - 1, 1)
+        cost = step_s * (1 + grows * part)
+        steps = 0.8 / cost
+        length = episode * (1 + longer * part)
+        counters = {"env_steps": steps, "episodes": steps / length}
+        if i >= learns_from:
+            counters |= {"gradient_steps": steps, "samples": 32 * steps}
+        phases = {
+            "env.step": PhaseDelta(round(steps), round(0.8 * S), round(0.8 * S)),
+            "learn": PhaseDelta(round(steps), round(0.2 * S), round(0.2 * S)),
+        }
+        windows.append(
+            Window(i, i, i * S, (i + 1) * S, phases, counters, gauges={"resident": 1e9 + i * 1e6})
+        )
+    return windows
+
+
+def test_a_line_through_clean_points() -> None:
+    found = trend([0, 1, 2, 3, 4, 5], [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    assert found is not None
+    assert found.first == pytest.approx(1.0)
+    assert found.last == pytest.approx(6.0)
+    assert found.grows
+
+
+def test_an_odd_window_does_not_move_the_line() -> None:
+    ys = [1.0, 1.1, 1.0, 1.1, 50.0, 1.0, 1.1, 1.0, 1.1, 1.0]
+    found = trend(list(range(10)), ys)
+    assert found is not None
+    assert found.ratio == pytest.approx(1.0, abs=0.15)
+    assert not found.grows
+
+
+def test_noise_is_hardly_ever_a_trend() -> None:
+    rng = random.Random(0)
+    said = 0
+    for _ in range(400):
+        found = trend(list(range(12)), [rng.gauss(1, 0.2) for _ in range(12)])
+        assert found is not None
+        said += found.sure
+    assert said <= 0.04 * 400
+
+
+def test_mann_kendall_knows_order_ties_and_nothing() -> None:
+    assert mann_kendall([1, 2, 3, 4, 5, 6, 7, 8]) < 0.002
+    assert mann_kendall([1, 1, 1, 1, 1]) == 1.0
+    assert mann_kendall([1, 2, 1, 2, 1, 2]) > 0.3
+
+
+def test_too_few_points_are_no_trend() -> None:
+    assert trend([0, 1], [1, 2]) is None
+    found = trend([0, 1, 2], [1, 2, 3])
+    assert found is not None
+    assert not found.sure
+
+
+def test_longer_episodes_are_told_from_slower_steps() -> None:
+    slowdown = find_trends(loop(20, longer=2.0)).slowdown
+    assert slowdown is not None
+    assert slowdown.episodes_longer == pytest.approx(2.2, rel=0.1)
+    assert slowdown.steps_slower == pytest.approx(1.0, abs=0.02)
+    assert slowdown.actual_s > 1.3 * slowdown.predicted_s
+
+
+def test_slower_steps_are_told_by_phase() -> None:
+    trends = find_trends(loop(20, grows=3.0))
+    slowdown = trends.slowdown
+    assert slowdown is not None
+    assert slowdown.steps_slower == pytest.approx(2.6, rel=0.15)
+    assert slowdown.episodes_longer == pytest.approx(1.0, abs=0.02)
+    assert next(iter(slowdown.phases)) == "env.step"
+    assert trends.phases["env.step"].grows
+    assert trends.per_call["env.step"].ratio > 2
+
+
+def test_fourteen_times_longer_than_predicted_is_explained() -> None:
+    """Seed 004: time by episodes foretold 14 times too little; here by longer episodes alone."""
+    slowdown = find_trends(loop(40, longer=27.0)).slowdown
+    assert slowdown is not None
+    assert slowdown.episode == pytest.approx(slowdown.episodes_longer * slowdown.steps_slower)
+    assert slowdown.episodes_longer > 5
+    assert slowdown.steps_slower == pytest.approx(1.0, abs=0.02)
+
+
+def test_the_stretch_before_learning_is_left_out() -> None:
+    trends = find_trends(loop(20, learns_from=8))
+    assert len(trends.points) == 20
+    assert len(trends.learning) == 12
+
+
+def test_memory_and_many_windows() -> None:
+    trends = find_trends(loop(3600))
+    assert len(trends.points) <= 41
+    assert trends.memory is not None
+    assert trends.memory.grows
+
+
+def test_no_windows_no_trends() -> None:
+    trends = find_trends([])
+    assert trends.points == []
+    assert trends.per_step is None
+    assert trends.slowdown is None

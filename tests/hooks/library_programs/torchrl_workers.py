@@ -1,0 +1,35 @@
+"""Collects with worker processes: `environments` or `collectors`."""
+
+import sys
+
+import torch
+from torchrl.collectors import Collector, MultiSyncCollector
+from torchrl.envs import GymEnv, ParallelEnv
+from torchrl.modules import MLP, QValueActor
+
+
+def make_env():
+    return GymEnv("CartPole-v1", categorical_action_encoding=True)
+
+
+def main():
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    spec = make_env().action_spec
+    net = MLP(in_features=4, out_features=2, num_cells=[32])
+    actor = QValueActor(net, in_keys=["observation"], spec=spec)
+    options = dict(frames_per_batch=200, total_frames=1000, auto_register_policy_transforms=False)
+    if sys.argv[1] == "environments":
+        collector = Collector(ParallelEnv(2, make_env), actor, **options)
+    else:
+        collector = MultiSyncCollector([make_env, make_env], actor, **options)
+    frames = episodes = 0
+    for data in collector:
+        frames += data.numel()
+        episodes += int(data["next", "done"].sum())
+    collector.shutdown()
+    print(frames, episodes)
+
+
+if __name__ == "__main__":
+    main()
