@@ -5,13 +5,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO ?=
 
-.PHONY: demo test check bench faults clean
+.PHONY: demo test check browser bench clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hotloop demo $(DEMO)
 
-test: check
+test: check browser
 	$(BIN)/python -m pytest
+
+# Pages are tested in a real browser. Without one (and the right to install it) those tests are
+# skipped, and say so.
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
+		|| echo "no chromium: tests of pages are skipped"
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -20,7 +27,9 @@ check: $(VENV)/.test
 	$(BIN)/python tools/check_workload_types.py
 
 bench: $(VENV)/.test
+	$(BIN)/pip install --quiet --editable ".[bench]"
 	$(BIN)/python -m benchmarks.core
+	$(BIN)/python -m benchmarks.cost
 
 # The demo needs one small training library, not all of them.
 $(VENV)/.demo: pyproject.toml setup.py $(wildcard src/hotloop/measure/native/*)

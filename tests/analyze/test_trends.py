@@ -12,6 +12,11 @@ from hotloop.capture.window import PhaseDelta, Window
 S = 1_000_000_000
 
 
+def spent(calls: float, each_s: float) -> PhaseDelta:
+    ns = round(calls * each_s * S)
+    return PhaseDelta(round(calls), ns, ns)
+
+
 def loop(
     seconds: int,
     step_s: float = 0.001,
@@ -25,14 +30,14 @@ def loop(
     for i in range(seconds):
         part = i / max(seconds - 1, 1)
         cost = step_s * (1 + grows * part)
-        steps = 0.8 / cost
+        steps = 1 / (cost + 0.25 * step_s)
         length = episode * (1 + longer * part)
         counters = {"env_steps": steps, "episodes": steps / length}
         if i >= learns_from:
             counters |= {"gradient_steps": steps, "samples": 32 * steps}
         phases = {
-            "env.step": PhaseDelta(round(steps), round(0.8 * S), round(0.8 * S)),
-            "learn": PhaseDelta(round(steps), round(0.2 * S), round(0.2 * S)),
+            "env.step": spent(steps, cost),
+            "learn": spent(steps, 0.25 * step_s),
         }
         windows.append(
             Window(i, i, i * S, (i + 1) * S, phases, counters, gauges={"resident": 1e9 + i * 1e6})
@@ -96,6 +101,21 @@ def test_slower_steps_are_told_by_phase() -> None:
     assert next(iter(slowdown.phases)) == "env.step"
     assert trends.phases["env.step"].grows
     assert trends.per_call["env.step"].ratio > 2
+
+
+def test_a_machine_that_slows_down_is_no_trend_of_a_phase() -> None:
+    """Others took the processor: every phase is slower, and none of them grows."""
+    windows = []
+    for i in range(20):
+        slow = 1 + i / 5
+        phases = {
+            "env.step": spent(500 / slow, 1e-3 * slow),
+            "learn": spent(500 / slow, 1e-3 * slow),
+        }
+        windows.append(Window(i, i, i * S, (i + 1) * S, phases, {"env_steps": 500 / slow}))
+    trends = find_trends(windows)
+    assert trends.phases["env.step"].grows
+    assert trends.per_call["env.step"].ratio == pytest.approx(1.0, abs=0.05)
 
 
 def test_fourteen_times_longer_than_predicted_is_explained() -> None:

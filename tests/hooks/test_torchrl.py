@@ -1,4 +1,4 @@
-"""TorchRL as people use it: PPO and DQN with a collector, worker processes, compiled environments."""
+"""TorchRL as people use it: PPO, DQN, worker processes, compiled environments."""
 
 from __future__ import annotations
 

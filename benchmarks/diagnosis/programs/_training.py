@@ -57,7 +57,10 @@ class DQN:
 
     def __init__(self, inputs: int, actions: int, hidden: int = 64) -> None:
         self.actions = actions
-        self.online, self.target = network(inputs, actions, hidden), network(inputs, actions, hidden)
+        self.online, self.target = (
+            network(inputs, actions, hidden),
+            network(inputs, actions, hidden),
+        )
         self.target.load_state_dict(self.online.state_dict())
         self.optimizer = torch.optim.Adam(self.online.parameters(), 1e-3)
         self.rng = np.random.default_rng(1)
@@ -145,7 +148,9 @@ def a2c(envs: gym.vector.VectorEnv, iterations: int, length: int = 32, gae=compu
                 actions = torch.distributions.Categorical(logits=logits).sample().numpy()
             obs, rewards, terminated, truncated, _ = envs.step(actions)
             rows.append((flat, actions, rewards, terminated | truncated, values.numpy()))
-        seen, taken, rewards, dones, values = (np.stack(column) for column in zip(*rows))
+        seen, taken, rewards, dones, values = (
+            np.stack(column) for column in zip(*rows, strict=True)
+        )
         with torch.no_grad():
             last = model(torch.from_numpy(np.asarray(obs, np.float32).reshape(n, -1)))[1].numpy()
         advantages = gae(rewards, values, dones.astype(np.float64), last)

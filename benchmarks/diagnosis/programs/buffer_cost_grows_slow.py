@@ -20,20 +20,22 @@ class Memory:
         self.rows.append(row)
 
     def sample(self, count: int):
-        rows = [self.rows[i] for i in random.sample(range(len(self.rows)), count)]
-        rows += random.sample(list(self.rows), 1)
-        columns = zip(*rows[:count])
-        obs, actions, rewards, next_obs, dones = columns
+        everything = np.array([np.concatenate([row[0], row[3]]) for row in self.rows])
+        chosen = [random.randrange(len(self.rows)) for _ in range(count)]
+        actions, rewards, dones = zip(
+            *((self.rows[i][1], self.rows[i][2], self.rows[i][4]) for i in chosen), strict=True
+        )
+        obs, next_obs = np.split(everything[chosen], 2, axis=1)
         return (
-            torch.from_numpy(np.stack(obs)), torch.tensor(actions),
-            torch.tensor(rewards, dtype=torch.float32), torch.from_numpy(np.stack(next_obs)),
+            torch.from_numpy(obs), torch.tensor(actions),
+            torch.tensor(rewards, dtype=torch.float32), torch.from_numpy(next_obs),
             torch.tensor(dones, dtype=torch.float32),
         )  # fmt: skip
 
 
 def main(memory=None) -> None:
     random.seed(0)
-    dqn(Walk(), 14_000, buffer=memory or Memory(), every=1)
+    dqn(Walk(), 4_000, buffer=memory or Memory(), every=2)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ def main(each: int = 1) -> None:
             db.commit()
             rows.clear()
 
-    dqn(Walk(), 5000, on_step=on_step)
+    dqn(Walk(), 1500, on_step=on_step)
     db.close()
 
 

@@ -1,6 +1,5 @@
 """Advantages computed one number at a time from tensors."""
 
-import gymnasium as gym
 import numpy as np
 import torch
 from _environments import Walk, vector

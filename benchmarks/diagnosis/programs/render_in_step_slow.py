@@ -1,5 +1,7 @@
 """A training loop that draws every step."""
 
+from typing import ClassVar
+
 import numpy as np
 from _environments import Walk
 from _training import dqn
@@ -7,7 +9,7 @@ from PIL import Image, ImageDraw
 
 
 class Scene(Walk):
-    metadata = {"render_modes": ["rgb_array"]}
+    metadata: ClassVar = {"render_modes": ["rgb_array"]}
     render_mode = "rgb_array"
 
     def render(self):

@@ -3,7 +3,6 @@
 import time
 
 import gymnasium as gym
-import numpy as np
 from _environments import Walk
 from _training import a2c
 

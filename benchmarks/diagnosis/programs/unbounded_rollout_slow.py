@@ -6,7 +6,7 @@ from _environments import Walk, vector
 from _training import ActorCritic
 
 
-def main(keep: bool = True, iterations: int = 260) -> None:
+def main(keep: bool = True, iterations: int = 100) -> None:
     torch.manual_seed(0)
     torch.set_num_threads(1)
     envs = vector(Walk, 8)
@@ -19,10 +19,10 @@ def main(keep: bool = True, iterations: int = 260) -> None:
             with torch.no_grad():
                 logits, _ = model(torch.from_numpy(obs))
                 actions = torch.distributions.Categorical(logits=logits).sample().numpy()
-            next_obs, rewards, terminated, truncated, _ = envs.step(actions)
+            next_obs, rewards, *_ = envs.step(actions)
             rollout.append((obs, actions, rewards.astype(np.float32)))
             obs = next_obs
-        seen, taken, rewards = (np.concatenate(column) for column in zip(*rollout))
+        seen, taken, rewards = (np.concatenate(column) for column in zip(*rollout, strict=True))
         for _ in range(4):
             logits, values = model(torch.from_numpy(seen))
             log = torch.distributions.Categorical(logits=logits).log_prob(torch.from_numpy(taken))

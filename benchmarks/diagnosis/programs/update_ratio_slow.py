@@ -5,7 +5,7 @@ from _training import dqn
 
 
 def main(updates: int = 16) -> None:
-    dqn(Walk(), 1200, every=1, updates=updates)
+    dqn(Walk(), 700, every=1, updates=updates)
 
 
 if __name__ == "__main__":

@@ -301,7 +301,7 @@ def unfit(name: str, kind: str, pairs: Sequence[tuple[Figures, Figures]]) -> str
         return "only in the second" if any(second) else "only in the first"
     wholes = [figure.seconds for figure in chain.from_iterable(zip(*pairs, strict=True))]
     shares = [s / whole for s, whole in zip(first + second, wholes, strict=True) if whole > 0]
-    if not shares or max(shares) < SMALLEST_SHARE:
+    if not shares or median(shares) < SMALLEST_SHARE:
         return f"below {SMALLEST_SHARE:.1%} of the loop"
     return "" if all(first) and all(second) else "not in every run"
 

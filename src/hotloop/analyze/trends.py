@@ -69,6 +69,8 @@ class Point:
     total_s: dict[str, float]
     calls: dict[str, int]
     gauges: dict[str, float]
+    #: Phase -> the phases below it.
+    below: dict[str, set[str]] = field(default_factory=dict)
 
 
 @dataclass
@@ -120,14 +122,48 @@ def find_trends(windows: Sequence[Window]) -> Trends:
         found = trend_of(learning, lambda p, n=name: _ratio(p.own_s.get(n, 0.0), p.steps))
         if found is not None:
             trends.phases[name] = found
-        found = trend_of(
-            learning,
-            lambda p, n=name: _ratio(p.total_s.get(n, 0.0), p.calls.get(n, 0)),
-        )
+        found = _per_call(learning, name)
         if found is not None:
             trends.per_call[name] = found
     trends.slowdown = split_slowdown(learning)
     return trends
+
+
+#: The rest of the loop tells how fast the machine was, if it is at least this part of the time.
+LEAST_REST = 0.1
+
+
+def _per_call(points: Sequence[Point], name: str) -> Trend | None:
+    """The trend of a phase's time per call, with what slowed everything else taken out.
+
+    Other programs come and go, clocks change: that slows all phases alike, a cause in the program
+    only its own. So a window's time per call is divided by how slow the other phases were in it.
+    """
+    calls: dict[str, int] = {}
+    spent: dict[str, float] = {}
+    for point in points:
+        for other, seconds in point.own_s.items():
+            if other and point.calls.get(other):
+                calls[other] = calls.get(other, 0) + point.calls[other]
+                spent[other] = spent.get(other, 0.0) + seconds
+    inside = _inside(points, name)
+    rest = {o: spent[o] / calls[o] for o in spent if o != name and o not in inside}
+    enough = sum(spent[o] for o in rest) >= LEAST_REST * sum(p.seconds for p in points)
+
+    def value(point: Point) -> float | None:
+        each = _ratio(point.total_s.get(name, 0.0), point.calls.get(name, 0))
+        if each is None or not enough:
+            return each
+        usual = sum(mean * point.calls.get(other, 0) for other, mean in rest.items())
+        actual = sum(point.own_s.get(other, 0.0) for other in rest if point.calls.get(other))
+        return each * usual / actual if usual > 0 and actual > 0 else each
+
+    return trend_of(points, value)
+
+
+def _inside(points: Sequence[Point], name: str) -> set[str]:
+    """Phases that were seen below this one."""
+    return {below for point in points for below in point.below.get(name, ())}
 
 
 def trend_of(points: Sequence[Point], value: object) -> Trend | None:
@@ -241,6 +277,7 @@ def _point(window: Window, at: float, steps: float) -> Point:
     own: dict[str, float] = {}
     total: dict[str, float] = {}
     calls: dict[str, int] = {}
+    below: dict[str, set[str]] = {}
     for path, delta in window.phases.items():
         names = names_of(path)
         if path.startswith("@thread") or "evaluate" in names[:-1]:
@@ -250,6 +287,8 @@ def _point(window: Window, at: float, steps: float) -> Point:
         if name not in names[:-1]:
             total[name] = total.get(name, 0.0) + delta.elapsed_ns / 1e9
             calls[name] = calls.get(name, 0) + delta.calls
+        for above in names[:-1]:
+            below.setdefault(above, set()).add(name)
     counters = window.counters
     return Point(
         window.seconds,
@@ -262,6 +301,7 @@ def _point(window: Window, at: float, steps: float) -> Point:
         total,
         calls,
         dict(window.gauges),
+        below,
     )
 
 

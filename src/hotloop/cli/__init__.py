@@ -15,7 +15,7 @@ from hotloop import __version__
 from hotloop.errors import HotloopError
 
 #: In the order in which a new user meets them.
-COMMANDS = ("run", "report", "demo", "compare", "sweep", "investigate")
+COMMANDS = ("run", "report", "live", "export", "doctor", "demo", "compare", "sweep", "investigate")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -80,7 +80,7 @@ def main(options: argparse.Namespace) -> int:
     if options.name not in DEMOS:
         raise HotloopError(f"no demo {options.name!r}; there are {', '.join(DEMOS)}")
     demo = DEMOS[options.name]
-    missing = [module for module in demo.needs if find_spec(module) is None]
+    missing = [module for module in demo.needs if not _is_installed(module)]
     if missing:
         raise HotloopError(
             f"the {options.name} demo needs {', '.join(missing)}; "
@@ -95,6 +95,13 @@ def main(options: argparse.Namespace) -> int:
     settings = parser.parse_args(["--name", demo.folder])
     settings.program = programs.find_script(str(script), arguments)
     return run.main(settings)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ImportError:
+        return False
 
 
 def workloads_folder() -> Path:

@@ -22,6 +22,7 @@ from hotloop.errors import HotloopError
 from hotloop.measure import program as programs
 from hotloop.measure.session import Session, Settings, say
 from hotloop.measure.stopping import StopAfter, parse_stop_after
+from hotloop.measure.trace import MOST_SLICES
 
 HELP = "run a program and record where its time goes"
 
@@ -70,6 +71,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="an experiment: make this phase slower, by 2ms or 20%% a call",
     )
+    parser.add_argument(
+        "--trace",
+        action="store_true",
+        help="keep single calls for a trace; `hotloop export -o run.perfetto.json` shows them",
+    )
+    parser.add_argument(
+        "--trace-limit",
+        metavar="CALLS",
+        type=_above_zero,
+        default=MOST_SLICES,
+        help=f"keep at most so many (default: {MOST_SLICES:,})",
+    )
     parser.add_argument("-m", dest="module", help="run a module, as python -m does")
     parser.add_argument("-c", dest="code", help="run code, as python -c does")
 
@@ -116,7 +129,13 @@ def main(options: argparse.Namespace) -> int:
     folder = make_folder(options.output, options.name or program.label)
     session = Session(
         Settings(
-            str(folder), options.functions, phases, options.quiet, options.skip, options.slow
+            str(folder),
+            options.functions,
+            phases,
+            options.quiet,
+            options.skip,
+            options.slow,
+            options.trace_limit if options.trace else 0,
         ),
         root_code=programs.execute.__code__,
     )
@@ -181,6 +200,13 @@ def make_folder(output: str | None, label: str) -> Path:
         else:
             return candidate
     raise HotloopError(f"{candidates[0]}: already exists; choose a folder with -o")
+
+
+def _above_zero(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
 
 
 def _seconds(text: str) -> float:

@@ -22,8 +22,8 @@ SMALLEST_PART = 0.01
 #: Measured on small networks: with anomaly mode every operation of a forward pass writes down its
 #: Python stack (51 to 753 microseconds a pass, more in deep stacks), and a backward pass looks for
 #: NaN after each operation (160 to 322).
-ANOMALY_FORWARD = (0.75, 0.94)
-ANOMALY_BACKWARD = (0.35, 0.75)
+ANOMALY_FORWARD = (0.70, 0.93)
+ANOMALY_BACKWARD = (0.30, 0.70)
 #: Shorter than this share of the loop, it was somebody's search for a fault.
 ANOMALY_SHARE = 0.05
 

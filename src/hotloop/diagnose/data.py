@@ -23,7 +23,7 @@ from hotloop.diagnose.evidence import (
     where,
     whole_run_s,
 )
-from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Place, Rule
+from hotloop.diagnose.finding import HIGH, MEDIUM, WARNING, Finding, Place, Rule
 from hotloop.words import PARENTS, names_of
 
 # -- one push for each environment --
@@ -300,71 +300,78 @@ def python_gae(analysis: Analysis) -> list[Finding]:
 
 # -- memory and data --
 
-#: Pages read back from disk a second that slow a program down.
+#: Pages read back from disk a second that slow a program down, and what one takes at least (a
+#: fast disk's latency).
 FAULTS_PER_SECOND = 50.0
+FAULT_S = 1e-4
 #: The part of the memory at which the system begins to push pages out.
 NEARLY_FULL = 0.9
+#: Pictures kept as floats take four times the memory for nothing; from this part of the memory on
+#: that is worth a word.
+FLOAT_FRAMES = 0.25
 
 
 def memory_pressure(analysis: Analysis) -> list[Finding]:
     """The buffer is, or will be, larger than the memory."""
     limit = _memory_limit(analysis)
+    rate = _faults_per_second(analysis)
+    projected = gauge(analysis, "buffer_bytes")
+    frames = gauge(analysis, "buffer_float_frame_bytes") or 0.0
     peak = analysis.run.memory_peak_mb
-    faults = gauge(analysis, "major_faults")
-    begin = next(
-        (w.gauges["major_faults"] for w in analysis.loop_windows if "major_faults" in w.gauges),
-        None,
-    )
-    rate = 0.0
-    if faults is not None and begin is not None and analysis.run.loop_s > 0:
-        rate = max(faults - begin, 0.0) / analysis.run.loop_s
-    full = limit is not None and peak is not None and peak * 1e6 >= NEARLY_FULL * limit
-    projected = number(note(analysis, "buffer_bytes"))
-    too_large = limit is not None and projected is not None and projected > limit
-    if not (full or too_large) and rate < FAULTS_PER_SECOND:
-        return []
     reasons = []
-    if too_large:
-        assert projected is not None
-        assert limit is not None
-        reasons.append(f"the full buffer needs {projected / 1e9:.1f} GB of {limit / 1e9:.1f}")
-    elif full:
-        assert peak is not None
-        assert limit is not None
-        reasons.append(f"{peak / 1e3:.1f} GB of {limit / 1e9:.1f} GB are in use")
+    if limit and projected and projected >= NEARLY_FULL * limit:
+        reasons.append(f"the full buffer needs {projected / 1e9:.1f} of {limit / 1e9:.1f} GB")
+    elif limit and frames >= FLOAT_FRAMES * limit:
+        reasons.append(f"{frames / 1e9:.1f} of {limit / 1e9:.1f} GB hold pictures as floats")
+    if limit and peak and peak * 1e6 >= NEARLY_FULL * limit:
+        reasons.append(f"{peak / 1e3:.1f} of {limit / 1e9:.1f} GB are in use")
     if rate >= FAULTS_PER_SECOND:
         reasons.append(f"{rate:.0f} pages a second come back from disk")
-    seconds = min(rate * 1e-4, 0.9) * analysis.run.loop_s
+    if not reasons:
+        return []
+    moving = seconds_in(analysis, "buffer.add", "buffer.sample")
+    faulting = min(rate * FAULT_S, 0.9) * analysis.run.loop_s
     return [
         finding(
             analysis,
             "memory-pressure",
             title="Memory is short: " + " and ".join(reasons),
             phase="buffer.add",
-            seconds=seconds,
-            low=0.5,
-            high=0.95,
+            seconds=max(moving, faulting),
+            low=0.2,
+            high=0.8,
             confidence=MEDIUM,
-            severity="warning",
+            severity=WARNING,
             where=callers(analysis, "buffer.add"),
             evidence={
                 "limit_bytes": limit,
-                "projected_bytes": projected,
+                "buffer_bytes": projected,
+                "float_frame_bytes": frames,
                 "major_faults_per_s": rate,
             },
             fix="Keep frames as uint8 and turn them to floats in the batch; do not store the next "
             "observation twice; make the buffer smaller. A machine that swaps does nothing else.",
             before="self.obs = np.zeros((size, 84, 84, 4), np.float32)",
-            after="self.obs = np.zeros((size, 84, 84, 4), np.uint8)",
+            after="self.obs = np.zeros((size, 84, 84, 4), np.uint8)\n"
+            "batch = self.obs[i].astype(np.float32) / 255",
         )
     ]
 
 
-def _memory_limit(analysis: Analysis) -> float | None:
-    found = [
-        number(note(analysis, "machine", key))
-        for key in ("memory_limit_bytes", "memory_bytes", "memory_total_bytes")
+def _faults_per_second(analysis: Analysis) -> float:
+    counts = [
+        (w.end_ns, w.gauges["major_faults"])
+        for w in analysis.loop_windows
+        if "major_faults" in w.gauges
     ]
+    if len(counts) < 2 or counts[-1][0] <= counts[0][0]:
+        return 0.0
+    (begin, first), (end, last) = counts[0], counts[-1]
+    return max(last - first, 0.0) / ((end - begin) / 1e9)
+
+
+def _memory_limit(analysis: Analysis) -> float | None:
+    found = [number(note(analysis, "machine", key)) for key in ("memory_limit", "memory_bytes")]
     known = [value for value in found if value]
     return min(known) if known else None
 

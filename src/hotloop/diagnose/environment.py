@@ -159,7 +159,8 @@ def _helper(inside: InsideSteps) -> tuple[Frame | None, float, int]:
     lines: dict[tuple[str, str], dict[int, float]] = {}
     frames: dict[tuple[str, str], Frame] = {}
     for sample in inside.samples:
-        for frame in _below_step(sample):
+        # What waits (for a service, for a file) is no work that could be spared.
+        for frame in () if sample.waiting else _below_step(sample):
             key = (frame.file, frame.function)
             totals[key] = totals.get(key, 0.0) + sample.seconds * inside.scale
             frames[key] = frame

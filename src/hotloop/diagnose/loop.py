@@ -30,8 +30,8 @@ UPDATES_A_ROUND = 4.0
 #: The share of the loop from which fewer updates matter.
 LEARN_SHARE = 0.3
 #: The rate that the gain is given for: one gradient step a round costs 1/n of n, with larger
-#: batches up to three times that.
-FEWER = (1.0, 3.0)
+#: batches up to twice that.
+FEWER = (1.0, 2.0)
 #: Advantages beside so much drawing are a phase that was inferred once or twice, not a method's.
 STRAY_ADVANTAGE = 0.1
 
@@ -103,7 +103,7 @@ def _few(analysis: Analysis) -> str:
 #: Evaluating below this share of the loop is the price of knowing.
 EVALUATE_SHARE = 0.15
 #: A fifth as often, up to hardly any.
-EVALUATE_WINS = (0.75, 0.98)
+EVALUATE_WINS = (0.78, 0.97)
 
 
 def evaluation(analysis: Analysis) -> list[Finding]:
@@ -145,7 +145,7 @@ def evaluation(analysis: Analysis) -> list[Finding]:
 #: Logging from this share on is worth a word.
 LOG_SHARE = 0.05
 #: Once in a hundred steps, what remains is collecting the values.
-LOG_WINS = (0.8, 0.99)
+LOG_WINS = (0.9, 0.995)
 _LOGS = in_package(
     "wandb", "tensorboard", "tensorboardX", "mlflow", "neptune", "comet_ml", "clearml", "aim",
     "logging", "sqlite3", "sqlalchemy", "loguru", "csv",
@@ -189,7 +189,7 @@ def logging(analysis: Analysis) -> list[Finding]:
 
 CHECKPOINT_SHARE = 0.05
 #: A tenth as often and without the replay buffer.
-CHECKPOINT_WINS = (0.8, 0.99)
+CHECKPOINT_WINS = (0.85, 0.99)
 
 
 def checkpointing(analysis: Analysis) -> list[Finding]:

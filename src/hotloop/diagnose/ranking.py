@@ -40,6 +40,7 @@ YIELDS_TO: dict[str, frozenset[str]] = {
     "redundant-work-in-step": frozenset(
         [
             "pandas-in-step",
+            "stragglers",
             "deepcopy-in-step",
             "growing-step-cost",
             "reset-leak",

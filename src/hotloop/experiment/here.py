@@ -15,13 +15,18 @@ class Job:
 
     number: int
     launches: tuple[Launch, ...]
+    #: Whether the others still make sense when one has failed.
+    goes_on: bool = False
 
 
 class Place(Protocol):
     """Somewhere that jobs can be done."""
 
+    #: Whether several jobs may be under way at once.
+    does_many: bool
+
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, list[Outcome]]]:
-        """Each job with how its runs went, as they are done; a failed run ends its job."""
+        """Each job with how its runs went, as they are done."""
         ...
 
     def close(self) -> None: ...
@@ -29,6 +34,8 @@ class Place(Protocol):
 
 class Here:
     """This machine: one run at a time, so that no run disturbs another."""
+
+    does_many = False
 
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, list[Outcome]]]:
         for job in jobs:
@@ -38,12 +45,14 @@ class Here:
         """Nothing to give back."""
 
 
-def do(job: Job) -> list[Outcome]:
-    """Make the runs of a job, unless they are on disk already; stop at the first that fails."""
+def do(job: Job, retry: bool = False) -> list[Outcome]:
+    """Make the runs of a job, unless they are on disk already."""
     done: list[Outcome] = []
     for launch in job.launches:
         outcome = read_outcome(launch) or run(launch)
+        if outcome.failure and retry:
+            outcome = run(launch, again=True)
         done.append(outcome)
-        if outcome.failure:
+        if outcome.failure and not job.goes_on:
             break
     return done

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,9 +63,15 @@ class Outcome:
     retried: bool = False
 
 
-def run(launch: Launch) -> Outcome:
+def run(launch: Launch, again: bool = False) -> Outcome:
     """Make one run and keep how it went. Ctrl-C ends the program and goes on up."""
     Path(launch.capture).parent.mkdir(parents=True, exist_ok=True)
+    _put_aside(launch)
+    outcome = _run(launch)
+    return _keep(launch, replace(outcome, retried=again))
+
+
+def _run(launch: Launch) -> Outcome:
     argv = launch.command.argv(os.path.abspath(launch.capture), launch.stop_after)
     begin = time.monotonic()
     with open(launch.log, "wb") as log:
@@ -80,7 +86,7 @@ def run(launch: Launch) -> Outcome:
                 **_own_group(),
             )
         except OSError as error:
-            return _keep(launch, _failed(launch, None, begin, f"cannot start ({error.strerror})"))
+            return _failed(launch, None, begin, f"cannot start ({error.strerror})")
         watch = Watch(process.pid)
         late = False
         try:
@@ -95,11 +101,21 @@ def run(launch: Launch) -> Outcome:
             contention = watch.stop()
     if late:
         why = f"did not end within {launch.timeout_s:g} s (--timeout)"
-        return _keep(launch, _failed(launch, code, begin, why))
+        return _failed(launch, code, begin, why)
     if code != 0:
-        return _keep(launch, _failed(launch, code, begin, _exit_in_words(code)))
+        return _failed(launch, code, begin, _exit_in_words(code))
     seconds = time.monotonic() - begin
-    return _keep(launch, Outcome(launch.name, launch.capture, code, seconds, contention=contention))
+    return Outcome(launch.name, launch.capture, code, seconds, contention=contention)
+
+
+def _put_aside(launch: Launch) -> None:
+    """What an earlier try left (a failed one, or one that was cut short) is kept beside."""
+    number = 1
+    while Path(f"{launch.capture}.try-{number}").exists():
+        number += 1
+    for path, ending in ((Path(launch.capture), ""), (launch.log, ".log")):
+        if path.exists():
+            path.rename(f"{launch.capture}.try-{number}{ending}")
 
 
 def end(process: subprocess.Popen[Any]) -> int:
@@ -174,9 +190,7 @@ def _exit_in_words(code: int) -> str:
 
 def _environment(command: Command) -> dict[str, str]:
     environment = {key: value for key, value in os.environ.items() if key != _SESSION}
-    # Whatever folder the program runs in, it runs under this hotloop.
-    environment.update(command.environment)
-    return environment
+    return {**environment, **command.environment}
 
 
 def _own_group() -> dict[str, Any]:

@@ -28,7 +28,6 @@ from hotloop.experiment.here import Job, Place
 from hotloop.experiment.launch import Launch, Outcome, interruptible
 from hotloop.experiment.measured import Measured, RunFailedError, measured
 from hotloop.experiment.order import round_orders
-from hotloop.report.units import rate
 
 #: Rounds that are made when nobody says how many.
 ROUNDS = 3
@@ -166,17 +165,23 @@ class SweepRuns:
             for _, outcomes in self.place.outcomes([Job(-1 - number, (launch,))]):
                 self.say(f"warm-up done, {outcomes[0].seconds:.1f} s; it does not count")
         orders = round_orders(len(self.settings), self.design.rounds, self.design.seed)
-        for number, order in enumerate(orders):
-            self._make_round(number, [self.settings[index] for index in order])
+        rounds = [
+            (number, [self._launch(self.settings[index], f"round-{number + 1}") for index in order])
+            for number, order in enumerate(orders)
+        ]
+        if self.place.does_many:
+            self._do([Job(number, tuple(launches), goes_on=True) for number, launches in rounds])
+            return
+        for number, launches in rounds:
+            for launch in launches:
+                if launch.name not in {failure.outcome.name for failure in self.failures}:
+                    self._do([Job(number, (launch,))])
 
-    def _make_round(self, number: int, settings: list[Setting]) -> None:
-        failed = {failure.outcome.name for failure in self.failures}
-        for setting in settings:
-            if setting.name in failed:
-                continue
-            launch = self._launch(setting, f"round-{number + 1}")
-            for _, outcomes in self.place.outcomes([Job(number, (launch,))]):
-                self._take(setting, number, outcomes[0], launch)
+    def _do(self, jobs: list[Job]) -> None:
+        by_name = {setting.name: setting for setting in self.settings}
+        for job, outcomes in self.place.outcomes(jobs):
+            for launch, outcome in zip(job.launches, outcomes, strict=False):
+                self._take(by_name[launch.name], job.number, outcome, launch)
 
     def _take(self, setting: Setting, number: int, outcome: Outcome, launch: Launch) -> None:
         if outcome.retried:
@@ -188,9 +193,8 @@ class SweepRuns:
             self.say(f"{setting.name} {error.outcome.failure}; it is left out")
             return
         self._runs.append((setting, number, run))
-        speed = rate(run.analysis.run.steps_per_s)
         done = f"round {number + 1} of {self.design.rounds}"
-        self.say(f"{done}: {setting.name} made {speed} steps/s in {outcome.seconds:.1f} s")
+        self.say(f"{done}: {setting.name} done in {outcome.seconds:.1f} s")
 
     def _launch(self, setting: Setting, folder: str) -> Launch:
         safe = "".join(c if c.isalnum() or c in "=.-_" else "-" for c in setting.name)

@@ -2,6 +2,8 @@
 
 - how many environments a program steps in turn, one call each (`envs_in_turn`), or all together
   (`envs`), and how many bytes an observation of one of them has (`observation_bytes`);
+- how much memory a replay buffer's arrays need when they are full (`buffer_bytes`), and how much of
+  that is pictures kept as floats;
 - which of an environment's containers grow, and whether they do so while it steps or while it is
   reset: objects that survive a reset look the same as a growing history in every timing.
 """
@@ -22,6 +24,8 @@ MOST_ATTRIBUTES = 64
 #: Episodes that tell growth from chance, and the least that a container must have grown by.
 ENOUGH_EPISODES = 4
 LEAST_GROWTH = 20
+#: An array of pictures: rows, height, width, and perhaps channels.
+FRAME_DIMENSIONS = 3
 _CONTAINERS = (list, dict, set)
 
 
@@ -146,7 +150,32 @@ def sizes_of(env: Any) -> dict[str, int]:
     return sizes
 
 
+class Buffers:
+    """How much memory a replay buffer's arrays will take once they are full."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+
+    def used(self, buffer: Any) -> None:
+        """A batch was drawn from this buffer; its arrays are looked at the first time."""
+        if id(buffer) == self._seen:
+            return
+        self._seen = id(buffer)
+        try:
+            values = list(vars(buffer).values())
+        except TypeError:
+            return
+        arrays = [v for v in values if hasattr(v, "nbytes") and hasattr(v, "dtype")]
+        if not arrays:
+            return
+        gauges = get_profiler().gauges
+        gauges["buffer_bytes"] = sum(int(array.nbytes) for array in arrays)
+        frames = [a for a in arrays if len(a.shape) >= FRAME_DIMENSIONS and "float" in str(a.dtype)]
+        gauges["buffer_float_frame_bytes"] = sum(int(array.nbytes) for array in frames)
+
+
 turns = Turns()
+buffers = Buffers()
 growth = Growth()
 
 

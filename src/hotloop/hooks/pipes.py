@@ -38,6 +38,19 @@ def _receive(original: Callable[..., Any]) -> Callable[..., Any]:
     return recv
 
 
+def _count_bytes(original: Callable[..., Any]) -> Callable[..., Any]:
+    """How large the messages are: pickled observations are known by that."""
+    count = get_profiler().core.count
+
+    def recv_bytes(self: Any, *arguments: Any) -> Any:
+        message = original(self, *arguments)
+        count("pipe_messages", 1)
+        count("pipe_bytes", message.getbuffer().nbytes)
+        return message
+
+    return recv_bytes
+
+
 def _until_readable(descriptor: int) -> None:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
@@ -57,5 +70,12 @@ LIBRARY = Library(
             wrapper=_receive if _POSIX else None,
         ),
         Place("multiprocessing.connection", "_ConnectionBase.send", "transfer"),
+        Place(
+            "multiprocessing.connection",
+            "Connection._recv_bytes",
+            "transfer",
+            wrapper=_count_bytes,
+            optional=True,
+        ),
     ),
 )

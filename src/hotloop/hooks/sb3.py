@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotloop import get_profiler, words
-from hotloop.hooks.env_facts import vector_stepped
+from hotloop.hooks.env_facts import buffers, vector_stepped
 from hotloop.hooks.gymnasium import count_ended
 from hotloop.hooks.plain_loop import FORWARD, flow
 from hotloop.hooks.table import Library, Note, Place
@@ -44,6 +44,7 @@ def _after_collect(*_: Any, **__: Any) -> None:
 def _after_sample(result: Any, buffer: Any, batch_size: int, *_: Any, **__: Any) -> None:
     batch.told = batch_size
     _profiler.gauges["buffer_length"] = buffer.size()
+    buffers.used(buffer)
 
 
 def _after_minibatch(result: Any, buffer: Any, indices: Any, *_: Any, **__: Any) -> None:

@@ -202,6 +202,7 @@ class Shapes:
     def _sampled(self, result: Any, *args: Any, **_: Any) -> None:
         try:
             self._profiler.gauges["buffer_length"] = len(args[0])
+            env_facts.buffers.used(args[0])
         except Exception:
             pass  # a buffer need not know its length
         if _has_gradients():

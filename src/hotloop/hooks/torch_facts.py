@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -84,7 +85,7 @@ class Networks:
 
         found: dict[str, Any] = {
             "threads": {
-                "torch": torch.get_num_threads(),
+                "torch": threads_of(torch),
                 "torch_interop": torch.get_num_interop_threads(),
             },
             "torch_build": _build(torch),
@@ -299,3 +300,16 @@ def _time_empty_cache(original: Callable[..., Any], facts: Facts) -> Callable[..
             facts.places.note("empty_cache")
 
     return empty_cache
+
+
+def threads_of(torch: Any) -> int:
+    """How many threads torch uses, asked in a thread of its own.
+
+    A thread that has asked before keeps the answer that it got, whatever `set_num_threads` was
+    called with elsewhere meanwhile; a new one begins with the newest.
+    """
+    answer: list[int] = []
+    asking = threading.Thread(target=lambda: answer.append(torch.get_num_threads()))
+    asking.start()
+    asking.join()
+    return answer[0]

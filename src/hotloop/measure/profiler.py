@@ -21,6 +21,8 @@ from hotloop.measure.memory import MemoryPeaks, MemoryRegion
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from hotloop.measure.trace import Tracer
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -45,6 +47,8 @@ class Profiler:
         self.recognised: dict[str, str] = {}
         self.peaks = MemoryPeaks()
         self.sampler: Sampler | None = None
+        #: Keeps single calls, with `run --trace`.
+        self.tracer: Tracer | None = None
         self.stacks: list[StackRow] = []
         self._sink: Callable[[Window], None] | None = None
         #: Called once, as the training loop begins.
@@ -152,6 +156,8 @@ class Profiler:
         with self._lock:
             now, rows, counters, loop_last = self.core.snapshot()
             self._learn_paths()
+            if self.tracer is not None:
+                self.tracer.take(now, self._paths)
             window = Window(
                 self._closed, self._closed, self._begin_ns, max(now - self.origin_ns, 0)
             )
@@ -193,6 +199,7 @@ class Profiler:
         if self.sampler is not None:
             self.sampler.after_fork()
         self._sink = None
+        self.tracer = None
         self.gauges = {}
         self.peaks = MemoryPeaks()
         self._start_over()
@@ -211,10 +218,13 @@ class Profiler:
         begin = self._clock()
         for call in self.at_loop:
             call()
+        # Before the window closes: that counts up to then, and what is counted cannot be skipped.
+        self.core.skip(self._clock() - begin)
         # What came before the training loop and what belongs to it never share a window.
         if self._sink is not None:
+            begin = self._clock()
             self.close_window()
-        self.core.skip(self._clock() - begin)
+            self.core.skip(self._clock() - begin)
 
     def _learn_paths(self) -> None:
         for _, parent, name, root in self.core.nodes(len(self._paths)):

@@ -15,6 +15,11 @@ from hotloop.capture.window import Window
 from hotloop.capture.writer import ShardWriter
 from hotloop.measure.profiler import Profiler
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 WINDOW_SECONDS = 1.0
 
 
@@ -103,6 +108,9 @@ class Recorder:
         cpu = time.process_time_ns()
         window.gauges["process_cpu_ns"] = cpu - self._cpu_before
         window.gauges["recorder_ns"] = self._spent_ns
+        if resource is not None:
+            # Pages that had to come back from disk: memory is short.
+            window.gauges["major_faults"] = resource.getrusage(resource.RUSAGE_SELF).ru_majflt
         self._cpu_before, self._spent_ns = cpu, 0
         stacks = self._profiler.stacks
         if len(stacks) > self._stacks_said:

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from hotloop import get_profiler
 from hotloop.capture.writer import ShardWriter
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from hotloop.hooks.facts import Facts
     from hotloop.hooks.own_code import OwnCode
     from hotloop.measure.stopping import StopAfter, Stopper
+
+T = TypeVar("T")
 
 #: Where a child process finds the session that it belongs to.
 ENVIRONMENT = "HOTLOOP_SESSION"
@@ -56,6 +58,8 @@ class Settings:
     #: Phases of the main process to skip or to slow down; see `hooks/alter.py`.
     skip: list[str] = field(default_factory=list)
     slow: list[str] = field(default_factory=list)
+    #: How many single calls to keep for a trace.
+    trace: int = 0
 
 
 class Session:
@@ -144,6 +148,9 @@ class Session:
         self._end_functions()
         self.recorder.finish({**self.exit, **end})
         self.profiler.disable()
+        if self.profiler.tracer is not None:
+            self.profiler.tracer.finish()
+            self.profiler.tracer = None
         if self.on_finish is not None:
             self.on_finish()
         if self.dies_of is not None and os.name == "posix":
@@ -243,16 +250,35 @@ class Session:
             self._cost,
             {"functions": self.settings.functions, "samples_per_second": SAMPLES_PER_SECOND},
         )
+        return self._open(lambda folder, name: ShardWriter(folder, name, header))
+
+    def _open(self, make: Callable[[Path, str], T]) -> T:
+        """A file of this process's own in the capture, whatever others have called theirs."""
         folder = Path(self.settings.folder)
         if self.role == "main":
-            return ShardWriter(folder, "main", header)
+            return make(folder, "main")
         stem = f"{re.sub(r'[^A-Za-z0-9_-]+', '-', self._name())[:40]}-{os.getpid()}"
         for attempt in range(1000):
             try:
-                return ShardWriter(folder, f"{stem}-{attempt}" if attempt else stem, header)
+                return make(folder, f"{stem}-{attempt}" if attempt else stem)
             except FileExistsError:
                 continue  # another host's process of that number
         raise FileExistsError(stem)
+
+    def _begin_trace(self) -> None:
+        if not self.settings.trace:
+            return
+        from hotloop.capture.slices import SliceWriter
+        from hotloop.measure.trace import Tracer, byteorder, most_slices
+
+        def open_file() -> SliceWriter:
+            header = process_header(self.profiler, self._name(), self._command)
+            header["byteorder"] = byteorder()
+            return self._open(lambda folder, name: SliceWriter(folder, name, header))
+
+        most = most_slices(self.settings.trace, self.role)
+        self.profiler.tracer = Tracer(self.profiler.core, open_file, most, say)
+        self.profiler.tracer.start()
 
     @property
     def unnamed(self) -> bool:
@@ -273,6 +299,7 @@ class Session:
             interval = int(1e9 / SAMPLES_PER_SECOND)
             self.profiler.sampler = Sampler(self.profiler.core, interval, self._root_code)
             self.profiler.sampler.start()
+        self._begin_trace()
 
     def _end_functions(self) -> None:
         if self._exact is not None:

@@ -8,6 +8,7 @@ which sees lines that release the GIL more often than lines that hold it.
 
 from __future__ import annotations
 
+import struct
 import sys
 import threading
 import time
@@ -31,6 +32,8 @@ MODE_PYTHON, MODE_NATIVE, MODE_WAITING, MODE_UNKNOWN = range(4)
 _BITS_KEPT = STEPS_BITS + 1
 _LONGEST = 1 << 63
 _modules = sys.modules
+#: Begin, end and node of a slice, as the native core lays it out.
+_SLICE = struct.Struct("=QQII")
 _ASYNCIO = "asyncio.events"
 _get_ident = threading.get_ident
 
@@ -88,9 +91,10 @@ class _Node:
 
 # A region that is open is a list, the cheapest thing that can be changed in place:
 # [its node, the region, counted up to here, counted so far, whether it is a recursion, whether it
-# is a gap, what snapshots took of the gap already, the gap that goes on after it].
+# is a gap, what snapshots took of the gap already, the gap that goes on after it, where the slice
+# of a trace began].
 _Frame = list[Any]
-_NODE, _REGION, _MARK, _ACTIVE, _NESTED, _GAP, _KEPT, _RESUME = range(8)
+_NODE, _REGION, _MARK, _ACTIVE, _NESTED, _GAP, _KEPT, _RESUME, _BEGIN = range(9)
 
 
 def _count_frame(frame: _Frame, now: int) -> None:
@@ -148,8 +152,9 @@ class _Thread:
 
     def current_stack(self) -> _Stack:
         """The stack of the task that runs now."""
-        events = _modules.get(_ASYNCIO)
-        if events is None or events._get_running_loop() is None:
+        # A module that is being imported is there without its names.
+        running = getattr(_modules.get(_ASYNCIO), "_get_running_loop", None)
+        if running is None or running() is None:
             if self.task is None:
                 return self.stack
             task = None
@@ -206,10 +211,10 @@ class Region:
         node = parent.children.get(self) or core._child(parent, self)
         if node.flags & REGION_LOOP and not core.loop_first:
             core._begin_loop()
-        frame = [node, self, 0, 0, node.parent is not parent, False, 0, resume]
+        frame = [node, self, 0, 0, node.parent is not parent, False, 0, resume, 0]
         frames.append(frame)
         top, thread.top = thread.top, node
-        frame[_MARK] = now = core._clock()
+        frame[_MARK] = frame[_BEGIN] = now = core._clock()
         if now > thread.last:
             top.self_ns += now - thread.last
             thread.last = now
@@ -238,7 +243,7 @@ class Region:
         if frames[-1][_GAP]:  # of this very region: it is the one around it that ends
             self._exit_slowly(core, thread, stack, now)
             return
-        node, _, mark, duration, nested, _, _, resume = frames.pop()
+        node, _, mark, duration, nested, _, _, resume, begin = frames.pop()
         if now > thread.last:
             thread.top.self_ns += now - thread.last
             thread.last = now
@@ -260,6 +265,8 @@ class Region:
             shift = duration.bit_length() - _BITS_KEPT
             bucket = (shift + 1) * STEPS + ((duration >> shift) & (STEPS - 1))
         node.histogram[bucket] = node.histogram.get(bucket, 0) + 1
+        if core._slice_room:
+            core._keep_slice(node, begin, now, False)
         if resume is not None:
             core._enter_gap(resume)
 
@@ -288,6 +295,7 @@ class Region:
             core._take_own()
             core._enter_gap(self)
             core._forget_gap()
+            core._slice_gap = len(core._slices)
 
     def wrap(
         self,
@@ -368,6 +376,8 @@ class Core:
         self._watch_left = 0.0
         self._own_ns = 0
         self._forget_gap()
+        self._slice_room = 0
+        self._forget_slices()
 
     def __reduce__(self) -> Any:
         if self._reduce is None:
@@ -446,6 +456,8 @@ class Core:
             duration += part
             if not nested:
                 node.elapsed_ns += part
+        if self._slice_room and self.enabled:
+            self._keep_slice(node, frame[_BEGIN], now, False)
         node.calls += 1
         if duration < node.min_ns:
             node.min_ns = duration
@@ -507,6 +519,8 @@ class Core:
         if self.enabled:
             thread.charge(now)
             _count_frame(frame, now)
+            if self._slice_room:
+                self._keep_slice(frame[_NODE], frame[_BEGIN], now, True)
         self._gap_parent = thread.top = stack.top()
         left = frame[_ACTIVE] - frame[_KEPT]
         self._gap_ns += frame[_ACTIVE]
@@ -529,6 +543,7 @@ class Core:
         if parent is None:
             return
         node = parent.children.get(region) or self._child(parent, region)
+        self._claim_slices(None, node)
         left = min(left, parent.self_ns)
         parent.self_ns -= left
         node.self_ns += left
@@ -552,7 +567,47 @@ class Core:
                 if frame[_ACTIVE] > limit:
                     around = below[-1][_NODE] if below else thread.stack.base
                     frame[_NODE].give_back(around, frame[_ACTIVE] - frame[_KEPT])
+                else:
+                    self._claim_slices(frame[_NODE], frame[_NODE])
                 frame[_KEPT] = frame[_ACTIVE]
+        self._slice_gap = len(self._slices)
+
+    # -- a trace --
+
+    def trace(self, room: int) -> None:
+        """Keep up to `room` slices from now on, until they are taken; 0 keeps none."""
+        self._slice_room = room
+        self._forget_slices()
+        now = self._clock()
+        for frame in self._open_frames():
+            frame[_BEGIN] = now
+
+    def slices(self) -> tuple[bytes, int]:
+        """The slices since they were last taken; see the native core's."""
+        packed = b"".join(
+            _SLICE.pack(begin, end, node, 0)
+            for begin, end, node, unclaimed in self._slices
+            if not unclaimed
+        )
+        lost = self._slices_lost
+        self._forget_slices()
+        return packed, lost
+
+    def _forget_slices(self) -> None:
+        self._slices: list[tuple[int, int, int, bool]] = []
+        self._slice_gap = self._slices_lost = 0
+
+    def _keep_slice(self, node: _Node, begin: int, now: int, unclaimed: bool) -> None:
+        if len(self._slices) < self._slice_room:
+            self._slices.append((begin, now, node.id, unclaimed))
+        else:
+            self._slices_lost += 1
+
+    def _claim_slices(self, was: _Node | None, node: _Node) -> None:
+        for index in range(self._slice_gap, len(self._slices)):
+            begin, end, known, unclaimed = self._slices[index]
+            if unclaimed and (was is None or known == was.id):
+                self._slices[index] = (begin, end, node.id, False)
 
     # -- counters --
 
@@ -598,12 +653,15 @@ class Core:
             thread.charge(now)
         for frame in self._open_frames():
             _count_frame(frame, now)
+            if self._slice_room:
+                self._keep_slice(frame[_NODE], frame[_BEGIN], now, frame[_GAP])
+                frame[_BEGIN] = now
 
     def _skip_open(self, now: int) -> None:
         for thread in self._threads.values():
             thread.last = now
         for frame in self._open_frames():
-            frame[_MARK] = now
+            frame[_MARK] = frame[_BEGIN] = now
 
     def skip(self, ns: int) -> None:
         """Take `ns` out of what is open in this thread: hotloop's own work inside it."""
@@ -667,6 +725,7 @@ class Core:
             node.forget()
         self._counters = {}
         self.loop_first = self._loop_last = 0
+        self._forget_slices()
         self._skip_open(self._clock())
 
 

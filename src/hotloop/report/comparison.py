@@ -17,6 +17,9 @@ SCHEMA = "hotloop.compare/1"
 
 _COLOURS = {FASTER: "green", SLOWER: "red", UNKNOWN: "yellow", NOT_COMPARABLE: "yellow"}
 
+#: An interval from one end to more than this many times it says nothing.
+_ANYTHING = 10.0
+
 NOT_INTERLEAVED = (
     "These two runs were not interleaved: whatever else changed on the machine between them is in "
     "the difference too. `hotloop compare` on the two commands tells the two apart."
@@ -41,7 +44,7 @@ def in_words(judgement: Judgement) -> str:
 
 
 def _percent(share: float | None) -> str:
-    if share is None:
+    if share is None or share > _ANYTHING:
         return "?"
     percent = share * 100
     return f"{percent:.0f}%" if percent >= 9.95 else f"{percent:.1f}%"
@@ -60,6 +63,8 @@ def ratio(judgement: Judgement) -> str:
         return ""
     if judgement.low is None or judgement.high is None:
         return times(judgement.estimate)
+    if judgement.high > _ANYTHING * judgement.low:
+        return f"{times(judgement.estimate)} (anything)"
     low, high = (_digits(judgement.estimate, bound) for bound in (judgement.low, judgement.high))
     return f"{_digits(judgement.estimate, judgement.estimate)} ({low} to {high})"
 

@@ -18,7 +18,13 @@ from hotloop.report.terminal import clean
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~])")
 #: What would become an element, a mention of somebody, or a link.
-_ENTITIES = (("&", "&amp;"), ("<", "&lt;"), ("@", "&#64;"), ("://", "&#58;//"), ("www.", "www&#46;"))
+_ENTITIES = (
+    ("&", "&amp;"),
+    ("<", "&lt;"),
+    ("@", "&#64;"),
+    ("://", "&#58;//"),
+    ("www.", "www&#46;"),
+)
 #: Below this share of the loop a row says nothing that helps.
 _SMALLEST_SHARE = 0.001
 

@@ -109,11 +109,9 @@ def _expectation(expected: Expectation, sweep: Sweep, style: Style) -> str:
         lines.append(f"  {clean(name)}: {figures}, {slower_in_words(row)}")
     if expected.responsible is not None:
         last = f"{expected.variable}={expected.rows[-1].value}"
-        share = units.percent(expected.part)
-        lines.append(
-            f"  At {clean(last)}, {clean(expected.responsible or 'time in no phase')} is responsible "
-            f"for {share} of the excess."
-        )
+        phase = clean(expected.responsible or "time in no phase")
+        part = units.percent(expected.part)
+        lines.append(f"  At {clean(last)}, {phase} is responsible for {part} of the excess.")
     if expected.steps_factor is not None and expected.step_time_factor is not None:
         lines.append(
             f"  Of that factor, {times(expected.steps_factor)} is more steps and "

@@ -6,12 +6,12 @@ Arguments: the table, the package that wakes it, modules to import joined by com
 import importlib
 import sys
 
+from hotloop import get_profiler
+from hotloop.hooks.install import Hooks
+
 table, waker, modules = sys.argv[1], sys.argv[2], sys.argv[3].split(",")
 for module in modules:
     importlib.import_module(module)
-
-from hotloop import get_profiler
-from hotloop.hooks.install import Hooks
 
 library = importlib.import_module(f"hotloop.hooks.{table}").LIBRARY
 
@@ -33,5 +33,5 @@ hooks.uninstall()
 after = [find(place) for place in loaded]
 print("failures", hooks.failures)
 print("missing", hooks.libraries[library.title]["missing"])
-print("hooked", sum(a is not b for a, b in zip(before, during)), "of", len(loaded))
-print("changed", [str(p) for p, a, b in zip(loaded, before, after) if a is not b])
+print("hooked", sum(a is not b for a, b in zip(before, during, strict=True)), "of", len(loaded))
+print("changed", [str(p) for p, a, b in zip(loaded, before, after, strict=True) if a is not b])

@@ -1,4 +1,4 @@
-"""Keeps places of a training busy: seconds at each call of each of them, and a folder, are given."""
+"""Keeps places of a training busy: seconds a call for each of them, and a folder, are given."""
 
 import sys
 

@@ -18,11 +18,15 @@ def main():
     spec = make_env().action_spec
     net = MLP(in_features=4, out_features=2, num_cells=[32])
     actor = QValueActor(net, in_keys=["observation"], spec=spec)
-    options = dict(frames_per_batch=200, total_frames=1000, auto_register_policy_transforms=False)
+    options = {"frames_per_batch": 200, "total_frames": 1000}
     if sys.argv[1] == "environments":
-        collector = Collector(ParallelEnv(2, make_env), actor, **options)
+        collector = Collector(
+            ParallelEnv(2, make_env), actor, auto_register_policy_transforms=False, **options
+        )
     else:
-        collector = MultiSyncCollector([make_env, make_env], actor, **options)
+        collector = MultiSyncCollector(
+            [make_env, make_env], actor, auto_register_policy_transforms=False, **options
+        )
     frames = episodes = 0
     for data in collector:
         frames += data.numel()

@@ -385,6 +385,31 @@ thread_skip(Thread *thread, Stack *stack, uint64_t ns)
 
 HOTLOOP_INLINE void frame_count(Frame *frame, uint64_t now);
 
+/* Keep what a frame did since it began or was last cut; only while a trace is kept. */
+static void
+core_keep_slice(Core *core, Frame *frame, uint64_t now)
+{
+    if (core->slice_count == core->slice_room) {
+        core->slices_lost++;
+        return;
+    }
+    core->slices[core->slice_count++] =
+        (Slice){frame->begin, now, frame->node->id, (uint32_t)frame->gap};
+}
+
+/* The slices of the gap that was claimed (those at `was`, or all) are of `node`. */
+static void
+core_claim_slices(Core *core, Node *was, Node *node)
+{
+    for (uint32_t i = core->slice_gap; i < core->slice_count; i++) {
+        Slice *slice = &core->slices[i];
+        if (slice->unclaimed && (was == NULL || slice->node == was->id)) {
+            slice->node = node->id;
+            slice->unclaimed = 0;
+        }
+    }
+}
+
 /* Give a gap's time back to the place around it, which has counted it as elapsed already. */
 static void
 node_move(Node *gap, Node *parent, uint64_t ns)
@@ -420,6 +445,9 @@ thread_end_gap(Core *core, Thread *thread, Stack *stack, uint64_t now)
     if (core->enabled) {
         thread_charge(thread, now);
         frame_count(frame, now);
+        if (core->slices != NULL) {
+            core_keep_slice(core, frame, now);
+        }
     }
     uint64_t left = frame->active - frame->kept;
     node_move(frame->node, parent, left);
@@ -475,7 +503,7 @@ region_enter(Region *region)
     uint64_t now = core_now(core);
     thread_charge(thread, now);
     thread->top = node;
-    frame->mark = now;
+    frame->mark = frame->begin = now;
     if (node->first_ns == 0) {
         node->first_ns = now;
     }
@@ -500,6 +528,9 @@ frame_close(Core *core, Frame *frame, uint64_t now)
 {
     if (core->enabled) {
         frame_count(frame, now);
+        if (core->slices != NULL) {
+            core_keep_slice(core, frame, now);
+        }
     }
     Node *node = frame->node;
     uint64_t duration = frame->active;
@@ -610,6 +641,10 @@ core_count_open(Core *core, uint64_t now)
         for (Stack *stack = thread->stacks; stack != NULL; stack = stack->next) {
             for (uint32_t i = 0; i < stack->depth; i++) {
                 frame_count(&stack->frames[i], now);
+                if (core->slices != NULL) {
+                    core_keep_slice(core, &stack->frames[i], now);
+                    stack->frames[i].begin = now;
+                }
             }
         }
     }
@@ -623,7 +658,7 @@ core_skip_open(Core *core, uint64_t now)
         thread->last = now;
         for (Stack *stack = thread->stacks; stack != NULL; stack = stack->next) {
             for (uint32_t i = 0; i < stack->depth; i++) {
-                stack->frames[i].mark = now;
+                stack->frames[i].mark = stack->frames[i].begin = now;
             }
         }
     }
@@ -920,6 +955,7 @@ region_gap(Region *self, PyObject *unused)
         region_enter_gap(self);
         core->gap_parent = NULL;
         core->gap_ns = core->gap_left_ns = 0;
+        core->slice_gap = core->slice_count;
     }
     Py_RETURN_NONE;
 }
@@ -1420,6 +1456,7 @@ core_method_claim_gap(Core *self, PyObject *argument)
         Py_RETURN_NONE;
     }
     Node *node = node_child(self, parent, region);
+    core_claim_slices(self, NULL, node);
     left = left < parent->self_ns ? left : parent->self_ns;
     parent->self_ns -= left;
     node->self_ns += left;
@@ -1530,8 +1567,12 @@ core_keep_gaps(Core *core)
             Node *parent = stack->depth > 1 ? stack->frames[stack->depth - 2].node : stack->base;
             node_move(frame->node, parent, frame->active - frame->kept);
         }
+        else {
+            core_claim_slices(core, frame->node, frame->node);
+        }
         frame->kept = frame->active;
     }
+    core->slice_gap = core->slice_count;
 }
 
 PyDoc_STRVAR(core_snapshot_doc,
@@ -1628,8 +1669,68 @@ core_method_after_fork(Core *self, PyObject *unused)
     }
     PyDict_Clear(self->counters);
     self->loop_first = self->loop_last = 0;
+    self->slice_count = self->slice_gap = 0;
+    self->slices_lost = 0;
     core_skip_open(self, core_now(self));
     Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(core_trace_doc,
+"trace(room)\n--\n\n"
+"Keep up to `room` slices from now on, until they are taken; 0 keeps none.");
+
+static PyObject *
+core_method_trace(Core *self, PyObject *amount)
+{
+    unsigned long room = PyLong_AsUnsignedLong(amount);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (room > UINT32_MAX / sizeof(Slice)) {
+        PyErr_SetString(PyExc_ValueError, "trace(room): too much");
+        return NULL;
+    }
+    PyMem_RawFree(self->slices);
+    self->slices = room ? PyMem_RawMalloc(room * sizeof(Slice)) : NULL;
+    self->slice_room = self->slices != NULL ? (uint32_t)room : 0;
+    self->slice_count = self->slice_gap = 0;
+    self->slices_lost = 0;
+    if (room && self->slices == NULL) {
+        return PyErr_NoMemory();
+    }
+    uint64_t now = core_now(self);
+    for (Thread *thread = self->threads; thread != NULL; thread = thread->next) {
+        for (Stack *stack = thread->stacks; stack != NULL; stack = stack->next) {
+            for (uint32_t i = 0; i < stack->depth; i++) {
+                stack->frames[i].begin = now;
+            }
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(core_slices_doc,
+"slices()\n--\n\n"
+"(bytes, lost): the slices since they were last taken, each as two 64-bit numbers (begin, end)\n"
+"and two of 32 bits (the node, 0), and how many there was no room for. Calls that are open as a\n"
+"snapshot is taken are cut there; gaps that nobody claimed are left out.");
+
+static PyObject *
+core_method_slices(Core *self, PyObject *unused)
+{
+    (void)unused;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < self->slice_count; i++) {
+        if (!self->slices[i].unclaimed) {
+            self->slices[kept++] = self->slices[i];
+        }
+    }
+    PyObject *answer = Py_BuildValue("(y#K)", self->slices != NULL ? (char *)self->slices : "",
+                                     (Py_ssize_t)(kept * sizeof(Slice)),
+                                     (unsigned long long)self->slices_lost);
+    self->slice_count = self->slice_gap = 0;
+    self->slices_lost = 0;
+    return answer;
 }
 
 PyDoc_STRVAR(core_skip_doc,
@@ -1692,6 +1793,8 @@ static PyMethodDef core_methods[] = {
     {"after_fork", (PyCFunction)core_method_after_fork, METH_NOARGS, core_after_fork_doc},
     {"own", (PyCFunction)core_method_own, METH_NOARGS, core_own_doc},
     {"skip", (PyCFunction)core_method_skip, METH_O, core_skip_doc},
+    {"trace", (PyCFunction)core_method_trace, METH_O, core_trace_doc},
+    {"slices", (PyCFunction)core_method_slices, METH_NOARGS, core_slices_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -1853,6 +1956,7 @@ core_dealloc(Core *self)
     }
     PyMem_RawFree(self->nodes);
     PyMem_RawFree(self->edges);
+    PyMem_RawFree(self->slices);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 

@@ -63,6 +63,7 @@ struct Node {
 typedef struct {
     Node *node;
     Region *region;
+    uint64_t begin;  /* of the slice that a trace will show; a snapshot cuts it */
     uint64_t mark;   /* counted up to here */
     uint64_t active; /* counted so far: the call's duration less what was disabled */
     int nested;      /* a recursion: its time is already its outer call's */
@@ -97,6 +98,14 @@ typedef struct {
     Node *node;
 } Edge;
 
+/* A call, or the part of it between two snapshots, while a trace is kept. */
+typedef struct {
+    uint64_t begin;
+    uint64_t end;
+    uint32_t node;
+    uint32_t unclaimed; /* a gap of which nobody has said what it was */
+} Slice;
+
 struct Core {
     PyObject_HEAD
     uint64_t serial;
@@ -125,6 +134,11 @@ struct Core {
     uint64_t gap_ns;      /* how long it was */
     uint64_t gap_left_ns; /* and how much of that is still with its parent */
     uint64_t own_ns;      /* hotloop's work between regions and gaps since the last `own()` */
+    Slice *slices; /* NULL while no trace is kept */
+    uint32_t slice_count;
+    uint32_t slice_room;
+    uint32_t slice_gap; /* slices from here on may be of the gap that can still be claimed */
+    uint64_t slices_lost;
     PyObject *watched; /* a counter's name, or NULL */
     double watch_left;
     PyObject *watch_call;

@@ -1,0 +1,275 @@
+"""What a machine and its Python environment would do to a training: pure judgements of plain facts.
+
+`examine` turns what `measure.survey` has found into checks: each says how things are, and a problem
+also says what to do. Nothing is read here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+OK, INFO, PROBLEM = "ok", "info", "problem"
+
+#: Builds of frameworks that can use an accelerator of this kind.
+_FITTING = {"CUDA": ("cuda",), "ROCm": ("rocm",), "MPS": ("mps", "metal")}
+#: Less free memory than this stops a training that fills a replay buffer.
+LITTLE_MEMORY = 1 << 30
+#: A machine that has swapped out this much is short of memory now.
+MUCH_SWAP = 512 << 20
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    topic: str
+    state: str
+    text: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Framework:
+    """One framework as a process of its own found it."""
+
+    name: str
+    version: str = ""
+    #: What it was built for: "cuda 12.4", "rocm 6.1", "mps", "cpu", ...
+    build: str = ""
+    #: Devices that it sees, without the processor.
+    devices: list[str] = field(default_factory=list)
+    #: Threads of one operation, where it says.
+    threads: int | None = None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """All that was found out."""
+
+    cores: int = 1
+    quota_cores: float | None = None
+    memory_bytes: int | None = None
+    memory_limit: int | None = None
+    memory_available: int | None = None
+    swap: tuple[int, int] | None = None
+    accelerators: list[str] = field(default_factory=list)
+    driver: str | None = None
+    #: Variables that hide devices: name -> whether it hides all of them.
+    hidden_by: dict[str, bool] = field(default_factory=dict)
+    #: Thread settings by the variables that libraries read: name -> number.
+    thread_settings: dict[str, int] = field(default_factory=dict)
+    frameworks: list[Framework] = field(default_factory=list)
+    native: bool = True
+    why_twin: str | None = None
+    #: Title -> {"version", "places", "missing"}, of the libraries that are installed.
+    hooks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    hook_failures: dict[str, str] = field(default_factory=dict)
+
+
+def examine(survey: Survey) -> list[Check]:
+    """Every check, in the order in which people ask."""
+    return [
+        *_accelerators(survey),
+        *[check for each in survey.frameworks for check in _framework(survey, each)],
+        *_cores(survey),
+        *_threads(survey),
+        *_memory(survey),
+        _core(survey),
+        *_hooks(survey),
+    ]
+
+
+def is_wrong(checks: list[Check]) -> bool:
+    """Whether something needs a remedy."""
+    return any(check.state == PROBLEM for check in checks)
+
+
+# -- accelerators --
+
+
+def _accelerators(survey: Survey) -> list[Check]:
+    seen = survey.accelerators
+    if not seen:
+        return [Check("accelerator", INFO, "No accelerator: the driver shows none. Training runs on "
+                      "the processor, which is right for small networks.")]  # fmt: skip
+    driver = f", driver {survey.driver}" if survey.driver else ""
+    kinds = ", ".join(f"{seen.count(kind)} {kind}" for kind in dict.fromkeys(seen))
+    checks = [Check("accelerator", OK, f"Accelerators that the driver shows: {kinds}{driver}.")]
+    for name, hides_all in survey.hidden_by.items():
+        if hides_all:
+            checks.append(
+                Check(
+                    "accelerator",
+                    PROBLEM,
+                    f"{name} is set so that programs see no accelerator.",
+                    f"unset {name}, or set it to the number of a device",
+                )
+            )
+        else:
+            checks.append(
+                Check("accelerator", INFO, f"{name} is set: programs see only some devices.")
+            )
+    return checks
+
+
+def _framework(survey: Survey, framework: Framework) -> list[Check]:
+    name = f"{framework.name} {framework.version}".strip()
+    if framework.error:
+        return [
+            Check(
+                framework.name,
+                PROBLEM,
+                f"{name} is installed but cannot be imported: {framework.error}",
+                f"reinstall {framework.name}, or remove it if nothing uses it",
+            )
+        ]
+    if framework.devices:
+        listed = ", ".join(framework.devices)
+        return [Check(framework.name, OK, f"{name} ({framework.build}) sees {listed}.")]
+    plain = f"{name} ({framework.build or 'cpu'}) sees no accelerator"
+    if not survey.accelerators:
+        return [Check(framework.name, OK, f"{plain}; there is none.")]
+    if any(survey.hidden_by.values()):
+        return [Check(framework.name, INFO, f"{plain}: a variable hides them.")]
+    why, remedy = _why_none(survey, framework)
+    return [Check(framework.name, PROBLEM, f"{plain}: {why}.", remedy)]
+
+
+def _why_none(survey: Survey, framework: Framework) -> tuple[str, str]:
+    kind = survey.accelerators[0]
+    if not framework.build.lower().startswith(_FITTING.get(kind, ())):
+        return (
+            f"this build cannot use {kind}",
+            f"install the build of {framework.name} for {kind} (its site's selector names the "
+            "command), or train small networks on the processor",
+        )
+    if survey.driver:
+        return (
+            f"its driver ({survey.driver}) may be too old for {framework.build}",
+            f"update the driver, or install a build of {framework.name} for an older version",
+        )
+    return (
+        "the device is there but cannot be opened",
+        "look at the permissions of the device's files; in a container pass the devices through "
+        "(--gpus all)",
+    )
+
+
+# -- cores and threads --
+
+
+def _cores(survey: Survey) -> list[Check]:
+    if survey.quota_cores is not None and survey.quota_cores < survey.cores:
+        return [
+            Check(
+                "cores",
+                INFO,
+                f"This container may use {survey.quota_cores:g} of the {survey.cores} cores that "
+                "libraries count.",
+            )
+        ]
+    return [Check("cores", OK, f"{survey.cores} cores, not limited.")]
+
+
+def _threads(survey: Survey) -> list[Check]:
+    usable = min(survey.cores, survey.quota_cores or survey.cores)
+    checks = []
+    for name, threads in survey.thread_settings.items():
+        checks.append(_thread_check("threads", f"{name} is {threads}", threads, usable, name))
+    for framework in survey.frameworks:
+        if framework.threads is not None:
+            text = f"{framework.name} uses {framework.threads} threads for one operation"
+            checks.append(
+                _thread_check("threads", text, framework.threads, usable, "OMP_NUM_THREADS")
+            )
+    return checks
+
+
+def _thread_check(topic: str, text: str, threads: int, usable: float, variable: str) -> Check:
+    fitting = max(int(usable), 1)
+    if threads > max(usable, 1):
+        return Check(
+            topic,
+            PROBLEM,
+            f"{text}, but there are {usable:g} cores to use: threads will wait for each other.",
+            f"export {variable}={fitting}, and 1 where several processes train or step",
+        )
+    return Check(topic, OK, f"{text}.")
+
+
+# -- memory --
+
+
+def _memory(survey: Survey) -> list[Check]:
+    total, limit = survey.memory_bytes, survey.memory_limit
+    if total is None:
+        return []
+    checks = []
+    text = f"{_gigabytes(total)} of memory"
+    if limit is not None and limit < total:
+        text += f", of which this container may use {_gigabytes(limit)}"
+    free = survey.memory_available
+    if free is not None:
+        text += f"; {_gigabytes(free)} are free"
+    if free is not None and free < LITTLE_MEMORY:
+        checks.append(Check("memory", PROBLEM, f"{text}: too little for a training.",
+                            "close what uses the memory, or store frames as uint8"))  # fmt: skip
+    else:
+        checks.append(Check("memory", OK, f"{text}."))
+    if survey.swap is not None and survey.swap[1] > MUCH_SWAP:
+        checks.append(
+            Check(
+                "memory",
+                PROBLEM,
+                f"{_gigabytes(survey.swap[1])} of memory are swapped out: the machine is short of "
+                "memory now.",
+                "close what uses the memory before measuring anything",
+            )
+        )
+    return checks
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.1f} GB"
+
+
+# -- hotloop itself --
+
+
+def _core(survey: Survey) -> Check:
+    if survey.native:
+        return Check("hotloop", OK, "hotloop measures with its native core.")
+    return Check(
+        "hotloop",
+        PROBLEM,
+        f"hotloop measures with its pure-Python twin ({survey.why_twin or 'nothing was compiled'})"
+        ": a region costs several times more.",
+        "install hotloop where a C compiler is found, or from a wheel",
+    )
+
+
+def _hooks(survey: Survey) -> list[Check]:
+    checks = []
+    for title, facts in survey.hooks.items():
+        missing = facts.get("missing") or []
+        version = facts.get("version", "unknown")
+        if missing:
+            listed = ", ".join(str(each) for each in missing[:3])
+            checks.append(
+                Check(
+                    "hooks",
+                    PROBLEM,
+                    f"{title} {version}: {len(missing)} of its phases cannot be seen ({listed}).",
+                    f"use a version of {title} that hotloop knows, or name phases with --phase",
+                )
+            )
+        else:
+            checks.append(Check("hooks", OK, f"{title} {version}: hooks fit."))
+    for what, error in survey.hook_failures.items():
+        checks.append(
+            Check("hooks", PROBLEM, f"{what}: the hook failed ({error}).",
+                  "report it; hotloop works without that hook")  # fmt: skip
+        )
+    return checks

@@ -1,0 +1,49 @@
+"""Phases and functions as plain stacks with weights: what other profilers' tools read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hotloop.analyze.flame import NO_PHASE
+from hotloop.analyze.model import Analysis, Frame, Sample
+from hotloop.words import names_of
+
+
+@dataclass(frozen=True)
+class WeightedStack:
+    """A stack of phases, the functions seen inside the innermost, and the time that was there."""
+
+    path: str
+    #: From the outside in.
+    phases: tuple[str, ...]
+    #: From the outside in.
+    frames: tuple[Frame, ...]
+    seconds: float
+
+
+def weighted_stacks(analysis: Analysis, process: str = "main") -> list[WeightedStack]:
+    """Every stack of a process's loop; they add up to its phases, which are timed exactly.
+
+    Functions are sampled: each phase's own time is shared out among the stacks seen in it. A phase
+    in which none was seen is a stack without functions.
+    """
+    own = {p.path: p.self_s for p in analysis.phases if p.process == process}
+    if process == "main":
+        own[""] = analysis.outside_s
+    seen: dict[str, list[Sample]] = {}
+    for sample in analysis.samples:
+        if sample.process == process and sample.path in own and sample.seconds > 0:
+            seen.setdefault(sample.path, []).append(sample)
+    stacks: list[WeightedStack] = []
+    for path, self_s in own.items():
+        if self_s <= 0:
+            continue
+        phases = tuple(names_of(path)) or (NO_PHASE,)
+        samples = seen.get(path, [])
+        sampled_s = sum(sample.seconds for sample in samples)
+        if not samples:
+            stacks.append(WeightedStack(path, phases, (), self_s))
+        for sample in samples:
+            seconds = sample.seconds * self_s / sampled_s
+            stacks.append(WeightedStack(path, phases, sample.frames[::-1], seconds))
+    return stacks

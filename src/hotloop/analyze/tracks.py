@@ -1,0 +1,90 @@
+"""Slices as tracks: one a process and thread, in which every slice is inside or beside another.
+
+Tasks of one thread take turns, and a region may be left after one that was entered later. Such
+slices cross, which a trace cannot show, so they go to a track of their own beside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hotloop.analyze.course import offset_s
+from hotloop.capture.reader import Capture, Shard
+from hotloop.capture.slices import Slice, Slices
+from hotloop.words import names_of
+
+
+@dataclass
+class Track:
+    """Slices that never cross, from the earliest on; an outer one before those inside it."""
+
+    thread: str
+    #: The thread's first track is 0; those for slices that would cross follow.
+    number: int
+    slices: list[Slice] = field(default_factory=list)
+    _open: list[int] = field(default_factory=list)
+
+    def fits(self, slice: Slice) -> bool:
+        while self._open and self._open[-1] <= slice.begin_ns:
+            self._open.pop()
+        return not self._open or slice.end_ns <= self._open[-1]
+
+    def add(self, slice: Slice) -> None:
+        self.slices.append(slice)
+        self._open.append(slice.end_ns)
+
+
+@dataclass
+class ProcessTracks:
+    """All tracks of one process, and what to add to its times to be on the main clock."""
+
+    name: str
+    pid: int
+    offset_ns: int
+    tracks: list[Track]
+    lost: int
+
+
+def tracks_of(process: Slices, capture: Capture) -> ProcessTracks:
+    """A process's slices on the main process's clock, from its origin on."""
+    origin = process.header.get("origin_ns")
+    origin_ns = origin if isinstance(origin, int) else 0
+    own = Shard(process.name, process.header)
+    pid = process.header.get("pid")
+    return ProcessTracks(
+        name=own.role,
+        pid=pid if isinstance(pid, int) else 0,
+        offset_ns=round(offset_s(own, capture.main) * 1e9) - origin_ns,
+        tracks=_tracks(process.slices),
+        lost=process.lost,
+    )
+
+
+def _tracks(slices: list[Slice]) -> list[Track]:
+    threads: dict[str, list[Slice]] = {}
+    for slice in slices:
+        threads.setdefault(_thread(slice.path), []).append(slice)
+    found: list[Track] = []
+    for thread in sorted(threads, key=lambda name: (name != "main", name)):
+        own: list[Track] = []
+        ordered = sorted(
+            threads[thread], key=lambda s: (s.begin_ns, -s.end_ns, s.path.count("/"))
+        )
+        for slice in ordered:
+            track = next((each for each in own if each.fits(slice)), None)
+            if track is None:
+                track = Track(thread, len(own))
+                own.append(track)
+            track.add(slice)
+        found += own
+    return found
+
+
+def _thread(path: str) -> str:
+    first = path.partition("/")[0]
+    return first[1:] if first.startswith("@thread-") else "main"
+
+
+def name_of(slice: Slice) -> str:
+    """What a slice is called: its phase."""
+    return (names_of(slice.path) or [""])[-1]

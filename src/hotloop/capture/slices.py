@@ -1,0 +1,141 @@
+"""Single calls, kept with `run --trace`: one small file a process beside its shard.
+
+A line is the header or a *block*: the calls of one window, packed. Calls that were open as a window
+closed are cut there, and `read_slices` joins them again; so a program that was killed leaves
+everything up to its last window.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import os
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hotloop.errors import HotloopError
+
+SCHEMA = "trace/1"
+ENDING = ".trace"
+
+_SLICE = {"little": struct.Struct("<QQII"), "big": struct.Struct(">QQII")}
+#: What one block may unpack to: many times what a window can hold.
+_LARGEST_BLOCK = 256 * 1024 * 1024
+
+
+@dataclass
+class Slice:
+    """One call: where in the region tree, and from when to when (ns of the process's clock)."""
+
+    path: str
+    begin_ns: int
+    end_ns: int
+
+
+@dataclass
+class Slices:
+    """All calls that one process kept."""
+
+    name: str
+    header: dict[str, Any]
+    slices: list[Slice] = field(default_factory=list)
+    #: Calls that there was no room for.
+    lost: int = 0
+    damaged: int = 0
+
+
+class SliceWriter:
+    """One process's end; the file is made with the first block."""
+
+    def __init__(self, folder: Path, name: str, header: dict[str, Any]) -> None:
+        self._paths_said = 0
+        self._descriptor = os.open(
+            folder / (name + ENDING),
+            os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0),
+            0o644,
+        )
+        self._write({"hotloop": SCHEMA, **header})
+
+    def block(self, packed: bytes, lost: int, end_ns: int, paths: list[str]) -> None:
+        """The calls of one window; `paths` are the places by number, of which only new are said."""
+        new = {str(n): paths[n] for n in range(self._paths_said, len(paths))}
+        self._paths_said = len(paths)
+        data = base64.b64encode(zlib.compress(packed, 1)).decode()
+        self._write({"t": end_ns, "p": new, "lost": lost, "d": data})
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _write(self, document: dict[str, Any]) -> None:
+        data = json.dumps(document, separators=(",", ":"), default=str).encode() + b"\n"
+        written = 0
+        while written < len(data):
+            written += os.write(self._descriptor, data[written:])
+
+
+def read_slices(folder: Path) -> list[Slices]:
+    """What every process kept, the main one first; empty where no trace was asked for."""
+    found = []
+    for path in sorted(folder.glob("*" + ENDING)):
+        process = _read(path)
+        if process.header:
+            found.append(process)
+    return sorted(found, key=lambda each: (each.name != "main", each.name))
+
+
+def _read(path: Path) -> Slices:
+    process = Slices(path.name.removesuffix(ENDING), {})
+    paths: dict[int, str] = {}
+    #: Calls that were cut, by path and where: they go on in the next block.
+    cut: dict[tuple[str, int], Slice] = {}
+    try:
+        with open(path, "rb") as file:
+            for line in file:
+                try:
+                    cut = _take(process, paths, cut, json.loads(line))
+                except (ValueError, TypeError, KeyError, zlib.error, binascii.Error, struct.error):
+                    process.damaged += 1
+    except OSError as error:
+        raise HotloopError(f"{path}: cannot be read ({error.strerror})") from None
+    return process
+
+
+def _take(
+    process: Slices,
+    paths: dict[int, str],
+    cut: dict[tuple[str, int], Slice],
+    document: dict[str, Any],
+) -> dict[tuple[str, int], Slice]:
+    if document.get("hotloop") == SCHEMA:
+        process.header = process.header or document
+        return cut
+    end_ns = int(document["t"])
+    paths.update((int(number), str(text)) for number, text in document["p"].items())
+    process.lost += int(document["lost"])
+    cut_here: dict[tuple[str, int], Slice] = {}
+    for begin, end, node in _unpack(document["d"], process.header.get("byteorder")):
+        path = paths[node]
+        # Another thread may have gone on before this one could take the slices.
+        known = cut.get((path, begin)) or cut_here.get((path, begin))
+        if known is not None:
+            known.end_ns = end
+        else:
+            known = Slice(path, begin, end)
+            process.slices.append(known)
+        if end == end_ns:
+            cut_here[path, end] = known
+    return cut_here
+
+
+def _unpack(data: str, byteorder: Any) -> Iterator[tuple[int, int, int]]:
+    packed = zlib.decompressobj().decompress(base64.b64decode(data), _LARGEST_BLOCK)
+    layout = _SLICE["big" if byteorder == "big" else "little"]
+    for begin, end, node, _ in layout.iter_unpack(packed):
+        yield begin, end, node

@@ -1,0 +1,168 @@
+"""Looks at the machine and at every framework that is installed, each in a process of its own.
+
+A framework may crash, hang or take a device as it is imported; so a child asks it, within a time
+limit, and prints what it found as one line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib import metadata
+from importlib.util import find_spec
+from typing import Any
+
+from hotloop.measure import machine
+from hotloop.measure.core import NATIVE, WHY_TWIN
+
+#: Importing TensorFlow on a slow disk takes half of this.
+TIME_LIMIT_S = 120.0
+
+#: Variables that limit what programs see, and those that set threads. Only what follows from them
+#: is told, never a value that is not a number.
+HIDING = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+_TORCH = """
+import torch
+found = {"version": torch.__version__, "threads": torch.get_num_threads(), "devices": []}
+if torch.version.cuda: found["build"] = "cuda " + torch.version.cuda
+elif getattr(torch.version, "hip", None): found["build"] = "rocm " + torch.version.hip
+elif torch.backends.mps.is_built(): found["build"] = "mps"
+else: found["build"] = "cpu"
+if torch.cuda.is_available():
+    found["devices"] = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+elif torch.backends.mps.is_available(): found["devices"] = ["MPS"]
+"""
+_TENSORFLOW = """
+import tensorflow as tf
+build = tf.sysconfig.get_build_info()
+found = {"version": tf.__version__, "devices": [d.name for d in tf.config.list_physical_devices()
+                                              if d.device_type != "CPU"]}
+cuda = build.get("cuda_version")
+found["build"] = ("cuda " + cuda if cuda else "cuda" if build.get("is_cuda_build") else
+                  "rocm" if build.get("is_rocm_build") else "cpu")
+"""
+_JAX = """
+import jax
+devices = [d for d in jax.devices() if d.platform != "cpu"]
+found = {"version": jax.__version__, "devices": [str(d) for d in devices]}
+from importlib import metadata
+names = {d.metadata["Name"].lower() for d in metadata.distributions() if d.metadata["Name"]}
+found["build"] = ("cuda" if any("jax-cuda" in n for n in names) else
+                  "rocm" if any("jax-rocm" in n for n in names) else
+                  "metal" if "jax-metal" in names else "cpu")
+"""
+_CV2 = """
+import cv2
+found = {"version": cv2.__version__, "threads": cv2.getNumThreads(), "devices": [], "build": "cpu"}
+"""
+
+#: Title -> (module, what a child runs).
+FRAMEWORKS: dict[str, tuple[str, str]] = {
+    "torch": ("torch", _TORCH),
+    "TensorFlow": ("tensorflow", _TENSORFLOW),
+    "JAX": ("jax", _JAX),
+    "cv2": ("cv2", _CV2),
+}
+
+#: Imports every library that hotloop has a table for, with the hooks on, and tells how they fit.
+_HOOKS = """
+import importlib, importlib.util
+from hotloop import get_profiler
+from hotloop.hooks import LIBRARIES
+from hotloop.hooks.install import Hooks
+hooks = Hooks(get_profiler())
+hooks.install()
+for wakers in LIBRARIES.values():
+    for waker in wakers:
+        try:
+            if importlib.util.find_spec(waker) is not None: importlib.import_module(waker)
+        except Exception:
+            pass
+found = {"libraries": hooks.libraries, "failures": dict(hooks.failures)}
+"""
+
+
+def survey() -> dict[str, Any]:
+    """Everything, as the fields of `analyze.doctor.Survey`."""
+    hooks = ask(_HOOKS)
+    return {
+        "cores": machine.affinity_cores(),
+        "quota_cores": machine.quota_cores(),
+        "memory_bytes": machine.memory_bytes(),
+        "memory_limit": machine.memory_limit(),
+        "memory_available": machine.memory_available(),
+        "swap": machine.swap_bytes(),
+        "accelerators": machine.accelerators(),
+        "driver": machine.driver_version(),
+        "hidden_by": hiding_variables(),
+        "thread_settings": thread_variables(),
+        "frameworks": [_framework(title) for title in FRAMEWORKS if _is_installed(title)],
+        "native": NATIVE,
+        "why_twin": WHY_TWIN,
+        "hooks": hooks.get("libraries", {}),
+        "hook_failures": hooks.get("failures", {})
+        | ({"hooks": hooks["error"]} if "error" in hooks else {}),
+    }
+
+
+def hiding_variables() -> dict[str, bool]:
+    """Variables that hide devices -> whether none is left."""
+    found = {name: os.environ[name].strip() for name in HIDING if name in os.environ}
+    return {name: value in ("", "-1", "none", "NoDevFiles") for name, value in found.items()}
+
+
+def thread_variables() -> dict[str, int]:
+    """Numbers of threads that variables ask for."""
+    found = {name: os.environ.get(name, "").strip() for name in THREADS}
+    return {name: int(value) for name, value in found.items() if value.isdigit()}
+
+
+def _is_installed(title: str) -> bool:
+    try:
+        return find_spec(FRAMEWORKS[title][0]) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def _framework(title: str) -> dict[str, Any]:
+    module, code = FRAMEWORKS[title]
+    found = ask(code)
+    found.setdefault("version", _version(module))
+    return {"name": title, **found}
+
+
+def _version(module: str) -> str:
+    try:
+        return metadata.version(module)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def ask(code: str, time_limit_s: float = TIME_LIMIT_S) -> dict[str, Any]:
+    """What a child process found; {"error": why} if it found nothing."""
+    mark = "hotloop-doctor:"
+    program = f"{code}\nimport json\nprint({mark!r} + json.dumps(found, default=str))"
+    environment = {
+        name: value for name, value in os.environ.items() if name != "HOTLOOP_SESSION"
+    } | {"TF_CPP_MIN_LOG_LEVEL": "3"}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=time_limit_s,
+            env=environment,
+        )
+    except subprocess.TimeoutExpired:
+        return {"error": f"no answer within {time_limit_s:.0f} seconds"}
+    for line in reversed(done.stdout.splitlines()):
+        if line.startswith(mark):
+            found = json.loads(line.removeprefix(mark))
+            return found if isinstance(found, dict) else {"error": "an answer of another kind"}
+    last = done.stderr.strip().splitlines()[-1:] or [f"ended with exit code {done.returncode}"]
+    return {"error": last[0][:300]}

@@ -1,0 +1,102 @@
+"""Keeps single calls for a trace, within a budget: `run --trace`.
+
+Until half of the budget is used every call is kept. After that whole windows are, with ever longer
+pauses between them, so that the trace of a long run still shows its middle and its end.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hotloop.capture.slices import SliceWriter
+
+if TYPE_CHECKING:
+    from hotloop.measure.core import Core
+
+#: Calls kept of the main process: about 5 MB in the capture, 20 MB as a Chrome trace.
+MOST_SLICES = 200_000
+#: A worker keeps so much less: there may be many, and they all do the same.
+WORKERS_PART = 8
+
+
+class Tracer:
+    """One process's trace: decides when to keep calls, and hands them to the capture."""
+
+    def __init__(
+        self,
+        core: Core,
+        open_file: Callable[[], SliceWriter],
+        most: int,
+        warn: Callable[[str], None],
+    ) -> None:
+        self._core = core
+        self._open_file = open_file
+        self._warn = warn
+        self._writer: SliceWriter | None = None
+        self._left = most
+        self._all_until = most // 2
+        self._room = 0
+        self._pause = 1
+        self._waiting = 0
+
+    def start(self) -> None:
+        """Keep calls from now on."""
+        self._begin(self._left - self._all_until)
+
+    def take(self, end_ns: int, paths: list[str]) -> None:
+        """A window has closed: keep its calls, and decide about the next."""
+        if self._room:
+            self._keep(end_ns, paths)
+        elif self._left > 0:
+            self._waiting -= 1
+            if self._waiting <= 0:
+                # A quarter of what is left: a burst must not be the last.
+                self._begin(max(self._left // 4, 1))
+
+    def finish(self) -> None:
+        """No more calls; the file is complete."""
+        self._stop()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _keep(self, end_ns: int, paths: list[str]) -> None:
+        packed, lost = self._core.slices()
+        count = len(packed) // 24
+        if packed or lost:
+            try:
+                if self._writer is None:
+                    self._writer = self._open_file()
+                self._writer.block(packed, lost, end_ns, paths)
+            except OSError as error:
+                self._warn(f"the trace cannot be written ({error.strerror}); training goes on")
+                self._left = 0
+                self._stop()
+                return
+        self._left -= count
+        if self._left > self._all_until and not lost:
+            return
+        self._stop()
+        self._waiting = self._pause
+        self._pause *= 2
+
+    def _begin(self, room: int) -> None:
+        self._room = min(room, self._left)
+        self._core.trace(self._room)
+
+    def _stop(self) -> None:
+        if self._room:
+            self._room = 0
+            self._core.trace(0)
+
+
+def most_slices(asked: int, role: str) -> int:
+    """How many calls a process of that role may keep."""
+    return asked if role == "main" else max(asked // WORKERS_PART, 1)
+
+
+def byteorder() -> str:
+    """How this machine lays out numbers; the reader may be another."""
+    return sys.byteorder

@@ -1,0 +1,54 @@
+"""The doctor's checks for people and for programs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from textwrap import fill
+from typing import Any
+
+from hotloop.analyze.doctor import OK, PROBLEM, Check, Survey
+from hotloop.report.terminal import Style, clean
+
+SCHEMA = "hotloop.doctor/1"
+
+
+def doctor_text(checks: list[Check], style: Style) -> str:
+    """One sentence a check, each problem followed by its remedy."""
+    lines = []
+    for check in checks:
+        mark, colour = _mark(check, style)
+        body = _wrapped(check.text, style, "  ")
+        lines.append(style.paint(mark, "bold", colour) + " " + body.lstrip())
+        if check.remedy:
+            lines.append(_wrapped("→ " * style.unicode + check.remedy, style, "    "))
+    problems = sum(check.state == PROBLEM for check in checks)
+    lines.append("")
+    if problems:
+        noun = "problem" if problems == 1 else "problems"
+        lines.append(style.paint(f"{problems} {noun} found.", "bold", "red"))
+    else:
+        lines.append(style.paint("Nothing is wrong.", "bold", "green"))
+    lines.append("Next: hotloop run train.py")
+    return "\n".join(lines)
+
+
+def _mark(check: Check, style: Style) -> tuple[str, str]:
+    if check.state == PROBLEM:
+        return ("✗" if style.unicode else "x"), "red"
+    if check.state == OK:
+        return ("✓" if style.unicode else "+"), "green"
+    return ("·" if style.unicode else "-"), "cyan"
+
+
+def _wrapped(text: str, style: Style, indent: str) -> str:
+    return fill(clean(text), style.width, initial_indent=indent, subsequent_indent=indent)
+
+
+def doctor_document(survey: Survey, checks: list[Check], wrong: bool) -> dict[str, Any]:
+    """The same as plain data."""
+    return {
+        "schema": SCHEMA,
+        "ok": not wrong,
+        "checks": [asdict(check) for check in checks],
+        "machine": asdict(survey),
+    }

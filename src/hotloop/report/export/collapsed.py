@@ -1,0 +1,35 @@
+"""Collapsed stacks, a line each, for flamegraph.pl, inferno and all that read them.
+
+`process;[phase];function (file:line) microseconds`
+"""
+
+from __future__ import annotations
+
+from hotloop.analyze.functions import short_file
+from hotloop.analyze.stacks import WeightedStack, weighted_stacks
+from hotloop.report.output import Material
+from hotloop.report.terminal import clean
+
+
+def render(material: Material) -> str:
+    """The lines, as text."""
+    totals: dict[str, float] = {}
+    for process in material.analysis.processes:
+        for stack in weighted_stacks(material.analysis, process.name):
+            line = ";".join(_part(each) for each in (process.name, *_names(stack)))
+            totals[line] = totals.get(line, 0.0) + stack.seconds
+    return "".join(
+        f"{line} {microseconds}\n"
+        for line, seconds in sorted(totals.items())
+        if (microseconds := round(seconds * 1e6)) > 0
+    )
+
+
+def _names(stack: WeightedStack) -> list[str]:
+    phases = [f"[{name}]" for name in stack.phases]
+    return phases + [f"{f.function} ({short_file(f.file)}:{f.first_line})" for f in stack.frames]
+
+
+def _part(text: str) -> str:
+    """A name in a line whose parts end with a semicolon and whose count follows the last space."""
+    return clean(text).replace(";", ",")

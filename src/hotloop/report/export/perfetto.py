@@ -1,0 +1,99 @@
+"""A trace for Perfetto and chrome://tracing: every call that `run --trace` kept, as a slice.
+
+The Chrome trace event format: one process a process, one thread a track, times in microseconds
+with nanoseconds behind the point. Memory and steps per second of the windows are counters above.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from hotloop.analyze import course
+from hotloop.analyze.tracks import ProcessTracks, Track, name_of, tracks_of
+from hotloop.analyze.tree import RegionCost
+from hotloop.capture.reader import Capture
+from hotloop.capture.slices import read_slices
+from hotloop.errors import HotloopError
+from hotloop.report.output import Material, need_capture
+from hotloop.report.terminal import clean
+from hotloop.words import category_of
+
+_Event = dict[str, Any]
+
+#: Windows as counters: more than a trace viewer can draw.
+_MOST_POINTS = 2000
+
+
+def render(material: Material) -> str:
+    """The file, as text."""
+    capture = need_capture(material)
+    processes = [tracks_of(each, capture) for each in read_slices(capture.folder)]
+    if not processes:
+        raise HotloopError(
+            f"{capture.folder}: holds no single calls; record them with `hotloop run --trace`"
+        )
+    notes = capture.main.notes.get("categories")
+    categories = notes if isinstance(notes, dict) else {}
+    events: list[_Event] = []
+    for number, process in enumerate(processes):
+        # Processes of several hosts may have the same pid; a number of our own tells them apart.
+        pid = number + 1
+        events += _names(process, pid)
+        for thread, track in enumerate(process.tracks):
+            events += _slices(track, process, pid, thread + 1, categories)
+    events += _counters(capture)
+    document = {
+        "traceEvents": events,
+        "displayTimeUnit": "ms",
+        "otherData": {
+            "program": clean(" ".join(material.analysis.run.command)),
+            "hotloop": str(material.analysis.run.header.get("version")),
+            "calls without room": sum(process.lost for process in processes),
+        },
+    }
+    return json.dumps(document, separators=(",", ":")) + "\n"
+
+
+def _names(process: ProcessTracks, pid: int) -> Iterator[_Event]:
+    title = f"{clean(process.name)} ({process.pid})"
+    yield _meta("process_name", pid, 0, name=title)
+    yield _meta("process_sort_index", pid, 0, sort_index=pid)
+    for thread, track in enumerate(process.tracks):
+        name = track.thread if track.number == 0 else f"{track.thread} ({track.number + 1})"
+        yield _meta("thread_name", pid, thread + 1, name=clean(name))
+        yield _meta("thread_sort_index", pid, thread + 1, sort_index=thread)
+
+
+def _meta(kind: str, pid: int, tid: int, **arguments: Any) -> _Event:
+    return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "ts": 0, "args": arguments}
+
+
+def _slices(
+    track: Track, process: ProcessTracks, pid: int, tid: int, categories: dict[str, Any]
+) -> Iterator[_Event]:
+    for slice in track.slices:
+        name = name_of(slice)
+        yield {
+            "ph": "X",
+            "name": clean(name),
+            "cat": clean(str(categories.get(name) or category_of(name))),
+            "pid": pid,
+            "tid": tid,
+            "ts": _microseconds(slice.begin_ns + process.offset_ns),
+            "dur": _microseconds(slice.end_ns - slice.begin_ns),
+        }
+
+
+def _counters(capture: Capture) -> Iterator[_Event]:
+    for point in course.points(capture.main, RegionCost(), _MOST_POINTS):
+        at = _microseconds(round(point.begin_s * 1e9))
+        values = {"memory MB": point.memory_mb, "steps per second": point.steps_per_s}
+        for name, value in values.items():
+            if value is not None:
+                yield {"ph": "C", "name": name, "pid": 1, "ts": at, "args": {name: value}}
+
+
+def _microseconds(ns: int) -> float:
+    return ns / 1000

@@ -1,0 +1,55 @@
+"""The windows as a table, for pandas and spreadsheets: CSV and Parquet, the same rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import fields
+from typing import Any
+
+from hotloop.analyze.rows import Row, window_rows
+from hotloop.errors import HotloopError
+from hotloop.report.output import Material, need_capture
+from hotloop.report.terminal import clean
+
+COLUMNS = tuple(each.name for each in fields(Row))
+
+#: A spreadsheet takes text that begins with one of these for a formula.
+_FORMULA = ("=", "+", "-", "@")
+
+
+def render_csv(material: Material) -> str:
+    """Comma-separated values with a heading."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for row in window_rows(need_capture(material)):
+        writer.writerow([_cell(getattr(row, name)) for name in COLUMNS])
+    return buffer.getvalue()
+
+
+def render_parquet(material: Material) -> bytes:
+    """A Parquet file; needs pyarrow."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise HotloopError(
+            "a Parquet file needs pyarrow: pip install 'hotloop[parquet]'; or choose .csv"
+        ) from None
+    rows = list(window_rows(need_capture(material)))
+    kinds = {"str": pyarrow.string(), "int": pyarrow.int64(), "float": pyarrow.float64()}
+    schema = pyarrow.schema(
+        [(each.name, kinds[str(each.type).partition(" ")[0]]) for each in fields(Row)]
+    )
+    columns = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(columns, schema=schema), buffer)
+    return buffer.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        text = clean(value)
+        return "'" + text if text.startswith(_FORMULA) else text
+    return value

@@ -1,0 +1,58 @@
+"""`hotloop demo`: the quickest way to see what hotloop says."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hotloop.cli.demo import DEMOS, workloads_folder
+
+Hotloop = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def test_every_demo_is_there() -> None:
+    for demo in DEMOS.values():
+        assert (workloads_folder() / demo.folder / "train.py").is_file()
+
+
+def test_the_list_says_what_there_is(hotloop: Hotloop) -> None:
+    done = hotloop("demo", "--list")
+    assert done.returncode == 0
+    assert [line.split()[0] for line in done.stdout.splitlines()] == list(DEMOS)
+
+
+def test_an_unknown_name_lists_the_known(hotloop: Hotloop) -> None:
+    done = hotloop("demo", "chess")
+    assert done.returncode == 2
+    assert "snake" in done.stderr
+
+
+def test_it_profiles_a_program_and_says_what_to_type_next(
+    hotloop: Hotloop, tmp_path: Path
+) -> None:
+    pytest.importorskip("torch")
+    done = hotloop("demo", "snake", "--slow", "--steps", "5120", "--no-evaluation")
+    assert done.returncode == 0, done.stderr
+    assert "Where the" in done.stderr
+    assert "learn.backward" in done.stderr
+    assert "Next: hotloop" in done.stderr
+    assert "Total environment steps: 5120" in done.stdout
+
+
+def test_a_missing_library_names_the_extra(hotloop: Hotloop, tmp_path: Path) -> None:
+    """A folder that shadows nothing: torch is hidden by an import that fails."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import sys\n"
+        "class Hide:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'torchrl':\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "        return None\n"
+        "sys.meta_path.insert(0, Hide())\n"
+    )
+    done = hotloop("demo", "petri", env={"PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2
+    assert "pip install 'hotloop[petri]'" in done.stderr

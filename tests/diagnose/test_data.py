@@ -1,0 +1,130 @@
+"""Rules on buffers, rollouts, advantages, memory and data."""
+
+from __future__ import annotations
+
+import pytest
+from analyses import Make, frame, phase, sample, window
+
+from hotloop.diagnose import data
+
+
+@pytest.mark.parametrize(
+    ("envs", "adds", "said"), [(3, 3000, False), (8, 5900, False), (8, 8000, True)]
+)
+def test_one_push_for_each_environment(make: Make, envs: int, adds: int, said: bool) -> None:
+    analysis = make(
+        phase("env.step", 1.0, 1000),
+        phase("buffer.add", 3.0, adds),
+        gauges={"envs": envs},
+        env_steps=1000 * envs,
+    )
+    assert bool(data.per_item_buffer_push(analysis)) is said
+
+
+def test_the_loop_around_the_pushes_counts_too(make: Make) -> None:
+    push, loop = frame("Buffer.push"), frame("Trainer.store", line=50)
+    analysis = make(
+        phase("env.step", 1.0, 100),
+        phase("buffer.add", 0.2, 1600),
+        samples=[
+            sample("buffer.add", 0.2, push, loop),
+            sample("", 2.0, frame("Trainer.store", line=48)),
+            sample("", 4.0, frame("Trainer.store", line=200)),
+        ],
+        notes={"shapes": {"buffer.add": ["buffer:Buffer.push"]}},
+        gauges={"envs": 16},
+        env_steps=1600,
+    )
+    (found,) = data.per_item_buffer_push(analysis)
+    assert found.evidence["seconds"] == pytest.approx(2.2)
+    assert found.where[0].function == "Trainer.store"
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.59, False), (0.61, True)])
+def test_priorities_from_their_share(make: Make, seconds: float, said: bool) -> None:
+    inside = frame("PrioritizedBuffer.sample", "/home/me/replay.py")
+    analysis = make(
+        phase("buffer.sample", seconds), samples=[sample("buffer.sample", seconds, inside)]
+    )
+    assert bool(data.naive_priority_sampling(analysis)) is said
+
+
+def test_a_plain_buffer_has_no_priorities(make: Make) -> None:
+    inside = frame("Buffer.sample", "/home/me/replay.py")
+    analysis = make(phase("buffer.sample", 5.0), samples=[sample("buffer.sample", 5.0, inside)])
+    assert data.naive_priority_sampling(analysis) == []
+
+
+@pytest.mark.parametrize(("times", "said"), [(1.3, False), (4.0, True)])
+def test_a_buffer_that_slows_down_as_it_fills(make: Make, times: float, said: bool) -> None:
+    windows = []
+    for i in range(12):
+        each = 1e-3 * (1 + (times - 1) * i / 11)
+        windows.append(
+            window(i, {"buffer.sample": (0.5, round(0.5 / each))}, counters={"env_steps": 500})
+        )
+    calls = sum(w.phases["buffer.sample"].calls for w in windows)
+    analysis = make(phase("buffer.sample", 6.0, calls), windows=windows, loop_s=12.0)
+    assert bool(data.buffer_cost_grows(analysis)) is said
+
+
+def rollout(make: Make, times: float, length: float | None = None) -> object:
+    windows = []
+    for i in range(12):
+        rows = 1000 * (1 + (times - 1) * i / 11)
+        steps = 500_000 / rows
+        gauges = {} if length is None else {"buffer_length": length}
+        counters = {"env_steps": steps, "gradient_steps": 10.0, "samples": 10 * rows}
+        windows.append(window(i, {"learn.backward": (0.8, 10)}, counters=counters, gauges=gauges))
+    return make(
+        phase("learn.backward", 9.6, 120), phase("buffer.sample", 0.1), windows=windows,
+        loop_s=12.0, env_steps=4000,
+    )  # fmt: skip
+
+
+def test_a_rollout_that_is_never_emptied(make: Make) -> None:
+    (found,) = data.unbounded_rollout(rollout(make, 5.0))  # type: ignore[arg-type]
+    assert found.id == "unbounded-rollout"
+    assert data.unbounded_rollout(rollout(make, 1.2)) == []  # type: ignore[arg-type]
+
+
+def test_a_replay_buffer_is_no_rollout(make: Make) -> None:
+    assert data.unbounded_rollout(rollout(make, 5.0, length=900.0)) == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.49, False), (0.51, True)])
+def test_advantages_from_their_share(make: Make, seconds: float, said: bool) -> None:
+    analysis = make(
+        phase("advantage", seconds), samples=[sample("advantage", seconds, frame("compute_gae"))]
+    )
+    assert bool(data.python_gae(analysis)) is said
+
+
+def test_advantages_of_a_library_are_not_the_programs(make: Make) -> None:
+    file = "/venv/lib/python3.11/site-packages/torchrl/objectives/value.py"
+    analysis = make(phase("advantage", 3.0), samples=[sample("advantage", 3.0, frame("gae", file))])
+    assert data.python_gae(analysis) == []
+
+
+def test_memory_is_short_when_pages_come_back_from_disk(make: Make) -> None:
+    def analysis(faults: float) -> object:
+        windows = [
+            window(i, {}, gauges={"major_faults": faults * i}, counters={"env_steps": 1})
+            for i in range(10)
+        ]
+        return make(windows=windows, loop_s=10.0)
+
+    assert data.memory_pressure(analysis(200))[0].id == "memory-pressure"  # type: ignore[arg-type]
+    assert data.memory_pressure(analysis(10)) == []  # type: ignore[arg-type]
+    assert data.memory_pressure(make()) == []
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(1.0, False), (1.2, True)])
+def test_loading_from_its_share_of_the_run(make: Make, seconds: float, said: bool) -> None:
+    analysis = make(phase("learn", 9.0), startup=[phase("data", seconds)])
+    assert bool(data.data_loading(analysis)) is said
+
+
+def test_a_run_that_was_cut_is_not_judged_by_its_start(make: Make) -> None:
+    analysis = make(startup=[phase("data", 9.0)], notes={"stop_after": "10s"})
+    assert data.data_loading(analysis) == []

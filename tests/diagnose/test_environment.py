@@ -1,0 +1,273 @@
+"""Rules on environments: at their thresholds, and silent without what they need."""
+
+from __future__ import annotations
+
+import pytest
+from analyses import Make, frame, phase, sample, window
+
+from hotloop.diagnose import diagnose, drawing, environment, episodes, vectors
+from hotloop.diagnose.evidence import callers
+
+PANDAS = "/venv/lib/python3.11/site-packages/pandas/core/indexing.py"
+STEP = frame("Market.step", line=40)
+
+
+def ids(findings: list) -> list[str]:
+    return [each.id for each in findings]
+
+
+# -- inside a step --
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.19, False), (0.21, True)])
+def test_pandas_from_two_percent_of_the_loop(make: Make, seconds: float, said: bool) -> None:
+    analysis = make(
+        phase("env.step", 5.0),
+        samples=[
+            sample("env.step", seconds, frame("_iLocIndexer._getitem", PANDAS), STEP),
+            sample("env.step", 5.0 - seconds, STEP),
+        ],
+        env_steps=1000,
+    )
+    found = environment.pandas_in_step(analysis)
+    assert bool(found) is said
+    if said:
+        assert found[0].where[0].function == "Market.step"
+        assert found[0].where[0].line == 40
+
+
+def test_pandas_in_a_worker_counts_on_the_scale_of_the_parent(make: Make) -> None:
+    analysis = make(
+        phase("env.step", 6.0),
+        phase("env.step", 5.0, process="worker-1"),
+        phase("env.step", 5.0, process="worker-2"),
+        samples=[
+            sample("env.step", 4.0, frame("x", PANDAS), STEP, process="worker-1"),
+            sample("env.step", 1.0, STEP, process="worker-1"),
+        ],
+        env_steps=1000,
+    )
+    (found,) = environment.pandas_in_step(analysis)
+    assert found.evidence["seconds"] == pytest.approx(4.0)
+
+
+def test_deepcopy_is_known_by_its_file(make: Make) -> None:
+    library = frame("deepcopy", "/usr/lib/python3.11/copy.py")
+    own = frame("deepcopy", "/home/me/copy_of_mine.py")
+    for inner, said in ((library, True), (own, False)):
+        analysis = make(
+            phase("env.step", 5.0), samples=[sample("env.step", 5.0, inner, STEP)], env_steps=9
+        )
+        assert bool(environment.deepcopy_in_step(analysis)) is said
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.44, False), (0.46, True)])
+def test_a_helper_from_its_share_of_the_step(make: Make, share: float, said: bool) -> None:
+    helper = frame("Market.indicators", line=20)
+    analysis = make(
+        phase("env.step", 5.0),
+        samples=[
+            sample("env.step", 5.0 * share, helper, STEP),
+            sample("env.step", 5.0 * (1 - share), STEP),
+        ],
+        env_steps=1000,
+    )
+    found = environment.redundant_work(analysis)
+    assert bool(found) is said
+    if said:
+        assert found[0].where[0].line == 20
+
+
+def test_the_simulation_itself_is_not_redundant(make: Make) -> None:
+    analysis = make(
+        phase("env.step", 8.0),
+        samples=[sample("env.step", 8.0, frame("World.integrate_physics"), STEP)],
+        env_steps=1000,
+    )
+    assert environment.redundant_work(analysis) == []
+    assert ids(environment.env_bound(analysis)) == ["env-bound"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "steps", "said"), [(5.9, 1000, False), (6.1, 1000, True), (6.1, 70_000, False)]
+)
+def test_env_bound_needs_a_large_share_and_heavy_steps(
+    make: Make, seconds: float, steps: int, said: bool
+) -> None:
+    analysis = make(phase("env.step", seconds), env_steps=steps)
+    assert bool(environment.env_bound(analysis)) is said
+
+
+def test_pandas_is_the_finding_and_not_env_bound(make: Make) -> None:
+    analysis = make(
+        phase("env.step", 9.0),
+        samples=[sample("env.step", 9.0, frame("x", PANDAS), frame("Market.price"), STEP)],
+        env_steps=1000,
+    )
+    assert ids(diagnose(analysis)) == ["pandas-in-step"]
+
+
+# -- drawing --
+
+
+def test_rendering_each_step_is_told_from_a_look_now_and_then(make: Make) -> None:
+    often = make(phase("env.step", 2.0, 1000), phase("env.render", 3.0, 1000), env_steps=1000)
+    rarely = make(phase("env.step", 2.0, 1000), phase("env.render", 3.0, 100), env_steps=1000)
+    assert ids(drawing.render_in_step(often)) == ["render-in-step"]
+    assert drawing.render_in_step(rarely) == []
+
+
+def test_a_picture_that_is_the_observation_wins_less(make: Make) -> None:
+    def analysis(by: str) -> object:
+        stack = (frame("Board.draw_walls"), frame(by), STEP)
+        return make(phase("env.step", 5.0), samples=[sample("env.step", 5.0, *stack)], env_steps=9)
+
+    seen = drawing.render_in_step(analysis("Board.get_observation"))[0]  # type: ignore[arg-type]
+    shown = drawing.render_in_step(analysis("Board.show"))[0]  # type: ignore[arg-type]
+    assert seen.evidence["frame_is_observation"]
+    assert seen.gain.low < shown.gain.low
+
+
+def test_resizing_is_known_by_what_it_is_called(make: Make) -> None:
+    pillow = frame("Image.resize", "/venv/lib/python3.11/site-packages/PIL/Image.py")
+    analysis = make(
+        phase("env.step", 5.0), samples=[sample("env.step", 4.0, pillow, STEP)], env_steps=9
+    )
+    assert ids(drawing.image_resize(analysis)) == ["image-resize"]
+    assert drawing.image_resize(make(phase("env.step", 5.0), env_steps=9)) == []
+
+
+# -- over episodes --
+
+
+def growing(make: Make, times: float, **notes: object) -> object:
+    windows = []
+    for i in range(12):
+        step_s = 1e-3 * (1 + (times - 1) * i / 11)
+        steps = 0.8 / step_s
+        windows.append(window(i, {"env.step": (0.8, round(steps))}, counters={"env_steps": steps}))
+    return make(phase("env.step", 9.6, 5000), windows=windows, notes=notes, loop_s=12.0,
+                env_steps=5000)  # fmt: skip
+
+
+def test_steps_that_grow(make: Make) -> None:
+    assert ids(episodes.growing_step_cost(growing(make, 3.0))) == ["growing-step-cost"]  # type: ignore[arg-type]
+    assert episodes.growing_step_cost(growing(make, 1.2)) == []  # type: ignore[arg-type]
+
+
+def test_what_grows_in_resets_is_a_leak(make: Make) -> None:
+    leak = {"objects": {"in_steps": 0, "in_resets": 500, "size": 500}}
+    history = {"rewards": {"in_steps": 500, "in_resets": 0, "size": 500}}
+    (found,) = episodes.growing_step_cost(growing(make, 3.0, env_growth=leak))  # type: ignore[arg-type]
+    assert found.id == "reset-leak"
+    assert found.evidence["container"] == "objects"
+    (found,) = episodes.growing_step_cost(growing(make, 3.0, env_growth=history))  # type: ignore[arg-type]
+    assert found.id == "growing-step-cost"
+
+
+@pytest.mark.parametrize(("reset_s", "said"), [(0.79, False), (0.81, True)])
+def test_resets_from_their_share(make: Make, reset_s: float, said: bool) -> None:
+    analysis = make(phase("env.step", 2.0, 5000), phase("env.reset", reset_s, 50), env_steps=5000)
+    assert bool(episodes.slow_reset(analysis)) is said
+
+
+def test_a_reset_as_cheap_as_a_step_is_none(make: Make) -> None:
+    analysis = make(phase("env.step", 5.0, 1000), phase("env.reset", 2.0, 500), env_steps=1000)
+    assert episodes.slow_reset(analysis) == []
+
+
+# -- many environments --
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(4.4, False), (4.6, True)])
+def test_one_environment(make: Make, seconds: float, said: bool) -> None:
+    analysis = make(phase("env.step", 1.0), phase("policy.act", seconds), env_steps=1000)
+    assert bool(vectors.single_env(analysis)) is said
+
+
+def test_one_environment_that_learns_every_step_is_left_alone(make: Make) -> None:
+    analysis = make(
+        phase("env.step", 1.0), phase("policy.act", 5.0), env_steps=1000, gradient_steps=1000
+    )
+    assert vectors.single_env(analysis) == []
+
+
+@pytest.mark.parametrize(("calls", "said"), [(100, False), (1600, True)])
+def test_a_forward_pass_for_each_environment(make: Make, calls: int, said: bool) -> None:
+    analysis = make(
+        phase("env.step", 1.0, 1600),
+        phase("policy.act", 5.0, calls),
+        gauges={"envs_in_turn": 16},
+        env_steps=1600,
+    )
+    assert bool(vectors.unbatched_policy(analysis)) is said
+
+
+def with_workers(make: Make, parent_s: float, worker_s: float, **more: object) -> object:
+    count = int(more.pop("workers", 4))  # type: ignore[call-overload]
+    return make(
+        phase("env.step", parent_s),
+        phase("env.step/wait", 0.8 * parent_s),
+        *[
+            phase("env.step", worker_s, process=f"w{i}", **more.get("of_worker", {}))  # type: ignore[arg-type]
+            for i in range(count)
+        ],
+        gauges=more.get("gauges") or {"envs": count, "observation_bytes": 100},
+        env_steps=4000,
+        header={"cores": more.get("cores", 4)},
+    )
+
+
+@pytest.mark.parametrize(("worker_s", "said"), [(0.7, True), (0.8, False)])
+def test_messages_dearer_than_steps(make: Make, worker_s: float, said: bool) -> None:
+    found = vectors.subprocess_overhead(with_workers(make, 5.0, worker_s))  # type: ignore[arg-type]
+    assert bool(found) is said
+
+
+def test_large_observations_are_another_cause(make: Make) -> None:
+    large = {"envs": 4, "observation_bytes": 1e6}
+    analysis = with_workers(make, 5.0, 0.1, gauges=large)
+    assert vectors.subprocess_overhead(analysis) == []  # type: ignore[arg-type]
+    assert ids(vectors.pickled_observations(analysis)) == ["pickled-observations"]  # type: ignore[arg-type]
+
+
+def test_workers_beyond_the_cores(make: Make) -> None:
+    crowded = with_workers(make, 8.0, 4.0, workers=9, cores=4)
+    enough = with_workers(make, 8.0, 4.0, workers=8, cores=4)
+    assert ids(vectors.too_many_envs(crowded)) == ["too-many-envs"]  # type: ignore[arg-type]
+    assert vectors.too_many_envs(enough) == []  # type: ignore[arg-type]
+
+
+def test_waiting_for_the_slowest(make: Make) -> None:
+    uneven = with_workers(make, 8.0, 2.0, of_worker={"p50_s": 1e-4, "p99_s": 2e-2})
+    even = with_workers(make, 8.0, 2.0)
+    assert ids(vectors.stragglers(uneven)) == ["stragglers"]  # type: ignore[arg-type]
+    assert vectors.stragglers(even) == []  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cores", "said"), [(5.0, 4, True), (3.9, 4, False), (5.0, 1, False)]
+)
+def test_heavy_environments_in_turn(make: Make, seconds: float, cores: int, said: bool) -> None:
+    analysis = make(
+        phase("env.step", seconds, 250),
+        gauges={"envs": 4},
+        header={"cores": cores},
+        env_steps=1000,
+    )
+    assert bool(vectors.serial_heavy_env(analysis)) is said
+
+
+def test_the_place_is_the_programs_own_loop(make: Make) -> None:
+    stack = (
+        frame("Linear.forward", "/venv/lib/python3.11/site-packages/torch/nn/linear.py"),
+        frame("Net.forward", line=7),
+        frame("Agent.act", line=31),
+        frame("main", line=60),
+    )
+    analysis = make(
+        phase("policy.act", 1.0),
+        samples=[sample("policy.act", 1.0, *stack)],
+        notes={"shapes": {"policy.act": ["__main__:Agent.act"]}},
+    )
+    assert callers(analysis, "policy.act")[0].line == 60

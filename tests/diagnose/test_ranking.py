@@ -1,0 +1,161 @@
+"""What is shown, in which order, and what one sentence says of it all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from analyses import Make, frame, phase, sample
+
+from hotloop.analyze.model import Analysis
+from hotloop.diagnose import FAMILIES, diagnose
+from hotloop.diagnose.evidence import (
+    finding,
+    gain_of,
+    run_gain,
+    severity_of,
+    verify_command,
+    won,
+)
+from hotloop.diagnose.finding import Finding, Gain
+from hotloop.diagnose.ranking import YIELDS_TO, rank
+from hotloop.diagnose.verdict import ENOUGH_STEPS, too_short, verdict
+
+
+def found(id: str, low: float, high: float, severity: str | None = None) -> Finding:
+    gain = Gain(low, high)
+    return Finding(id, severity or severity_of(gain), f"{id}.", "learn", gain, "high", "", "")
+
+
+def test_the_largest_gain_comes_first() -> None:
+    ranked = rank([found("logging", 1.1, 1.2), found("evaluation", 2.0, 3.0)])
+    assert [each.id for each in ranked] == ["evaluation", "logging"]
+
+
+def test_the_specific_beats_the_general() -> None:
+    ranked = rank([found("env-bound", 2.0, 4.0), found("pandas-in-step", 1.9, 3.0)])
+    assert [each.id for each in ranked] == ["pandas-in-step"]
+
+
+def test_the_general_stands_where_the_specific_explains_little() -> None:
+    ranked = rank([found("env-bound", 2.0, 4.0), found("pandas-in-step", 1.05, 1.1)])
+    assert [each.id for each in ranked] == ["env-bound", "pandas-in-step"]
+
+
+def test_one_cause_one_finding() -> None:
+    ranked = rank([found("logging", 1.1, 1.2), found("logging", 1.3, 1.4)])
+    assert [each.gain.low for each in ranked] == [1.3]
+
+
+def test_nothing_small_is_a_warning() -> None:
+    assert severity_of(Gain(1.02, 1.5)) == "info"
+    assert severity_of(Gain(1.04, 1.5)) == "warning"
+    assert severity_of(Gain(1.6, 2.0)) == "critical"
+    ranked = rank([found("logging", 1.1, 1.2), found("python-gae", 1.01, 1.02)])
+    assert [each.id for each in ranked] == ["logging"]
+
+
+def test_a_healthy_run_keeps_its_largest_avoidable_cost(make: Make) -> None:
+    ranked = rank([found("python-gae", 1.01, 1.02), found("logging", 1.02, 1.03)])
+    assert [each.id for each in ranked] == ["logging"]
+    text = verdict(make(phase("learn.backward", 9.0), env_steps=5000), ranked)
+    assert text.startswith("Nothing significant: the largest avoidable cost is logging")
+    assert "about 2% of the run" in text
+
+
+def test_healthy_explanations_never_come_before_alarms() -> None:
+    ranked = rank([found("longer-episodes", 1, 1, "healthy"), found("logging", 1.1, 1.2)])
+    assert [each.id for each in ranked] == ["logging", "longer-episodes"]
+
+
+def test_every_general_finding_yields_to_ids_that_are_not_itself() -> None:
+    assert all(general not in specific for general, specific in YIELDS_TO.items())
+
+
+def test_gain_is_amdahls() -> None:
+    gain = gain_of(0.5, 0.5, 1.0)
+    assert gain.low == pytest.approx(1 / 0.75)
+    assert gain.high == pytest.approx(2.0)
+    assert gain_of(1.0, 1.0, 1.0).high == pytest.approx(100.0)
+    assert won(gain) == pytest.approx(0.25)
+
+
+def test_the_start_up_counts_unless_the_run_was_cut(make: Make) -> None:
+    whole = make(phase("learn", 5.0), startup=[phase("import", 10.0)])
+    assert run_gain(whole, 5.0, 1.0, 1.0).low == pytest.approx(1 / 0.75)
+    assert run_gain(whole, 5.0, 1.0, 1.0).high == pytest.approx(2.0)
+    cut = make(phase("learn", 5.0), startup=[phase("import", 10.0)], notes={"stop_after": "5s"})
+    assert run_gain(cut, 5.0, 1.0, 1.0).low == pytest.approx(2.0)
+
+
+def test_verify_can_be_pasted(make: Make) -> None:
+    analysis = make()
+    assert verify_command(analysis) == (
+        "hotloop compare 'train.py --seed 1' 'train_fixed.py --seed 1'"
+    )
+    assert "--log-every 100" in verify_command(analysis, "--log-every 100")
+
+
+def test_a_short_capture_says_so_instead_of_guessing(make: Make) -> None:
+    analysis = make(phase("evaluate", 0.9), loop_s=1.0, env_steps=12)
+    assert diagnose(analysis) == []
+    assert f"12 steps; findings need about {ENOUGH_STEPS}" in verdict(analysis, [])
+    assert not too_short(make(loop_s=1.0, env_steps=ENOUGH_STEPS))
+    assert not too_short(make(loop_s=6.0, env_steps=3))
+    assert "s of training" in too_short(make(loop_s=0.1, env_steps=9000))
+
+
+def test_nothing_at_all_is_said_of_nothing(make: Make) -> None:
+    for family in FAMILIES:
+        assert family(make()) == []
+        assert family(make(loop_s=0.0)) == []
+    assert verdict(make(loop_s=0.0), []).startswith("Nothing was measured")
+
+
+FULL: dict[str, Any] = {
+    "samples": [sample("env.step", 5.0, frame("Env.step"))],
+    "notes": {"libraries": {"Stable-Baselines3": {}}, "env_growth": {"x": {"size": 50}}},
+    "gauges": {"envs": 8, "envs_in_turn": 8, "observation_bytes": 1e6, "buffer_length": 100},
+    "header": {"cores": 4},
+    "env_steps": 5000,
+    "episodes": 50,
+    "gradient_steps": 40_000,
+    "samples_": 1,
+}
+PHASES = [
+    phase(name, 1.0)
+    for name in ("env.step", "env.reset", "policy.act", "buffer.add", "buffer.sample", "log",
+                 "advantage", "checkpoint", "evaluate", "learn", "data", "env.render")
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("missing", [*FULL, "phases"])
+def test_a_missing_field_makes_rules_silent_never_wrong(make: Make, missing: str) -> None:
+    given = {key: value for key, value in FULL.items() if key != missing}
+    given.pop("samples_", None)
+    analysis: Analysis = make(*([] if missing == "phases" else PHASES), **given)
+    for family in FAMILIES:
+        for each in family(analysis):
+            assert 1.0 <= each.gain.low <= each.gain.high < 101
+            assert each.title
+    assert isinstance(verdict(analysis, diagnose(analysis)), str)
+
+
+def test_odd_notes_are_not_believed(make: Make) -> None:
+    odd: list[Any] = [None, 7, "x", [], {"x": None}, {"x": {"size": "large"}}, True]
+    for value in odd:
+        names = ("env_growth", "machine", "shapes", "libraries", "threads", "networks", "places")
+        analysis = make(*PHASES, notes=dict.fromkeys(names, value), env_steps=5000)
+        for family in FAMILIES:
+            family(analysis)
+
+
+def test_a_finding_has_all_that_people_need(make: Make) -> None:
+    analysis = make(phase("log", 5.0), env_steps=1000)
+    each = finding(
+        analysis, "logging", title="t", phase="log", seconds=5.0, low=0.8, high=0.9,
+        fix="f", confidence="high",
+    )  # fmt: skip
+    assert each.severity == "critical"
+    assert each.evidence["share_of_loop"] == pytest.approx(0.5)
+    assert each.verify.startswith("hotloop compare ")
