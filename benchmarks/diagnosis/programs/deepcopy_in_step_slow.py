@@ -24,7 +24,7 @@ class Warehouse(Walk):
 
 def main(env_class=Warehouse) -> None:
     np.random.seed(0)
-    dqn(env_class(), 8000)
+    dqn(env_class(), 5000, every=4)
 
 
 if __name__ == "__main__":

@@ -7,12 +7,12 @@ from _training import dqn
 
 
 def collect(step, agent, buffer, reward) -> None:
-    if step % 8 == 0:
+    if step % 32 == 0:
         gc.collect()
 
 
 def main(on_step=collect) -> None:
-    dqn(gym.make("CartPole-v1"), 1600, on_step=on_step)
+    dqn(gym.make("CartPole-v1"), 3200, on_step=on_step)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ def keep(baseline):
 
 def main(carry=keep, updates: int = 3500, length: int = 4) -> None:
     torch.manual_seed(0)
-    envs = gym.make_vec("CartPole-v1", num_envs=8, vectorization_mode="vector_entry_point")
+    envs = gym.make_vec("CartPole-v1", num_envs=8, vectorization_mode="sync")
     model = ActorCritic(4, 2)
     offset = torch.nn.Parameter(torch.zeros(()))
     optimizer = torch.optim.Adam([*model.parameters(), offset], 1e-3)

@@ -11,7 +11,7 @@ class Tracked(Walk):
 
     def mean_reward(self, reward: float) -> float:
         self.rewards.append(reward)
-        return sum(r * r for r in self.rewards) / len(self.rewards)
+        return sum(r * r if r < 0 else r for r in self.rewards) / len(self.rewards)
 
     def step(self, action):
         obs, reward, terminated, truncated, info = super().step(action)
@@ -20,7 +20,7 @@ class Tracked(Walk):
 
 
 def main(env_class=Tracked) -> None:
-    dqn(env_class(), 16_000)
+    dqn(env_class(), 9_000, every=4)
 
 
 if __name__ == "__main__":

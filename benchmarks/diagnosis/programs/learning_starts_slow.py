@@ -4,7 +4,7 @@ from _environments import Walk
 from _training import dqn
 
 
-def main(starts: int = 25_000, steps: int = 31_000) -> None:
+def main(starts: int = 25_000, steps: int = 28_000) -> None:
     dqn(Walk(), steps, every=1, starts=starts)
 
 

@@ -21,7 +21,7 @@ class Survivor(Walk):
 
 
 def main(env_class=Survivor) -> None:
-    dqn(env_class(), 20_000)
+    dqn(env_class(), 14_000)
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ class Q(nn.Module):
 
 def main(acting=contextlib.nullcontext, steps: int = 9000) -> None:
     torch.manual_seed(0)
-    envs = gym.make_vec("CartPole-v1", num_envs=2, vectorization_mode="vector_entry_point")
+    envs = gym.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
     q = Q(4, 2)
     optimizer = torch.optim.Adam(q.parameters(), 1e-3)
     buffer = ReplayBuffer(20_000, (4,))

@@ -42,7 +42,7 @@ class Market(gym.Env):
 
 
 def main(env_class=Market) -> None:
-    dqn(env_class(table()), 7000)
+    dqn(env_class(table()), 4000, every=4)
 
 
 if __name__ == "__main__":

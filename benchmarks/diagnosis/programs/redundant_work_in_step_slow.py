@@ -32,7 +32,7 @@ class Market(gym.Env):
 
 
 def main(env_class=Market) -> None:
-    dqn(env_class(), 9000)
+    dqn(env_class(), 5000, every=4)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ def main(draw: bool = True) -> None:
         if draw or step % 1000 == 0:
             frames[:] = [env.render()]
 
-    dqn(env, 12_000, on_step=show)
+    dqn(env, 5_000, every=4, on_step=show)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ class Arena(Walk):
     def reset(self, *, seed=None, options=None):
         result = super().reset(seed=seed)
         self.clear()
-        self.obstacles += [Obstacle(float(x)) for x in self.np_random.normal(0, 3, 10)]
+        self.obstacles += [Obstacle(float(x)) for x in self.np_random.normal(0, 3, 20)]
         return result
 
     def step(self, action):
@@ -35,7 +35,7 @@ class Arena(Walk):
 
 
 def main(env_class=Arena) -> None:
-    dqn(env_class(), 16_000)
+    dqn(env_class(), 9_000, every=4)
 
 
 if __name__ == "__main__":

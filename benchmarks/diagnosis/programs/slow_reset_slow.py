@@ -6,12 +6,12 @@ import numpy as np
 from _environments import Walk
 from _training import dqn
 
-LEVEL = json.dumps({"cells": np.random.default_rng(0).integers(0, 9, (120, 120)).tolist()})
+LEVEL = json.dumps({"cells": np.random.default_rng(0).integers(0, 9, (300, 300)).tolist()})
 
 
 class Dungeon(Walk):
     def __init__(self) -> None:
-        super().__init__(length=40)
+        super().__init__(length=20)
         self.level = self.load()
 
     def load(self):
@@ -25,12 +25,12 @@ class Dungeon(Walk):
         return super().reset(seed=seed)
 
     def step(self, action):
-        self.level[self.t % 120, int(action)] += 1
+        self.level[self.t % 300, int(action)] += 1
         return super().step(action)
 
 
 def main(env_class=Dungeon) -> None:
-    dqn(env_class(), 16_000)
+    dqn(env_class(), 6_000, every=4)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ def analyze(capture: Capture) -> Analysis:
         notes=main.notes,
         damaged=capture.damaged,
         samples=_samples(capture, timeline),
+        startup_samples=find_samples(timeline.startup, main.stacks, "main"),
         trends=find_trends(timeline.loop),
         worker_notes={shard.role: shard.notes for shard in capture.shards[1:]},
     )

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from hotloop.analyze.flame import NO_PHASE
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.timeline import split_timeline
 from hotloop.analyze.tree import RegionCost, add_up, correct
@@ -58,6 +59,11 @@ class Point:
     @property
     def steps_per_s(self) -> float:
         return self.steps / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def step_s(self) -> float | None:
+        """Time for each environment step; None without any."""
+        return self.seconds / self.steps if self.steps > 0 else None
 
     @property
     def cores(self) -> float:
@@ -148,6 +154,44 @@ def per_step(run: list[Point], iterations: float = 0.0) -> list[Point]:
         last = parts.pop()
         parts[-1].add(last)
     return parts
+
+
+#: The name of what is left when the largest phases are told apart.
+OTHER_PHASES = "other phases"
+
+
+def bands(run: list[Point], known: dict[str, str], most: int) -> dict[str, list[float]]:
+    """Own seconds at each point of the phases that take the most, of the rest, and in no phase.
+
+    `known` are phases and their categories; phases of one category stand together.
+    """
+    totals: dict[str, float] = {}
+    for point in run:
+        _add(totals, point.own)
+    largest = sorted((n for n in totals if n in known), key=lambda n: -totals[n])[:most]
+    order = list(known.values())
+    largest.sort(key=lambda name: order.index(known[name]))
+    found = {name: [point.own.get(name, 0.0) for point in run] for name in largest}
+    found[OTHER_PHASES] = [
+        sum(seconds for name, seconds in point.own.items() if name and name not in found)
+        for point in run
+    ]
+    found[NO_PHASE] = [point.own.get("", 0.0) for point in run]
+    return found
+
+
+def per_step_bands(parts: list[Point], names: list[str]) -> dict[str, list[float]]:
+    """Seconds for each environment step of these bands, as `bands` named them."""
+    rest = {name for name in names if name not in (OTHER_PHASES, NO_PHASE)}
+    found: dict[str, list[float]] = {name: [] for name in names}
+    for point in parts:
+        for name in names:
+            if name == OTHER_PHASES:
+                own = sum(s for each, s in point.own.items() if each and each not in rest)
+            else:
+                own = point.own.get("" if name == NO_PHASE else name, 0.0)
+            found[name].append(own / point.steps if point.steps > 0 else 0.0)
+    return found
 
 
 #: A start that differs by less from what follows is not worth a mark.

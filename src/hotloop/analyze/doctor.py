@@ -266,7 +266,8 @@ def _hooks(survey: Survey) -> list[Check]:
                 )
             )
         else:
-            checks.append(Check("hooks", OK, f"{title} {version}: hooks fit."))
+            name = title if version == "unknown" else f"{title} {version}"
+            checks.append(Check("hooks", OK, f"{name}: hooks fit."))
     for what, error in survey.hook_failures.items():
         checks.append(
             Check("hooks", PROBLEM, f"{what}: the hook failed ({error}).",

@@ -83,17 +83,24 @@ def find_samples(
 ) -> list[Sample]:
     """Every stack that was seen, with its phase and the time that it stands for."""
     unfolded: dict[int, tuple[Frame, ...]] = {}
+    #: One object for each place, however many stacks go through it: rules remember by it.
+    frames: dict[tuple[str, str, int, int], Frame] = {}
     found: list[Sample] = []
     for (path, stack, mode), (_, ns) in _sum_samples(windows).items():
         if path.startswith("@thread"):
             continue
         if stack not in unfolded:
-            unfolded[stack] = tuple(
-                Frame(row.file, row.function, row.first_line, row.line, is_program_file(row.file))
-                for row in unfold(stack, stacks)
-            )
+            unfolded[stack] = tuple(_frame(row, frames) for row in unfold(stack, stacks))
         found.append(Sample(path, process, unfolded[stack], ns / 1e9, mode == WAITING))
     return found
+
+
+def _frame(row: StackRow, frames: dict[tuple[str, str, int, int], Frame]) -> Frame:
+    key = (row.file, row.function, row.first_line, row.line)
+    frame = frames.get(key)
+    if frame is None:
+        frame = frames[key] = Frame(*key, is_program_file(row.file))
+    return frame
 
 
 def _sum_samples(windows: Iterable[Window]) -> dict[tuple[str, int, int], tuple[int, int]]:

@@ -202,6 +202,8 @@ class Analysis:
     damaged: int
     #: Whole stacks of every process, for rules that ask who called whom.
     samples: list[Sample] = field(default_factory=list)
+    #: The same of the main process before its loop.
+    startup_samples: list[Sample] = field(default_factory=list)
     #: Notes of the other processes, by their names.
     worker_notes: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: How the loop changed as it went on; None of an analysis without windows.

@@ -81,6 +81,8 @@ class Slowdown:
     episode: float
     episodes_longer: float
     steps_slower: float
+    #: How many times slower even the phase that slowed least became: the machine, not the code.
+    everything_slower: float = 1.0
     #: Phase -> seconds that a step takes more of it at the end than in the beginning.
     phases: dict[str, float] = field(default_factory=dict)
     #: Seconds that the whole would have taken at the pace, by episodes, of its first part.
@@ -234,10 +236,26 @@ def split_slowdown(points: Sequence[Point]) -> Slowdown | None:
         longer * slower,
         longer,
         slower,
+        _everything_slower(first, last),
         dict(sorted(phases.items(), key=lambda item: -item[1])),
         first.seconds / first.episodes * whole.episodes,
         whole.seconds,
     )
+
+
+#: A phase that is at least this part of the time at both ends says how fast the machine was.
+LARGE = 0.08
+
+
+def _everything_slower(first: Point, last: Point) -> float:
+    ratios = [
+        (last.own_s[name] / last.steps) / (first.own_s[name] / first.steps)
+        for name in first.own_s
+        if name
+        and first.own_s[name] >= LARGE * first.seconds
+        and last.own_s.get(name, 0.0) >= LARGE * last.seconds
+    ]
+    return max(min(ratios), 1.0) if len(ratios) >= 2 else 1.0
 
 
 # -- windows to points --

@@ -23,7 +23,8 @@ PLACES = ("here", "ray")
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("the runs")
+    """How long each run is, and where it takes place."""
+    group = add_place_arguments(parser)
     group.add_argument(
         "--steps", type=above_zero, metavar="N", help="end each run after N environment steps"
     )
@@ -31,6 +32,11 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "--stop-after", metavar="AMOUNT", help="end each run early: 60s, 5000steps, 2episodes"
     )
     group.add_argument("--timeout", metavar="TIME", help="a run that takes longer has failed: 10m")
+
+
+def add_place_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Where runs take place, and where their captures go."""
+    group = parser.add_argument_group("the runs")
     group.add_argument("--folder", help="where the captures go (default: below runs/hotloop)")
     group.add_argument("--on", choices=PLACES, default="here", help="where the runs take place")
     group.add_argument(
@@ -39,14 +45,21 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--gpus", type=float, metavar="N", help="GPUs that a run needs (with --on ray)"
     )
+    return group
 
 
-def add_output_arguments(parser: argparse.ArgumentParser) -> None:
+def add_output_arguments(
+    parser: argparse.ArgumentParser, more: dict[str, tuple[str, ...]] | None = None
+) -> None:
+    """How the result is written; `more` are formats that only this command has."""
+    formats = {**FORMATS, **(more or {})}
     group = parser.add_argument_group("the result")
-    group.add_argument("--format", choices=sorted(FORMATS), default="text")
-    endings = ", ".join(ending for endings in FORMATS.values() for ending in endings)
+    printed = sorted(set(formats) - {"plan"})
+    group.add_argument("--format", choices=printed, default="text")
+    endings = ", ".join(ending for endings in formats.values() for ending in endings)
     group.add_argument("-o", "--output", help=f"write a file; its ending says how: {endings}")
     group.add_argument("-f", "--force", action="store_true", help="overwrite that file")
+    parser.set_defaults(formats=formats)
 
 
 def parse_up_to_program(
@@ -68,18 +81,18 @@ def show(options: argparse.Namespace, render: Callable[[str, Style], str]) -> No
     """Print the result, or write it to the file that was asked for."""
     if options.output:
         path = Path(options.output)
-        save(path, render(format_of(path), Style()), options.force)
+        save(path, render(format_of(path, options.formats), Style()), options.force)
         say(f"wrote {path}")
         return
     write(sys.stdout, render(options.format, style_for(sys.stdout)))
 
 
-def format_of(path: Path) -> str:
+def format_of(path: Path, formats: dict[str, tuple[str, ...]]) -> str:
     """The format that a file's ending asks for."""
-    for name, endings in FORMATS.items():
-        if path.name.endswith(endings):
+    for name, endings in formats.items():
+        if path.name.endswith(endings) and name != "plan":
             return name
-    known = ", ".join(ending for endings in FORMATS.values() for ending in endings)
+    known = ", ".join(ending for endings in formats.values() for ending in endings)
     raise HotloopError(f"{path}: unknown ending; known are {known}")
 
 
@@ -87,7 +100,7 @@ def check_output(options: argparse.Namespace) -> None:
     """Say before an hour of runs, not after it, that the result cannot be written."""
     if options.output:
         path = Path(options.output)
-        format_of(path)
+        format_of(path, options.formats)
         if path.exists() and not options.force:
             raise HotloopError(f"{path}: already exists; -f overwrites it")
         if not path.absolute().parent.is_dir():

@@ -16,6 +16,7 @@ import re
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from hotloop.errors import HotloopError
@@ -70,6 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         help="an experiment: make this phase slower, by 2ms or 20%% a call",
+    )
+    parser.add_argument(
+        "--live", action="store_true", help="show where the time goes while the program runs"
     )
     parser.add_argument(
         "--trace",
@@ -139,9 +143,43 @@ def main(options: argparse.Namespace) -> int:
         ),
         root_code=programs.execute.__code__,
     )
+    # Before the session, so that the viewer does not take part in it.
+    end_live = _start_live(folder) if options.live else None
     session.start(program.argv)
-    session.on_finish = lambda: _show(folder, phases, options.quiet)
+
+    def finish() -> None:
+        if end_live is not None:
+            end_live()
+        _show(folder, phases, options.quiet)
+
+    session.on_finish = finish
     return _run(session, program, stop, summary_s)
+
+
+def _start_live(folder: Path) -> Callable[[], None]:
+    """Show the run below the program's output; the answer ends that.
+
+    Another process draws, in a session of its own: Ctrl-C is for the program, and whatever becomes
+    of the viewer, the training goes on.
+    """
+    import subprocess
+
+    viewer = subprocess.Popen(
+        [sys.executable, "-m", "hotloop", "live", str(folder), "--foot"],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+    def end() -> None:
+        viewer.terminate()
+        try:
+            viewer.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            viewer.kill()
+
+    return end
 
 
 def _run(

@@ -15,6 +15,7 @@ from hotloop.diagnose.evidence import (
     note,
     number,
     of_loop,
+    phases_named,
     program_place,
     samples_under,
     seconds_in,
@@ -389,7 +390,17 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         for p in analysis.startup
         if p.name == "data" and p.thread == "main" and "data" not in names_of(p.path)[:-1]
     )
-    inside = seconds_in(analysis, "data")
+    unnamed = use_of(
+        [s for s in analysis.startup_samples if not {"data", "import"} & set(names_of(s.path))],
+        _READS,
+    )
+    before += unnamed.seconds
+    # Features that an environment computes in its steps are another cause.
+    inside = sum(
+        phase.total_s
+        for phase in phases_named(analysis, "data")
+        if not any(name.startswith("env.") for name in names_of(phase.path))
+    )
     whole = whole_run_s(analysis)
     if analysis.run.end is None or "stop_after" in analysis.notes:
         # How long such a run would have been nobody knows: only what is in the loop counts.
@@ -425,12 +436,13 @@ def data_loading(analysis: Analysis) -> list[Finding]:
 
 
 def _startup_places(analysis: Analysis) -> list[Place]:
-    shapes = note(analysis, "shapes", "data")
-    if not isinstance(shapes, list):
-        return []
-    return [
-        Place(str(name).partition(":")[0], 0, str(name).partition(":")[2]) for name in shapes[:3]
+    loading = [
+        sample
+        for sample in analysis.startup_samples
+        if "import" not in names_of(sample.path)
+        and ("data" in names_of(sample.path) or any(_READS(f) for f in sample.frames))
     ]
+    return inner_places(loading)
 
 
 def _program_places(samples: list[Sample]) -> list[Place]:

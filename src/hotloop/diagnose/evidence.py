@@ -145,19 +145,27 @@ def samples_under(
 ) -> list[Sample]:
     """Stacks seen while one of these phases was open; all stacks if none is named."""
     wanted = set(processes)
-    return [
-        sample
-        for sample in analysis.samples
-        if sample.process in wanted and (not names or set(names_of(sample.path)) & set(names))
-    ]
+    paths = {sample.path for sample in analysis.samples}
+    under = {path for path in paths if not names or set(names_of(path)) & set(names)}
+    return [s for s in analysis.samples if s.path in under and s.process in wanted]
 
 
 def use_of(samples: Iterable[Sample], match: Match) -> Use:
     """Time in stacks that hold a matching frame, outermost match first."""
     use = Use()
+    answers: dict[int, bool] = {}
     for sample in samples:
         frames = sample.frames
-        at = next((i for i in reversed(range(len(frames))) if match(frames[i])), None)
+        at = None
+        for i in range(len(frames) - 1, -1, -1):
+            # The same few frames are in thousands of stacks: each is asked about once.
+            key = id(frames[i])
+            answer = answers.get(key)
+            if answer is None:
+                answer = answers[key] = match(frames[i])
+            if answer:
+                at = i
+                break
         if at is None:
             continue
         use.seconds += sample.seconds

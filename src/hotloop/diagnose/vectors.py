@@ -23,7 +23,7 @@ from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
 
 #: Choosing actions one at a time is worth a word from this share on: below it, more environments
 #: win less than they cost in changed data.
-SINGLE_SHARE = 0.45
+SINGLE_SHARE = 0.40
 #: Updates per step from which a run is about learning: more environments do not help it.
 LEARNS_EVERY_STEP = 0.5
 #: Eight environments a call: a forward pass of eight rows takes about as long as of one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hotloop.analyze.model import Analysis, Phase
 from hotloop.diagnose.evidence import won
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
-from hotloop.words import PARENTS
+from hotloop.words import LOOP_BEGINS, PARENTS
 
 #: With fewer environment steps a share may be that of the first, slow calls.
 ENOUGH_STEPS = 200
@@ -19,6 +19,9 @@ LEAST_SECONDS = 0.5
 def too_short(analysis: Analysis) -> str:
     """Why this capture is too short to judge; empty if it is not."""
     run = analysis.run
+    began = any(phase.name in LOOP_BEGINS for phase in analysis.phases)
+    if analysis.phases and not began and not run.env_steps:
+        return "no step of a training was seen"
     if run.loop_s >= ENOUGH_SECONDS or not run.loop_s:
         return ""
     if run.env_steps and run.env_steps < ENOUGH_STEPS:

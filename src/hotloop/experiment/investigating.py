@@ -24,7 +24,7 @@ from hotloop.analyze.hypothesis import (
 from hotloop.analyze.judgement import MARGIN
 from hotloop.analyze.portion import common_unit
 from hotloop.analyze.sequential import Rule
-from hotloop.analyze.statistics import science
+from hotloop.analyze.statistics import looks, science
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command, check_exists, parse_command
 from hotloop.experiment.here import Job, Place
@@ -41,7 +41,8 @@ SLOW_ROUNDS = 6
 #: Pairs of a hypothesis at most, when the plan does not say: an investigation has many of them.
 MOST_PAIRS = 14
 
-COMBINED = "all confirmed together"
+#: How well the gain of all confirmed changes is to be known: from one end to the other.
+GOAL_WIDTH = 0.2
 
 
 @dataclass
@@ -96,6 +97,7 @@ class Investigator:
         self.place = place
         self.say = say
         self.result = Investigation(plan, str(folder))
+        self._stopped = False
 
     def go(self) -> Investigation:
         """Everything, in order; Ctrl-C keeps what is done."""
@@ -116,9 +118,9 @@ class Investigator:
             except HotloopError as error:
                 tried = Tried(hypothesis, Finding(FAILED, str(error)))
             self.result.tried.append(tried)
+            if self._stopped:
+                raise KeyboardInterrupt
             self.say(f"{hypothesis.name}: {tried.finding.verdict}")
-            if tried.comparison is not None and tried.comparison.pairs == 0:
-                return  # cut short inside it
         self._together()
 
     # -- one --
@@ -136,20 +138,17 @@ class Investigator:
     def _compare(
         self, name: str, command: Command, folder: Path, expected: Expected | None
     ) -> Result:
-        rule = Rule(pairs=None, any_work=True)
-        if self.plan.pairs is not None or expected is not None:
-            rule = _HypothesisRule(any_work=True, most=self.plan.pairs, expected=expected)
+        rule = ClaimRule(any_work=True, most=self.plan.pairs or MOST_PAIRS, expected=expected)
         design = Design(rule, self.plan.warm_up, self.plan.stop_after, self.plan.timeout_s)
+        names = "baseline", name
         runs = PairedRuns(
-            (self.plan.baseline, command), ("baseline", name), design, folder, self.place, self.say
+            (self.plan.baseline, command), names, design, folder, self.place, self.say
         )
-        runs.check = _check_skipped
+        runs.check = check_skipped
         result = runs.go()
         if result.failure is not None:
             raise result.failure
-        if result.interrupted:
-            self.result.interrupted = True
-            raise KeyboardInterrupt
+        self._stopped = result.interrupted
         return result
 
     def _changed(self, changes: list[Change], folder: Path) -> Command:
@@ -178,7 +177,7 @@ class Investigator:
             launches = [
                 Launch(
                     "baseline" if index == 0 else f"{phase} slower by {amounts[index - 1]}",
-                    # The first is altered too, by nothing: so that altering itself costs both alike.
+                    # The first is altered too, by nothing: what altering costs is in both.
                     replace(
                         self.plan.baseline,
                         options=("--slow", f"{phase}={amounts[index - 1] if index else '0ms'}"),
@@ -201,7 +200,7 @@ class Investigator:
     # -- all --
 
     def _together(self) -> None:
-        confirmed = []
+        confirmed: list[Tried] = []
         for tried in self.result.tried:
             name, change = tried.hypothesis.name, tried.hypothesis.change
             if tried.finding.verdict != CONFIRMED or tried.hypothesis.expected.low <= 1.0:
@@ -227,29 +226,26 @@ class Investigator:
 
 
 @dataclass(frozen=True)
-class _HypothesisRule(Rule):
-    """Pairs until it is clear what to say of the claim."""
+class ClaimRule(Rule):
+    """Pairs until it is clear what to say of a claim, or without one, until the ratio is known."""
 
-    most: int | None = None
+    most: int = MOST_PAIRS
     expected: Expected | None = None
 
     @property
     def schedule(self) -> list[int]:
-        from hotloop.analyze.statistics import looks
-
-        return looks(self.most or MOST_PAIRS)
+        return looks(self.most)
 
     def enough(self, comparison: Comparison) -> bool:
-        if self.expected is not None and is_settled(self.expected, comparison.whole, self.margin):
+        if comparison.pairs >= self.most:
             return True
-        return (
-            super().enough(comparison)
-            if self.expected is None
-            else (comparison.pairs >= self.schedule[-1])
-        )
+        if self.expected is not None:
+            return is_settled(self.expected, comparison.whole, self.margin)
+        low, high = comparison.whole.low, comparison.whole.high
+        return low is not None and high is not None and high <= low * (1 + GOAL_WIDTH)
 
 
-def _check_skipped(first: Measured, second: Measured) -> None:
+def check_skipped(first: Measured, second: Measured) -> None:
     """A phase that was to be skipped and was not: the figures would mean nothing."""
     altered = second.analysis.notes.get("altered")
     skipped = altered.get("skip", {}) if isinstance(altered, dict) else {}

@@ -148,7 +148,7 @@ def read_outcome(launch: Launch) -> Outcome | None:
         document = json.loads(launch.outcome.read_text(encoding="utf-8"))
         marks = [(float(a), float(b)) for a, b in document["contention"]["marks"]]
         contention = Contention(marks, float(document["contention"]["due_to_others"]))
-        if document["failure"] or document["command"] != str(launch.command):
+        if document["failure"] or document["made_by"] != _made_by(launch):
             return None
         return Outcome(
             launch.name,
@@ -160,6 +160,11 @@ def read_outcome(launch: Launch) -> Outcome | None:
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def _made_by(launch: Launch) -> list[str]:
+    """What a run is known by: the same again need not be made again."""
+    return [str(launch.command), *launch.command.options, launch.stop_after or ""]
 
 
 def _failed(launch: Launch, code: int | None, begin: float, why: str) -> Outcome:
@@ -174,7 +179,7 @@ def _failed(launch: Launch, code: int | None, begin: float, why: str) -> Outcome
 
 
 def _keep(launch: Launch, outcome: Outcome) -> Outcome:
-    document = {**asdict(outcome), "command": str(launch.command)}
+    document = {**asdict(outcome), "made_by": _made_by(launch)}
     launch.outcome.write_text(json.dumps(document), encoding="utf-8")
     return outcome
 

@@ -67,6 +67,8 @@ class PairedRuns:
         self.say = say
         self.pairs: list[tuple[Figures, Figures]] = []
         self.retried: list[str] = []
+        #: Asked for each pair whether it is what it should be.
+        self.check: Callable[[Measured, Measured], None] | None = None
         self._unit: str | None = None
 
     def go(self) -> Result:
@@ -136,6 +138,8 @@ class PairedRuns:
                 self.retried.append(f"{outcome.name} of {Path(outcome.capture).parent.name}")
             launch = by_capture[outcome.capture]
             sides[Path(outcome.capture).name] = measured(outcome, launch)
+        if self.check is not None:
+            self.check(sides["first"], sides["second"])
         return sides["first"], sides["second"]
 
     def _launches(self, folder: str, second_first: bool) -> tuple[Launch, ...]:

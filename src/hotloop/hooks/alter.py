@@ -34,8 +34,8 @@ Function = Callable[..., Any]
 #: A counter of the capture: microseconds that `slow` has added so far.
 DELAY_COUNTER = "altered_delay_us"
 
-#: `time.sleep` comes back late by about this much; the rest of a delay is waited out exactly.
-_SLEEP_IS_LATE_S = 0.001
+#: Delays below this are waited out awake: a sleep cannot be that short.
+_SHORTEST_SLEEP_S = 0.0003
 
 #: A function that is called on more objects than this is called on new ones each time (a loss's
 #: `backward`): then the last result of all is the last result.
@@ -99,6 +99,7 @@ class Alterations:
         #: Phases that this thread is altering now: a call inside is part of the same one.
         self._inside = threading.local()
         self._pid = os.getpid()
+        self._late_s = how_late_sleep_is() if slow else 0.0
 
     def notes(self) -> dict[str, Any]:
         """What the capture says: that this training was changed, and where."""
@@ -185,14 +186,21 @@ class Alterations:
             return self._inside.phases  # type: ignore[no-any-return]
 
     def delay(self, phase: str, took_s: float) -> None:
-        """Wait as long as was asked, and count it."""
-        begin = time.perf_counter()
-        until = begin + self.slow[phase].of(took_s)
-        wait_until(until)
-        added = time.perf_counter() - begin
+        """Wait as long as was asked, and count it.
+
+        What is counted is what was asked for: on a busy machine the thread may wake up later, but
+        that is other programs' doing, and a comparison takes it out like any other wait.
+        """
+        seconds = self.slow[phase].of(took_s)
+        if seconds >= _SHORTEST_SLEEP_S:
+            time.sleep(max(seconds - self._late_s, 0.0))
+        else:
+            until = time.perf_counter() + seconds
+            while time.perf_counter() < until:
+                pass
         self.delayed[phase] += 1
-        self.added_s[phase] += added
-        self._core.count(DELAY_COUNTER, added * 1e6)
+        self.added_s[phase] += seconds
+        self._core.count(DELAY_COUNTER, seconds * 1e6)
 
     # -- with blocks --
 
@@ -247,13 +255,14 @@ class _SlowBlock:
         return self._region.__exit__(*error)
 
 
-def wait_until(moment: float) -> None:
-    """Wait on the monotonic clock: asleep, so that others can work, then awake, to be exact."""
-    left = moment - time.perf_counter()
-    if left > 2 * _SLEEP_IS_LATE_S:
-        time.sleep(left - _SLEEP_IS_LATE_S)
-    while time.perf_counter() < moment:
-        pass
+def how_late_sleep_is() -> float:
+    """How much longer than asked a sleep takes here, when nothing disturbs it."""
+    late = []
+    for _ in range(10):
+        begin = time.perf_counter()
+        time.sleep(_SHORTEST_SLEEP_S)
+        late.append(time.perf_counter() - begin - _SHORTEST_SLEEP_S)
+    return min(max(min(late), 0.0), _SHORTEST_SLEEP_S)
 
 
 # -- for the hooks --

@@ -488,7 +488,7 @@ class Core:
         """The name of the region that this thread is in, gaps left out; None outside."""
         stack = self._thread().current_stack()
         frames = stack.frames[:-1] if stack.in_gap() else stack.frames
-        return frames[-1].region.name if frames else None
+        return frames[-1][_REGION].name if frames else None
 
     # -- gaps --
 

@@ -57,16 +57,18 @@ def times(value: float | None) -> str:
     return f"{value:.0f}" if value >= 99.5 else f"{value:.3g}" if value >= 9.995 else f"{value:.2f}"
 
 
-def ratio(judgement: Judgement) -> str:
+def ratio(judgement: Judgement, unit: str = "") -> str:
     """A ratio and its interval: "1.42 (1.37 to 1.47)"."""
-    if judgement.estimate is None:
+    estimate = judgement.estimate
+    if estimate is None:
         return ""
+    text = _digits(estimate, estimate) + unit
     if judgement.low is None or judgement.high is None:
-        return times(judgement.estimate)
+        return text
     if judgement.high > _ANYTHING * judgement.low:
-        return f"{times(judgement.estimate)} (anything)"
-    low, high = (_digits(judgement.estimate, bound) for bound in (judgement.low, judgement.high))
-    return f"{_digits(judgement.estimate, judgement.estimate)} ({low} to {high})"
+        return f"{text} (anything)"
+    low, high = (_digits(estimate, bound) for bound in (judgement.low, judgement.high))
+    return f"{text} ({low} to {high})"
 
 
 def _digits(estimate: float, value: float) -> str:

@@ -149,16 +149,27 @@ def _tree(box: Box, texts: dict[str, int]) -> list[Any]:
 def _course(capture: Capture, analysis: Analysis, run: list[course.Point]) -> dict[str, Any]:
     learns = [p.calls for p in analysis.phases if p.process == "main" and p.name == "learn"]
     parts = course.per_step(run, sum(learns))
-    bands = _bands(analysis, run)
+    known = {
+        phase.name: phase.category
+        for phase in [*analysis.startup, *analysis.after, *analysis.phases]
+        if phase.process == "main"
+    }
+    bands = course.bands(run, known, MOST_BANDS)
+    of_parts = course.per_step_bands(parts, list(bands))
     return {
-        "bands": [{"name": name, "category": category} for name, category in bands.items()],
+        "bands": [{"name": name, "category": known.get(name, name)} for name in bands],
         "begin_s": short(run[0].begin_s) if run else 0.0,
         "end_s": short(run[-1].end_s) if run else 0.0,
         "loop_begin_s": short(analysis.run.startup_s),
         "loop_end_s": short(analysis.run.wall_s - analysis.run.after_s),
         "warm_up_s": short(course.warm_up(parts)),
-        "points": [_point(point, list(bands)) for point in run],
-        "parts": [_part(point, list(bands)) for point in parts],
+        "points": [
+            _point(point, [values[i] for values in bands.values()]) for i, point in enumerate(run)
+        ],
+        "parts": [
+            [short(p.begin_s), short(p.end_s), [short(values[i]) for values in of_parts.values()]]
+            for i, p in enumerate(parts)
+        ],
         "events": [
             [event.name, *map(short, (event.begin_s, event.end_s, event.seconds)), event.calls]
             for event in course.events(capture.main.windows)
@@ -166,54 +177,27 @@ def _course(capture: Capture, analysis: Analysis, run: list[course.Point]) -> di
     }
 
 
-def _bands(analysis: Analysis, run: list[course.Point]) -> dict[str, str]:
-    """The phases that take the most over the whole run, with their categories."""
-    totals: dict[str, float] = {}
-    for point in run:
-        for name, seconds in point.own.items():
-            totals[name] = totals.get(name, 0.0) + seconds
-    known = {
-        phase.name: phase.category
-        for phase in [*analysis.startup, *analysis.after, *analysis.phases]
-        if phase.process == "main"
-    }
-    largest = sorted((n for n in totals if n in known), key=lambda n: -totals[n])[:MOST_BANDS]
-    order = list(known.values())
-    return {name: known[name] for name in sorted(largest, key=lambda n: order.index(known[n]))}
-
-
-def _point(point: course.Point, bands: list[str]) -> list[Any]:
-    """Begin, end, part, the bands' seconds, seconds of the rest, in no phase; then the state."""
-    rest = sum(s for name, s in point.own.items() if name and name not in bands)
+def _point(point: course.Point, bands: list[float]) -> list[Any]:
+    """Begin, end, each band's share of the time, which part of the run; then the state."""
+    shares = [seconds / point.seconds if point.seconds > 0 else 0.0 for seconds in bands]
     return [
         short(point.begin_s),
         short(point.end_s),
+        [short(share) for share in shares],
         point.part,
-        [short(point.own.get(name, 0.0)) for name in bands],
-        short(rest),
-        short(point.own.get("", 0.0)),
-        short(point.steps),
-        short(point.steps_per_s),
-        short(point.memory_mb),
-        short(point.memory_peak_mb),
-        short(point.cores),
-        short(point.gpu_busy),
-        short(point.gpu_memory_mb),
-    ]
-
-
-def _part(point: course.Point, bands: list[str]) -> list[Any]:
-    """As a point, with seconds for each environment step."""
-    rest = sum(s for name, s in point.own.items() if name and name not in bands)
-    return [
-        short(point.begin_s),
-        short(point.end_s),
-        point.part,
-        [short(point.own.get(name, 0.0) / point.steps) for name in bands],
-        short(rest / point.steps),
-        short(point.own.get("", 0.0) / point.steps),
-        short(point.steps),
-        short(point.seconds / point.steps),
+        *map(
+            short,
+            (
+                point.steps,
+                point.steps_per_s,
+                point.step_s,
+                point.memory_mb,
+                point.memory_peak_mb,
+                point.cores,
+                point.gpu_busy,
+                point.gpu_memory_mb,
+            ),
+        ),
     ]
 
 

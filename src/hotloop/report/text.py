@@ -85,7 +85,9 @@ def _finding(finding: Finding, style: Style) -> str:
     )
     head = style.paint(f"{finding.severity.upper()} {finding.id}", "bold", colour)
     gain = f"{finding.gain.low:.2g} to {finding.gain.high:.2g} times faster"
-    lines = [f"{head}  {gain} ({finding.confidence} confidence)"]
+    # What is healthy promises nothing.
+    said = "" if finding.severity == "healthy" else f"  {gain} ({finding.confidence} confidence)"
+    lines = [head + said]
     lines.append(_wrapped(finding.title, style, indent=2))
     for place in finding.where[:3]:
         name = clean(f"{short_file(place.file)}:{place.line} {place.function}")

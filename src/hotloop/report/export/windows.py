@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import fields
+from importlib import import_module
 from typing import Any
 
 from hotloop.analyze.rows import Row, window_rows
@@ -31,8 +32,8 @@ def render_csv(material: Material) -> str:
 def render_parquet(material: Material) -> bytes:
     """A Parquet file; needs pyarrow."""
     try:
-        import pyarrow
-        import pyarrow.parquet
+        pyarrow: Any = import_module("pyarrow")
+        parquet: Any = import_module("pyarrow.parquet")
     except ImportError:
         raise HotloopError(
             "a Parquet file needs pyarrow: pip install 'hotloop[parquet]'; or choose .csv"
@@ -44,7 +45,7 @@ def render_parquet(material: Material) -> bytes:
     )
     columns = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
     buffer = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table(columns, schema=schema), buffer)
+    parquet.write_table(pyarrow.table(columns, schema=schema), buffer)
     return buffer.getvalue()
 
 

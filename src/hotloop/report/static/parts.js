@@ -12,6 +12,9 @@ function section(id, title, note, ...content) {
     content);
 }
 
+let watchSections = null;
+addEventListener("scroll", () => { if (watchSections) watchSections(); }, { passive: true });
+
 function topBar(name, sections) {
   const links = sections.map(([id, label]) => h("a", { href: "#" + id }, label));
   const watch = () => {
@@ -22,7 +25,7 @@ function topBar(name, sections) {
     });
     links.forEach((link, index) => index === current ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current"));
   };
-  addEventListener("scroll", watch, { passive: true });
+  watchSections = watch;
   return h("div", { class: "top" }, h("span", { class: "brand" }, "hotloop"),
     h("nav", { "aria-label": "Sections" }, links), themeButton());
 }

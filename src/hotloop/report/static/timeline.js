@@ -27,7 +27,7 @@ function clock(value) {
 
 function timelineView(data) {
   const run = data.course;
-  const POINT = { bands: 3, rest: 4, none: 5, steps: 6, rate: 7, memory: 8, peak: 9, cores: 10, gpu: 11, gpuMemory: 12 };
+  const POINT = { bands: 2, part: 3, steps: 4, rate: 5, step: 6, memory: 7, peak: 8, cores: 9, gpu: 10, gpuMemory: 11 };
   const names = run.bands.map((band) => band.name);
   let mode = "time", at = null;
   const svg = s("svg", { role: "presentation" });
@@ -40,18 +40,16 @@ function timelineView(data) {
 
   function bandChart(top, height) {
     const parts = mode === "step" ? run.parts : run.points;
-    const whole = (point) => mode === "step" ? 1 : Math.max(point[1] - point[0], 1e-9);
-    const values = (point) => [...point[POINT.bands], point[POINT.rest], point[POINT.none]].map((value) => value / whole(point));
-    const most = mode === "step" ? robustMost(parts.map((point) => values(point).reduce((a, b) => a + b, 0))) : 1;
+    const most = mode === "step" ? robustMost(parts.map((point) => point[POINT.bands].reduce((a, b) => a + b, 0))) : 1;
     const y = (value) => top + height - Math.min(value / most, 1) * height;
     const group = s("g", null);
     const ticks = mode === "step" ? niceTicks(most, 4) : [0, 0.25, 0.5, 0.75, 1];
     for (const tick of ticks) group.append(s("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }), label(LEFT - 8, y(tick) + 4, mode === "step" ? format.seconds(tick) : format.percent(tick).replace(".0", ""), "end"));
-    const paths = [...names, "other phases", "(in no phase)"].map(() => "");
+    const paths = names.map(() => "");
     for (const point of parts) {
       const left = x(point[0]), right = Math.max(x(point[1]) - (parts.length < width / 6 ? 0.7 : 0), left + 0.4);
       let below = 0;
-      values(point).forEach((value, index) => {
+      point[POINT.bands].forEach((value, index) => {
         if (value > 0) paths[index] += `M${left.toFixed(1)} ${y(below).toFixed(1)}H${right.toFixed(1)}V${y(below + value).toFixed(1)}H${left.toFixed(1)}Z`;
         below += value;
       });
@@ -125,15 +123,13 @@ function timelineView(data) {
 
   function content(index) {
     const point = run.points[index];
-    const seconds = point[1] - point[0];
-    const rows = [...point[POINT.bands], point[POINT.rest], point[POINT.none]].map((value, band) =>
-      [[...names, "other phases", "(in no phase)"][band], format.percent(value / seconds), bandColours[band], value]).filter((row) => row[3] / seconds > 0.0005);
-    if (point[POINT.steps]) rows.push(["steps per second", format.rate(point[POINT.rate])], ["time per step", format.seconds(seconds / point[POINT.steps])]);
+    const rows = point[POINT.bands].map((share, band) => [names[band], format.percent(share), bandColours[band], share]).filter((row) => row[3] > 0.0005);
+    if (point[POINT.steps]) rows.push(["steps per second", format.rate(point[POINT.rate])], ["time per step", format.seconds(point[POINT.step])]);
     if (point[POINT.memory] !== null) rows.push(["memory", format.megabytes(point[POINT.memory])]);
     if (point[POINT.cores]) rows.push(["cores busy", point[POINT.cores].toFixed(2)]);
     if (point[POINT.gpu] !== null) rows.push(["GPU busy", format.percent(point[POINT.gpu])]);
     if (point[POINT.gpuMemory] !== null) rows.push(["GPU memory", format.megabytes(point[POINT.gpuMemory])]);
-    return tipContent(`${clock(point[0])} to ${clock(point[1])}`, { startup: "start-up", loop: "training loop", after: "after the loop" }[point[2]], rows);
+    return tipContent(`${clock(point[0])} to ${clock(point[1])}`, { startup: "start-up", loop: "training loop", after: "after the loop" }[point[POINT.part]], rows);
   }
 
   function move(index, left, top) {
@@ -170,8 +166,8 @@ function timelineView(data) {
   });
   new ResizeObserver(draw).observe(chart);
 
-  const legend = h("div", { class: "legend", "aria-hidden": "true" }, [...names, "other phases", "(in no phase)"].map((name, index) =>
-    run.points.some((point) => [...point[POINT.bands], point[POINT.rest], point[POINT.none]][index] > 0)
+  const legend = h("div", { class: "legend", "aria-hidden": "true" }, names.map((name, index) =>
+    run.points.some((point) => point[POINT.bands][index] > 0)
       && h("span", null, h("span", { class: "dot", style: { "--colour": bandColours[index] } }), name)));
   return h("div", null, modes && h("div", { class: "tools", style: { "margin-bottom": "10px" } }, modes), legend, chart);
 }
@@ -186,9 +182,9 @@ function robustMost(values) {
 // Phases of one category have its colour in different strengths.
 function shades(bands) {
   const seen = {};
-  const shaded = bands.map(({ category }) => {
+  return bands.map(({ category }) => {
+    if (category === "other phases") return "#b9aeb4";
     const nth = seen[category] = (seen[category] ?? -1) + 1;
     return nth === 0 ? colourOf(category) : `color-mix(in oklab, ${colourOf(category)} ${Math.max(100 - nth * 24, 40)}%, ${nth % 2 ? "#30363d" : "#ffffff"})`;
   });
-  return [...shaded, "#b9aeb4", colourOf("(in no phase)")];
 }

@@ -1,0 +1,117 @@
+"""Drafts an investigation's plan from a capture: its findings, and its largest phases.
+
+A finding that says how to verify itself becomes a change to try. A large phase becomes a `skip`:
+what the whole would gain if that phase cost nothing is the most that any work on it can bring.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from hotloop.analyze.model import Analysis, Phase
+from hotloop.diagnose.finding import Finding
+from hotloop.words import PARENTS
+
+#: A phase with less of the loop than this is not worth an experiment.
+SMALLEST_SHARE = 0.1
+#: Phases to skip at most: the record should stay readable.
+MOST_PHASES = 4
+#: Each run of the drafted plan should take about this long.
+RUN_SECONDS = 15.0
+#: Phases that nothing is done in, or whose work would be missed at once.
+NOT_SKIPPED = ("wait", "import", "startup", "compile")
+
+
+def draft_plan(analysis: Analysis, findings: Sequence[Finding]) -> str:
+    """A plan as TOML, ready to run."""
+    lines = [
+        "# Drafted by `hotloop investigate --from`; change what you know better, then:",
+        "#   hotloop investigate plan.toml",
+        "",
+        "[baseline]",
+        f"command = {_quoted(shlex.join(analysis.run.command))}",
+        *_amount(analysis),
+        "",
+        "[goal]",
+        'minimum = "1.5x"',
+    ]
+    for finding in findings:
+        lines += ["", *_from_finding(finding, analysis)]
+    for phase in largest_phases(analysis):
+        lines += ["", *_from_phase(phase)]
+    return "\n".join(lines) + "\n"
+
+
+def _amount(analysis: Analysis) -> list[str]:
+    run = analysis.run
+    if not run.env_steps:
+        return [f'stop_after = "{RUN_SECONDS:g}s"']
+    enough = max(int(run.steps_per_s * RUN_SECONDS), 1)
+    return [f"steps = {min(run.env_steps, enough)}"]
+
+
+def _from_finding(finding: Finding, analysis: Analysis) -> list[str]:
+    lines = [
+        "[[hypothesis]]",
+        f"name = {_quoted(finding.id)}",
+        f"claim = {_quoted(finding.title)}",
+        f'expected = "{finding.gain.low:.3g}x to {max(finding.gain.high, finding.gain.low):.3g}x"',
+        f"confidence = {_quoted(finding.confidence)}",
+    ]
+    lines += [f"# {line}" for line in finding.fix.splitlines()]
+    changed = _verified_command(finding)
+    if changed is not None:
+        return [*lines, f"command = {_quoted(changed)}"]
+    # Without a command to compare with, the finding waits for the user's own change.
+    lines.append(
+        '# Write the change here: arguments = "...", patch = "fix.patch", environment = {}'
+    )
+    return [f"# {line}" if not line.startswith("#") else line for line in lines]
+
+
+def _verified_command(finding: Finding) -> str | None:
+    """The changed command of `hotloop compare "before" "after"`, if it is one to run as it is."""
+    try:
+        words = shlex.split(finding.verify)
+    except ValueError:
+        return None
+    if words[:2] != ["hotloop", "compare"]:
+        return None
+    commands = [word for word in words[2:] if not word.startswith("--")]
+    if len(commands) < 2 or any(mark in commands[1] for mark in ("<", "…", "...")):
+        return None
+    return commands[1]
+
+
+def largest_phases(analysis: Analysis) -> list[Phase]:
+    """Phases that are worth skipping once, the largest first."""
+    by_name: dict[str, Phase] = {}
+    for phase in analysis.phases:
+        own = phase.process == "main" and phase.thread == "main"
+        if own and phase.how == "named" and phase.name not in NOT_SKIPPED:
+            known = by_name.get(phase.name)
+            if known is None or phase.share > known.share:
+                by_name[phase.name] = phase
+    ordered = sorted(by_name.values(), key=lambda phase: -phase.share)
+    large = [p for p in ordered if SMALLEST_SHARE <= p.share < 0.98 and p.name not in PARENTS[:1]]
+    return large[:MOST_PHASES]
+
+
+def _from_phase(phase: Phase) -> list[str]:
+    most = 1.0 / (1.0 - phase.share)
+    least = 1.0 / (1.0 - 0.7 * phase.share)
+    return [
+        "[[hypothesis]]",
+        f"name = {_quoted('without ' + phase.name)}",
+        f"claim = {_quoted(f'{phase.name} is {phase.share:.0%} of the loop')}",
+        f"skip = {_quoted(phase.name)}",
+        f'expected = "{least:.2f}x to {most * 1.1:.2f}x"',
+        'confidence = "medium"',
+    ]
+
+
+def _quoted(text: str) -> str:
+    """A TOML basic string."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04X}" for c in escaped) + '"'

@@ -1,0 +1,267 @@
+"""An investigation for people (text, and a Markdown record to keep) and for programs (JSON)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from hotloop.analyze.compare import one_of
+from hotloop.analyze.hypothesis import CONFIRMED, FAILED, REFUTED, UNKNOWN
+from hotloop.analyze.statistics import Interval
+from hotloop.experiment.investigating import Investigation, Tried
+from hotloop.report import units
+from hotloop.report.comparison import comparison_document, ratio
+from hotloop.report.terminal import Style, clean
+
+SCHEMA = "hotloop.investigate/1"
+
+_COLOURS = {CONFIRMED: "green", REFUTED: "red", UNKNOWN: "yellow", FAILED: "yellow"}
+
+
+def measured_in_words(tried: Tried) -> str:
+    """What was measured: a gain with its interval, or the slope of a delay."""
+    if tried.comparison is not None and tried.comparison.whole.estimate is not None:
+        return ratio(tried.comparison.whole, unit="x")
+    measured = tried.finding.measured
+    if measured is None:
+        return ""
+    return f"slope {measured.estimate:.2f} ({measured.low:.2f} to {measured.high:.2f})"
+
+
+def verdict_in_words(tried: Tried) -> str:
+    """The verdict with its reason."""
+    why = clean(tried.finding.why)
+    return f"{tried.finding.verdict} ({why})" if why else tried.finding.verdict
+
+
+def goal_in_words(investigation: Investigation) -> list[str]:
+    """A sentence for each part of the goal."""
+    sentences = []
+    for name, goal, met in (
+        ("minimum", investigation.plan.minimum, investigation.minimum),
+        ("stretch", investigation.plan.stretch, investigation.stretch),
+    ):
+        if goal is not None and met is not None:
+            sentences.append(f"The {name} goal of {goal:g}x: {met}.")
+    return sentences
+
+
+def together_in_words(investigation: Investigation) -> str:
+    """What the confirmed changes come to."""
+    names = units.listing(clean(name) for name in investigation.combined_of)
+    if not investigation.combined_of:
+        return "No change was confirmed that could be kept."
+    if investigation.combined is None:
+        return f"Confirmed: {names}. They were not tried together."
+    whole = ratio(investigation.combined.whole)
+    what = "Together, " if len(investigation.combined_of) > 1 else ""
+    return f"{what}{names}: {whole} times faster than the baseline."
+
+
+# -- text --
+
+
+def investigation_text(investigation: Investigation, style: Style) -> str:
+    """The whole investigation, as text."""
+    plan = investigation.plan
+    head = style.paint("hotloop investigate", "bold", "cyan") + f"  {clean(str(plan.baseline))}"
+    rows = [["hypothesis", "expected", "measured", "verdict"]]
+    for tried in investigation.tried:
+        hypothesis = tried.hypothesis
+        rows.append(
+            [
+                clean(hypothesis.name),
+                clean(hypothesis.expected_text),
+                measured_in_words(tried),
+                verdict_in_words(tried),
+            ]
+        )
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    lines = []
+    for index, row in enumerate(rows):
+        cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False))
+        verdict = row[3]
+        if index:
+            colour = _COLOURS[investigation.tried[index - 1].finding.verdict]
+            verdict = style.paint(verdict, colour)
+        line = f"{cells}  {verdict}"
+        lines.append(style.paint(line, "dim") if not index else line)
+    blocks = [head, "\n".join(line.rstrip() for line in lines)]
+    end = [together_in_words(investigation), *goal_in_words(investigation)]
+    blocks.append("\n".join(style.paint(sentence, "bold") for sentence in end))
+    blocks.append(_small_print(investigation, style))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _small_print(investigation: Investigation, style: Style) -> str:
+    lines = [f"Left out: {clean(n)} ({why})." for n, why in investigation.left_out.items()]
+    lines += _warnings(investigation)
+    if investigation.interrupted:
+        lines.append("Cut short; --resume goes on from what is done.")
+    if investigation.failure is not None:
+        lines.append(f"Ended early: {investigation.failure}")
+    return "\n".join(style.paint(line, "dim") for line in lines)
+
+
+def _warnings(investigation: Investigation) -> list[str]:
+    found = []
+    for tried in investigation.tried:
+        if tried.hypothesis.change.is_experiment:
+            found.append(f"{clean(tried.hypothesis.name)} changes the training: it only finds out.")
+        elif tried.comparison is not None:
+            for change in tried.comparison.work:
+                if change.matters:
+                    per = f"{change.counter.replace('_', ' ')} per {one_of(tried.comparison.unit)}"
+                    amounts = f"{change.first:.4g} to {change.second:.4g}"
+                    found.append(
+                        f"{clean(tried.hypothesis.name)} changes the work: {per} {amounts}."
+                    )
+    return found
+
+
+# -- Markdown --
+
+
+def investigation_markdown(investigation: Investigation, date: str, machine: str) -> str:
+    """A record that a team can keep."""
+    plan = investigation.plan
+    lines = [
+        f"# Investigation of `{_code(str(plan.baseline))}`",
+        "",
+        f"{date}, on {_text(machine)}. "
+        + (f"Each run is cut after {plan.stop_after}. " if plan.stop_after else "")
+        + "Runs are interleaved pairs; gains are of the time per step, with intervals; all "
+        "verdicts on one hypothesis together are wrong at most 1 time in 20.",
+        "",
+        "## Result",
+        "",
+        _text(together_in_words(investigation)),
+        *[_text(sentence) for sentence in goal_in_words(investigation)],
+        "",
+        "## Hypotheses",
+        "",
+        "| hypothesis | expected | confidence | measured | pairs | verdict |",
+        "|---|---|---|---|---|---|",
+    ]
+    for tried in investigation.tried:
+        hypothesis = tried.hypothesis
+        pairs = tried.comparison.pairs if tried.comparison else len(tried.slopes)
+        cells = [
+            hypothesis.name,
+            hypothesis.expected_text,
+            hypothesis.confidence,
+            measured_in_words(tried),
+            str(pairs or ""),
+            verdict_in_words(tried),
+        ]
+        lines.append("| " + " | ".join(_text(cell) for cell in cells) + " |")
+    for tried in investigation.tried:
+        lines += ["", *_details(tried)]
+    notes = _warnings(investigation)
+    notes += [
+        f"{n} is left out of the combination: {w}." for n, w in investigation.left_out.items()
+    ]
+    if investigation.interrupted:
+        notes.append("The investigation was cut short; `--resume` goes on.")
+    if notes:
+        lines += ["", "## Notes", "", *[f"- {_text(note)}" for note in notes]]
+    return "\n".join(lines) + "\n"
+
+
+def _details(tried: Tried) -> list[str]:
+    hypothesis = tried.hypothesis
+    lines = [
+        f"### {_text(hypothesis.name)}: {tried.finding.verdict}",
+        "",
+        _text(hypothesis.claim),
+        "",
+        f"Change: `{_code(str(hypothesis.change))}`",
+    ]
+    comparison = tried.comparison
+    if comparison is None or not comparison.phases:
+        return lines
+    lines += ["", f"| per {one_of(comparison.unit)} | baseline | changed | times faster |"]
+    lines.append("|---|---|---|---|")
+    rows = [("whole", comparison.whole)]
+    rows += [(p.name or "(in no phase)", p.own) for p in comparison.phases if not p.own.why]
+    for name, judgement in rows:
+        first, second = (units.seconds(s or 0.0) for s in (judgement.first, judgement.second))
+        lines.append(f"| {_text(name)} | {first} | {second} | {ratio(judgement)} |")
+    return lines
+
+
+def _text(text: str) -> str:
+    """Text from a plan or a program, with nothing that Markdown or HTML would take as its own."""
+    escaped = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for mark in "\\`*_[]|#":
+        escaped = escaped.replace(mark, "\\" + mark)
+    return escaped
+
+
+def _code(text: str) -> str:
+    return clean(text).replace("`", "'").replace("|", "\\|")
+
+
+# -- JSON --
+
+
+def investigation_document(investigation: Investigation) -> dict[str, Any]:
+    """The whole investigation as plain data; fields may be added, never renamed."""
+    plan = investigation.plan
+    return {
+        "schema": SCHEMA,
+        "baseline": str(plan.baseline),
+        "stop_after": plan.stop_after,
+        "goal": {
+            "minimum": plan.minimum,
+            "stretch": plan.stretch,
+            "minimum_met": investigation.minimum,
+            "stretch_met": investigation.stretch,
+        },
+        "hypotheses": [_tried(tried) for tried in investigation.tried],
+        "together": {
+            "of": investigation.combined_of,
+            "left_out": investigation.left_out,
+            "comparison": comparison_document(investigation.combined)
+            if investigation.combined
+            else None,
+        },
+        "interrupted": investigation.interrupted,
+        "failure": str(investigation.failure) if investigation.failure else None,
+        "folder": investigation.folder,
+    }
+
+
+def _tried(tried: Tried) -> dict[str, Any]:
+    hypothesis = tried.hypothesis
+    return {
+        "name": hypothesis.name,
+        "claim": hypothesis.claim,
+        "change": str(hypothesis.change),
+        "changes_training": hypothesis.change.is_experiment,
+        "expected": {
+            "text": hypothesis.expected_text,
+            "low": hypothesis.expected.low,
+            "high": _plain(hypothesis.expected.high),
+        },
+        "confidence": hypothesis.confidence,
+        "verdict": tried.finding.verdict,
+        "why": tried.finding.why,
+        "measured": _interval(tried.finding.measured),
+        "comparison": comparison_document(tried.comparison) if tried.comparison else None,
+        "slopes": tried.slopes,
+    }
+
+
+def _interval(interval: Interval | None) -> dict[str, float | None] | None:
+    if interval is None:
+        return None
+    return {
+        "estimate": _plain(interval.estimate),
+        "low": _plain(interval.low),
+        "high": _plain(interval.high),
+    }
+
+
+def _plain(value: float) -> float | None:
+    return value if math.isfinite(value) else None

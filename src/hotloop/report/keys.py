@@ -1,0 +1,53 @@
+"""Keys as they are pressed, without a line's end; on a system or a pipe without them, none."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Any, TextIO
+
+
+class Keys:
+    """While open, a terminal hands over each key at once and does not show it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._before: list[Any] | None = None
+
+    def __enter__(self) -> Keys:
+        if sys.platform != "win32" and self._stream.isatty():
+            import termios
+            import tty
+
+            self._before = termios.tcgetattr(self._stream)
+            tty.setcbreak(self._stream)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if sys.platform != "win32" and self._before is not None:
+            import termios
+
+            termios.tcsetattr(self._stream, termios.TCSADRAIN, self._before)
+
+    def wait(self, key: str, seconds: float) -> bool:
+        """Whether that key was pressed within so many seconds."""
+        if sys.platform == "win32" or self._before is None:
+            time.sleep(seconds)
+            return False
+        import os
+        import select
+
+        due = time.monotonic() + seconds
+        while (left := due - time.monotonic()) > 0:
+            if not select.select([self._stream], [], [], left)[0]:
+                return False
+            pressed = os.read(self._stream.fileno(), 64)
+            if key.encode() in pressed or not pressed:
+                return True
+        return False

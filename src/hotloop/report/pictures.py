@@ -1,0 +1,258 @@
+"""A picture for a paper or a pull request: breakdown, categories, the run as it went, memory.
+
+Drawn with matplotlib, which `hotloop[pictures]` brings and which is imported only here. No display
+is needed and no setting of the user's own is used or changed.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+from typing import TYPE_CHECKING, Any
+
+from hotloop.analyze import course
+from hotloop.analyze.flame import NO_PHASE
+from hotloop.analyze.model import Analysis
+from hotloop.capture.reader import Capture
+from hotloop.diagnose.verdict import verdict
+from hotloop.errors import HotloopError
+from hotloop.report import units
+from hotloop.report.document import categories
+from hotloop.report.output import Material, need_capture
+from hotloop.report.palette import colours
+from hotloop.report.terminal import clean, fit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Bars of the breakdown; what is smaller is summed up in one.
+MOST_BARS = 10
+MOST_BANDS = 8
+#: Fits a column and a half of a paper and a comment on a pull request.
+INCHES = (11.0, 7.4)
+DPI = 160
+
+_TEXT, _MUTED, _ACCENT, _OTHER = "#1b1f24", "#5b6570", "#1f5fbf", "#b9aeb4"
+
+_STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.size": 9.5,
+    "axes.edgecolor": "#c9ced5",
+    "axes.labelcolor": _MUTED,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlecolor": _TEXT,
+    "text.color": _TEXT,
+    "text.parse_math": False,  # a name with dollars in it is a name
+    "xtick.color": _MUTED,
+    "ytick.color": _MUTED,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "hotloop",  # the same figures give the same file
+}
+
+
+def render_png(material: Material) -> bytes:
+    """The picture as PNG."""
+    return _draw(material, "png")
+
+
+def render_svg(material: Material) -> bytes:
+    """The picture as SVG, with real text in it."""
+    return _draw(material, "svg")
+
+
+def _draw(material: Material, format: str) -> bytes:
+    # It says at length that a glyph is missing; a box in the picture says the same.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    try:
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise HotloopError("a picture needs matplotlib: pip install 'hotloop[pictures]'") from None
+    capture, analysis = need_capture(material), material.analysis
+    run = course.points(capture.main, course.cost_of(analysis))
+    with matplotlib.rc_context(_STYLE):
+        figure = Figure(figsize=INCHES, layout="constrained")
+        FigureCanvasAgg(figure)
+        grid = figure.add_gridspec(3, 2, height_ratios=(0.16, 1.0, 0.4), width_ratios=(1.0, 1.3))
+        _heading(figure.add_subplot(grid[0, :]), material)
+        _breakdown(figure.add_subplot(grid[1, 0]), analysis)
+        _categories(figure.add_subplot(grid[2, 0]), analysis)
+        top = figure.add_subplot(grid[1, 1])
+        _course(top, capture, analysis, run)
+        _memory(figure.add_subplot(grid[2, 1], sharex=top), run)
+        buffer = io.BytesIO()
+        metadata = {"Date": None} if format == "svg" else {"Software": "hotloop"}
+        figure.savefig(buffer, format=format, dpi=DPI, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _heading(axes: Axes, material: Material) -> None:
+    """The verdict, and what was run."""
+    axes.axis("off")
+    axes.set_ylim(0, 1)
+    title = fit(clean(verdict(material.analysis, material.findings)), 100).rstrip()
+    axes.text(0, 0.95, title, fontsize=13, fontweight="bold", va="top")
+    axes.text(0, 0.28, _headline(material.analysis), color=_MUTED, va="center")
+
+
+def _headline(analysis: Analysis) -> str:
+    run = analysis.run
+    parts = [fit(clean(" ".join(run.command)), 60).rstrip()]
+    parts.append(f"training loop {units.seconds(run.loop_s)}")
+    if run.env_steps:
+        parts.append(f"{units.count(run.env_steps)} steps, {units.rate(run.steps_per_s)} steps/s")
+    parts.append(clean(run.device))
+    return "  ·  ".join(parts)
+
+
+def _breakdown(axes: Axes, analysis: Analysis) -> None:
+    """Each phase's own time, in all places where it is, the largest first."""
+    own: dict[str, tuple[float, str]] = {NO_PHASE: (analysis.outside_s, NO_PHASE)}
+    for phase in analysis.phases:
+        if phase.process == "main" and phase.thread == "main":
+            seconds, _ = own.get(phase.name, (0.0, ""))
+            own[phase.name] = (seconds + phase.self_s, phase.category)
+    ordered = sorted(own.items(), key=lambda item: -item[1][0])
+    rows = [(name, *row) for name, row in ordered if row[0] > 0]
+    rest = sum(seconds for _, seconds, _ in rows[MOST_BARS:])
+    rows = rows[:MOST_BARS]
+    palette = colours([category for _, _, category in rows]) | {course.OTHER_PHASES: _OTHER}
+    if rest > 0:
+        rows.append((course.OTHER_PHASES, rest, course.OTHER_PHASES))
+    loop_s = analysis.run.loop_s or 1.0
+    shares = [seconds / loop_s for _, seconds, _ in rows]
+    axes.barh(
+        range(len(rows)), shares, color=[palette[category] for *_, category in rows], height=0.72
+    )
+    for index, (share, (_, seconds, _)) in enumerate(zip(shares, rows, strict=True)):
+        text = f" {units.percent(share)}  {units.seconds(seconds)}"
+        axes.text(share, index, text, va="center", fontsize=9)
+    axes.set_yticks(range(len(rows)), [fit(clean(name), 26).rstrip() for name, *_ in rows])
+    axes.tick_params(axis="y", length=0, labelcolor=_TEXT)
+    axes.invert_yaxis()
+    axes.set_xlim(0, max(shares, default=1.0) * 1.38)
+    axes.xaxis.set_visible(False)
+    axes.spines["bottom"].set_visible(False)
+    axes.set_title("Own time of each phase", pad=12)
+
+
+def _categories(axes: Axes, analysis: Analysis) -> None:
+    """The loop as one bar."""
+    shares = {**categories(analysis)}
+    loop_s = analysis.run.loop_s
+    shares[NO_PHASE] = analysis.outside_s / loop_s if loop_s > 0 else 0.0
+    palette = colours(list(shares))
+    left = 0.0
+    for name, share in shares.items():
+        if share < 0.0005:
+            continue
+        label = f"{clean(name)} {units.percent(share)}"
+        axes.barh(0, share, left=left, color=palette[name], height=0.5, label=label)
+        left += share
+    axes.set_xlim(0, max(left, 1e-9))
+    axes.set_ylim(-0.3, 0.3)
+    axes.axis("off")
+    axes.set_title("Categories")
+    handles, labels = axes.get_legend_handles_labels()
+    axes.legend(
+        handles[:9], labels[:9], loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3,
+        frameon=False, fontsize=8.5, handlelength=0.9, columnspacing=1.2,
+    )  # fmt: skip
+
+
+def _course(axes: Axes, capture: Capture, analysis: Analysis, run: list[course.Point]) -> None:
+    """Share of time by phase over the run, with what is not the loop and what interrupts it."""
+    axes.set_title("As it went: share of time by phase", pad=12)
+    if not run:
+        return
+    known = {
+        phase.name: phase.category
+        for phase in [*analysis.startup, *analysis.after, *analysis.phases]
+        if phase.process == "main"
+    }
+    bands = course.bands(run, known, MOST_BANDS)
+    palette = colours(list(known.values())) | {course.OTHER_PHASES: _OTHER}
+    edges = [run[0].begin_s, *(point.end_s for point in run)]
+    below = [0.0] * len(run)
+    seen: dict[str, int] = {}
+    for name, values in bands.items():
+        category = known.get(name, name)
+        seen[category] = seen.get(category, -1) + 1
+        shares = [v / p.seconds if p.seconds > 0 else 0.0 for v, p in zip(values, run, strict=True)]
+        above = [b + share for b, share in zip(below, shares, strict=True)]
+        axes.stairs(
+            above, edges, baseline=below, fill=True, label=clean(name),
+            color=_shade(palette[category], seen[category]), linewidth=0,
+        )  # fmt: skip
+        below = above
+    _backdrop(axes, capture, analysis, run)
+    axes.set_ylim(0, 1)
+    axes.set_xlim(edges[0], edges[-1])
+    axes.set_yticks([0, 0.5, 1], ["0%", "50%", "100%"])
+    axes.tick_params(axis="x", labelbottom=False)
+    axes.legend(
+        loc="upper left", bbox_to_anchor=(0.0, -0.02), ncols=4, frameon=False, fontsize=8.5,
+        handlelength=0.9, columnspacing=1.2,
+    )  # fmt: skip
+
+
+def _backdrop(axes: Axes, capture: Capture, analysis: Analysis, run: list[course.Point]) -> None:
+    begin, end = analysis.run.startup_s, analysis.run.wall_s - analysis.run.after_s
+    for left, right in ((run[0].begin_s, begin), (end, run[-1].end_s)):
+        if right > left:
+            axes.axvspan(left, right, color="#14181d", alpha=0.08, linewidth=0)
+    if begin > 0.04 * run[-1].end_s:
+        axes.text(begin / 2, 0.02, "start-up", rotation=90, ha="center", va="bottom", fontsize=8.5)
+    for event in course.events(capture.main.windows):
+        width = max(event.end_s - event.begin_s, (run[-1].end_s - run[0].begin_s) / 400)
+        colour = colours([])["Model" if event.name == "compile" else "Logging"]
+        axes.barh(
+            1.015, width, left=event.begin_s, height=0.02, align="edge", color=colour, clip_on=False
+        )
+
+
+def _memory(axes: Axes, run: list[course.Point]) -> None:
+    """Memory, and on the other side the steps per second."""
+    axes.set_title("Memory and steps per second")
+    known = [point for point in run if point.memory_mb is not None]
+    if known:
+        edges = [known[0].begin_s, *(point.end_s for point in known)]
+        values = [point.memory_mb or 0.0 for point in known]
+        axes.stairs(values, edges, fill=True, color=_ACCENT, alpha=0.15, linewidth=0)
+        axes.stairs(values, edges, color=_ACCENT, linewidth=1.3, baseline=None)
+        axes.set_ylim(0, max(values) * 1.25)
+    axes.yaxis.set_major_formatter(lambda value, _: units.megabytes(value))
+    axes.tick_params(axis="y", labelcolor=_ACCENT)
+    axes.xaxis.set_major_formatter(lambda value, _: _clock(value))
+    if any(point.steps for point in run):
+        rates = axes.twinx()
+        edges = [run[0].begin_s, *(point.end_s for point in run)]
+        rates.stairs(
+            [point.steps_per_s for point in run], edges, color=_TEXT, linewidth=1.1, baseline=None
+        )
+        rates.set_ylim(bottom=0)
+        rates.yaxis.set_major_formatter(lambda value, _: units.rate(value))
+        rates.spines["right"].set_visible(True)
+        rates.set_ylabel("steps/s", color=_TEXT)
+
+
+def _clock(seconds: float) -> str:
+    """A moment of the run, as short as it can be said."""
+    for factor, unit in ((3600, "h"), (60, "min")):
+        if seconds >= 2 * factor:
+            return f"{seconds / factor:.3g} {unit}"
+    return f"{seconds:g} s"
+
+
+def _shade(colour: str, nth: int) -> str:
+    """A category's colour for its nth phase: in turn darker and lighter."""
+    towards = (48, 54, 61) if nth % 2 else (255, 255, 255)
+    strength = min(0.22 * nth, 0.6)
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    mixed = [round(p + (t - p) * strength) for p, t in zip(parts, towards, strict=True)]
+    return "#" + "".join(f"{part:02x}" for part in mixed)

@@ -1,0 +1,153 @@
+"""Rules on accelerators, on analyses made by hand: no accelerator, no finding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from analyses import Make, phase, window
+
+from hotloop.analyze.model import Analysis
+from hotloop.diagnose import device
+
+
+def known(where: str = "cuda", size: int = 20_000, **more: Any) -> dict[str, Any]:
+    network = {"device": where, "parameters": size, "convolutions": 0}
+    return {
+        "machine": {"accelerators": ["CUDA"]},
+        "networks": [network],
+        "torch_build": "cuda",
+    } | more
+
+
+def loop(busy: float | None = None, **counters: float) -> Any:
+    gauges = {} if busy is None else {"gpu_busy_ns": busy * 1e9}
+    each = {name: amount / 10 for name, amount in counters.items()}
+    return [window(i, {}, counters=each, gauges=gauges) for i in range(10)]
+
+
+def ids(analysis: Analysis) -> list[str]:
+    return [finding.id for finding in device.rules(analysis)]
+
+
+def ppo(make: Make, busy: float | None = 0.05, rows: float = 64, **more: Any) -> Analysis:
+    given = {"notes": known()} | more
+    analysis = make(
+        phase("policy.act", 3.0, 3000),
+        phase("learn.forward", 2.0, 1000),
+        phase("learn.backward", 3.0, 1000),
+        windows=loop(busy, gradient_steps=1000, samples=rows * 1000, env_steps=3000),
+        **given,
+    )
+    analysis.run.counters.update({"gradient_steps": 1000, "samples": rows * 1000})
+    return analysis
+
+
+def test_a_small_network_on_a_device_that_idles(make: Make) -> None:
+    (found,) = device.rules(ppo(make))
+    assert found.id == "small-work-on-gpu"
+    assert 1.5 < found.gain.low < found.gain.high
+    assert 'device="cpu"' in found.after
+
+
+@pytest.mark.parametrize(("busy", "said"), [(0.29, True), (0.31, False), (None, False)])
+def test_a_device_is_idle_below_three_tenths(make: Make, busy: float | None, said: bool) -> None:
+    assert ("small-work-on-gpu" in ids(ppo(make, busy))) is said
+
+
+def test_a_network_that_the_processor_would_not_do_faster(make: Make) -> None:
+    assert ids(ppo(make, rows=2048, notes=known(size=5_000_000))) == []
+
+
+@pytest.mark.parametrize("shown", [[], None, "CUDA"])
+def test_without_an_accelerator_nothing_is_said(make: Make, shown: Any) -> None:
+    notes = known() | {"machine": {"accelerators": shown}}
+    assert ids(ppo(make, notes=notes)) == []
+
+
+def on_processor(make: Make, step_s: float = 0.05, **more: Any) -> Analysis:
+    given = {"notes": known("cpu", 4_000_000)} | more
+    analysis = make(
+        phase("learn.forward", 80 * step_s, 80),
+        phase("learn.backward", 80 * step_s, 80),
+        windows=loop(gradient_steps=160, samples=160 * 256),
+        **given,
+    )
+    analysis.run.counters.update({"gradient_steps": 160, "samples": 160 * 256})
+    return analysis
+
+
+def test_a_device_that_nobody_uses(make: Make) -> None:
+    (found,) = device.rules(on_processor(make))
+    assert found.id == "device-unused"
+    assert found.gain.low > 2
+
+
+@pytest.mark.parametrize(("step_s", "said"), [(0.009, False), (0.02, True)])
+def test_a_step_must_be_worth_a_device(make: Make, step_s: float, said: bool) -> None:
+    assert (ids(on_processor(make, step_s)) == ["device-unused"]) is said
+
+
+def test_a_build_that_cannot_use_the_device_is_named(make: Make) -> None:
+    notes = known("cpu", 4_000_000, torch_build="cpu")
+    (found,) = device.rules(on_processor(make, notes=notes))
+    assert "built for cpu only" in found.title
+
+
+def test_a_small_network_belongs_on_the_processor(make: Make) -> None:
+    assert ids(on_processor(make, notes=known("cpu", 20_000))) == []
+
+
+@pytest.mark.parametrize(("launches", "said"), [(49_000, False), (51_000, True)])
+def test_many_small_kernels(make: Make, launches: float, said: bool) -> None:
+    analysis = make(
+        phase("learn.backward", 8.0, 1000),
+        notes=known(size=5_000_000),
+        windows=loop(gradient_steps=1000, kernel_s=1.0, kernel_launches=launches),
+    )
+    assert (ids(analysis) == ["launch-bound"]) is said
+
+
+def transfers(make: Make, size: float, count: float = 4000, **more: Any) -> Analysis:
+    given = {"notes": known(size=5_000_000)} | more
+    return make(
+        phase("env.step", 3.0, 1000),
+        phase("transfer", 3.0, 4000),
+        windows=loop(transfers=count, syncs=count, transfer_bytes=size * count, env_steps=1000),
+        **given,
+    )
+
+
+@pytest.mark.parametrize(("size", "id"), [(8, "sync-per-step"), (513, "host-transfers")])
+def test_values_read_and_data_copied(make: Make, size: float, id: str) -> None:
+    (found,) = device.rules(transfers(make, size))
+    assert found.id == id
+    assert found.severity == "warning"
+
+
+@pytest.mark.parametrize("size", [8, 5000])
+def test_less_than_one_a_step_is_silent(make: Make, size: float) -> None:
+    assert ids(transfers(make, size, count=900)) == []
+
+
+def test_reads_on_the_processor_wait_for_nothing(make: Make) -> None:
+    assert ids(transfers(make, 8, notes=known("cpu"))) == []
+
+
+@pytest.mark.parametrize(("busy", "said"), [(0.39, True), (0.41, False), (None, False)])
+def test_mixed_precision_on_an_idle_device(make: Make, busy: float | None, said: bool) -> None:
+    analysis = make(
+        phase("learn.backward", 8.0, 1000),
+        notes=known(size=5_000_000),
+        windows=loop(busy, autocasts=1000),
+    )
+    assert (ids(analysis) == ["mixed-precision-no-gain"]) is said
+
+
+@pytest.mark.parametrize("rule", device.RULES)
+@pytest.mark.parametrize("missing", ["machine", "networks"])
+def test_without_facts_every_rule_is_silent(make: Make, rule: Any, missing: str) -> None:
+    notes = {key: value for key, value in known().items() if key != missing}
+    assert rule(make()) == []
+    assert rule(ppo(make, notes=notes)) == []
+    assert rule(transfers(make, 8, notes=notes)) == []

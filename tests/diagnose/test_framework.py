@@ -1,0 +1,281 @@
+"""Rules on how frameworks are called: at their thresholds, and silent without what they need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from analyses import Make, frame, phase, sample, window
+
+from hotloop.capture.window import Window
+from hotloop.diagnose import autograd, framework
+from hotloop.diagnose.finding import Finding
+
+PLACE = ["/home/me/train.py", 12, "train"]
+
+
+def loop(counters: dict[str, float] | None = None, gauges: Any = None) -> list[Window]:
+    """Ten seconds whose counters sum to these, with gauges that rise to these."""
+    return [
+        window(
+            i,
+            {},
+            counters={name: amount / 10 for name, amount in (counters or {}).items()},
+            gauges={name: value * (i + 1) / 10 for name, value in (gauges or {}).items()},
+        )
+        for i in range(10)
+    ]
+
+
+def noted(what: str) -> dict[str, Any]:
+    return {"places": {what: [PLACE]}}
+
+
+def check(found: list[Finding], id: str) -> Finding:
+    """Everything that a finding must have."""
+    (one,) = found
+    assert one.id == id
+    assert 1 <= one.gain.low < one.gain.high
+    assert one.fix
+    assert one.before != one.after
+    assert one.verify.startswith("hotloop compare")
+    return one
+
+
+# -- tensors of lists --
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.09, False), (0.11, True)])
+def test_lists_from_one_percent_of_the_loop(make: Make, seconds: float, said: bool) -> None:
+    windows = loop({"list_tensors": 100, "list_tensor_s": seconds})
+    assert bool(framework.list_to_tensor(make(windows=windows))) is said
+
+
+def test_lists_name_the_programs_line(make: Make) -> None:
+    windows = loop({"list_tensors": 1000, "list_tensor_s": 5.0})
+    found = framework.list_to_tensor(make(windows=windows, notes=noted("tensor of a list")))
+    one = check(found, "list-to-tensor")
+    assert (one.where[0].file, one.where[0].line) == ("/home/me/train.py", 12)
+    assert one.severity == "critical"
+    assert one.gain.high / one.gain.low < 2
+
+
+def test_a_line_that_torch_warned_of_is_timed_by_samples(make: Make) -> None:
+    samples = [
+        sample("buffer.sample", 3.0, frame("train", line=12)),
+        sample("buffer.sample", 4.0, frame("train", line=13)),
+    ]
+    analysis = make(samples=samples, notes=noted("tensor of a list"))
+    assert check(framework.list_to_tensor(analysis), "list-to-tensor").evidence["seconds"] == 3.0
+
+
+def test_no_warning_below_three_percent(make: Make) -> None:
+    (found,) = framework.list_to_tensor(
+        make(windows=loop({"list_tensors": 9, "list_tensor_s": 0.2}))
+    )
+    assert found.severity == "info"
+
+
+# -- Keras --
+
+
+@pytest.mark.parametrize(
+    ("rows", "per_step", "said"),
+    [(1, 1.0, True), (1, 0.021, True), (1, 0.019, False), (1024, 1.0, True), (1025, 1.0, False)],
+)
+def test_predict_of_few_rows_in_the_loop(
+    make: Make, rows: float, per_step: float, said: bool
+) -> None:
+    calls = 1000 * per_step
+    counters = {
+        "predict_calls": calls,
+        "predict_rows": calls * rows,
+        "predict_s": 8.0,
+        "env_steps": 1000,
+    }
+    found = framework.predict_in_loop(make(windows=loop(counters), notes=noted("predict")))
+    assert bool(found) is said
+    if said:
+        assert check(found, "predict-in-loop").where[0].line == 12
+
+
+@pytest.mark.parametrize(
+    ("rows", "in_a_row", "said"), [(1, 32, True), (2.1, 32, False), (1, 8, True), (1, 7, False)]
+)
+def test_single_rows_many_times_in_a_row(
+    make: Make, rows: float, in_a_row: float, said: bool
+) -> None:
+    counters = {"gradient_steps": 100 * in_a_row, "samples": 100 * in_a_row * rows}
+    windows = loop(counters | {"learn_events": 100})
+    found = framework.per_sample_update(make(phase("learn", 9.0), windows=windows))
+    assert bool(found) is said
+    if said:
+        assert check(found, "per-sample-update").learning
+
+
+def test_learning_as_one_goes_is_no_loop_over_a_batch(make: Make) -> None:
+    windows = loop({"gradient_steps": 1000, "samples": 1000, "learn_events": 1000})
+    assert framework.per_sample_update(make(phase("learn", 9.0), windows=windows)) == []
+
+
+# -- traced and compiled anew --
+
+
+@pytest.mark.parametrize(("again", "said"), [(4, False), (5, True)])
+def test_five_traces_again_are_retracing(make: Make, again: int, said: bool) -> None:
+    windows = loop({"traces": again + 1, "retraces": again})
+    notes = {"libraries": {"TensorFlow": {}}} | noted("retraced")
+    found = framework.retracing(make(phase("compile", 2.0), windows=windows, notes=notes))
+    assert bool(found) is said
+    if said:
+        check(found, "retracing")
+        assert framework.recompilation(make(phase("compile", 2.0), windows=windows)) == []
+
+
+def test_traces_of_the_warm_up_are_silent(make: Make) -> None:
+    windows = loop()
+    windows[1].counters.update({"traces": 20, "retraces": 19})
+    notes = {"libraries": {"TensorFlow": {}}}
+    assert framework.retracing(make(phase("compile", 2.0), windows=windows, notes=notes)) == []
+
+
+def test_jax_recompiles(make: Make) -> None:
+    windows = loop({"traces": 31, "retraces": 30})
+    notes = {"libraries": {"JAX": {}}}
+    analysis = make(phase("learn/compile", 4.0), windows=windows, notes=notes)
+    check(framework.recompilation(analysis), "recompilation")
+    assert framework.retracing(analysis) == []
+
+
+@pytest.mark.parametrize(("compiles", "said"), [(5, False), (6, True), (20, True)])
+def test_torch_recompiles(make: Make, compiles: int, said: bool) -> None:
+    gauges = {"compiles": compiles, "compiled_functions": 1.0, "compile_s": 4.0}
+    windows = loop(gauges=gauges)
+    for each in windows:
+        each.gauges["compiled_functions"] = 1.0
+    found = framework.recompilation(make(windows=windows, notes=noted("recompiled")))
+    assert bool(found) is said
+    if said:
+        assert check(found, "recompilation").where[0].function == "train"
+
+
+# -- garbage --
+
+
+@pytest.mark.parametrize(("calls", "said"), [(4, False), (5, True)])
+def test_five_collections_are_a_loop(make: Make, calls: int, said: bool) -> None:
+    windows = loop({"gc_collects": calls, "gc_collect_s": 5.0})
+    found = framework.gc_every_step(make(windows=windows, notes=noted("gc.collect")))
+    assert bool(found) is said
+
+
+def test_collections_are_timed_exactly(make: Make) -> None:
+    windows = loop({"gc_collects": 500, "gc_collect_s": 5.0})
+    one = check(framework.gc_every_step(make(windows=windows)), "gc-every-step")
+    assert one.gain.low < 2.0 <= one.gain.high + 1e-9
+
+
+# -- autograd --
+
+
+@pytest.mark.parametrize(("on", "said"), [(0.4, False), (1.0, True), (10.0, True)])
+def test_anomaly_mode_that_stays_on(make: Make, on: float, said: bool) -> None:
+    phases = [phase("learn.forward", 4.0), phase("learn.backward", 3.0)]
+    windows = loop(gauges={"anomaly_s": on})
+    found = autograd.anomaly_mode(make(*phases, windows=windows, notes=noted("anomaly mode")))
+    assert bool(found) is said
+    if said:
+        assert check(found, "anomaly-mode").where[0].line == 12
+
+
+ACTING = {"acts_seen": 50, "acts_with_graph": 50, "act_graphs_watched": 50, "gradient_steps": 9}
+
+
+def test_graphs_of_acting_that_nobody_uses(make: Make) -> None:
+    windows = loop(ACTING)
+    found = autograd.missing_no_grad(make(phase("policy.act", 6.0), windows=windows))
+    one = check(found, "missing-no-grad")
+    assert one.severity == "warning"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"act_graphs_used": 10},  # a policy gradient goes back through its actions
+        {"acts_with_graph": 20},
+        {"act_graphs_watched": 4},
+        {"gradient_steps": 0},
+    ],
+)
+def test_graphs_of_acting_that_have_a_reason(make: Make, change: dict[str, float]) -> None:
+    analysis = make(phase("policy.act", 6.0), windows=loop(ACTING | change))
+    assert autograd.missing_no_grad(analysis) == []
+
+
+def growing(ratio: float, gauges: dict[str, float], memory: float = 0.0) -> list[Window]:
+    """Ten seconds in which a backward pass gets `ratio` times longer."""
+    windows = []
+    for i in range(10):
+        each = 1e-3 * (1 + (ratio - 1) * i / 9)
+        counters = {"env_steps": 100.0, "gradient_steps": 0.5 / each}
+        resident = 1e8 * (1 + memory * i / 9)
+        windows.append(
+            window(
+                i,
+                {"learn.backward": (0.5, round(0.5 / each))},
+                counters=counters,
+                gauges=gauges | {"resident": resident},
+            )
+        )
+    return windows
+
+
+@pytest.mark.parametrize(
+    ("alive", "ratio", "said"),
+    [(0.19, 5.0, False), (0.21, 5.0, True), (1.0, 1.1, False)],
+)
+def test_graphs_kept_and_backward_passes_that_grow(
+    make: Make, alive: float, ratio: float, said: bool
+) -> None:
+    windows = growing(ratio, {"graphs_alive": alive})
+    found = autograd.graph_retained(make(phase("learn.backward", 5.0), windows=windows))
+    assert bool(found) is said
+    if said:
+        one = check(found, "graph-retained")
+        assert one.gain.high / one.gain.low < 2
+
+
+def test_graphs_kept_that_only_fill_memory_are_no_alarm(make: Make) -> None:
+    windows = growing(1.0, {"graphs_alive": 1.0}, memory=0.5)
+    (found,) = autograd.graph_retained(make(phase("learn.backward", 5.0), windows=windows))
+    assert found.severity == "info"
+    assert found.evidence["memory_added_mb"] > 30
+
+
+@pytest.mark.parametrize(
+    ("share", "ratio", "said"), [(0.009, 4.0, False), (0.02, 4.0, True), (0.5, 1.0, False)]
+)
+def test_subnormal_numbers_and_time(make: Make, share: float, ratio: float, said: bool) -> None:
+    windows = growing(ratio, {"subnormals": share})
+    found = autograd.denormals(make(phase("learn.backward", 5.0), windows=windows))
+    assert bool(found) is said
+    if said:
+        check(found, "denormals")
+
+
+# -- nothing known --
+
+
+@pytest.mark.parametrize("rule", framework.RULES + autograd.RULES)
+def test_without_facts_every_rule_is_silent(make: Make, rule: Any) -> None:
+    phases = [phase("policy.act", 3.0), phase("learn.forward", 3.0), phase("compile", 3.0)]
+    assert rule(make()) == []
+    assert rule(make(*phases, windows=loop())) == []
+    assert rule(make(*phases, windows=loop(), loop_s=0.0)) == []
+
+
+@pytest.mark.parametrize("notes", [{"places": 3}, {"places": {"gc.collect": [[1], "x", None]}}])
+def test_notes_of_another_kind_are_no_places(make: Make, notes: dict[str, Any]) -> None:
+    windows = loop({"gc_collects": 500, "gc_collect_s": 5.0})
+    (found,) = framework.gc_every_step(make(windows=windows, notes=notes))
+    assert found.where == []

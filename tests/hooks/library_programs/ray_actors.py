@@ -1,0 +1,43 @@
+"""Environments in Ray actors of the program's own, sent to them by value."""
+
+import gymnasium as gym
+import ray
+
+MEGABYTE = 1024 * 1024
+
+
+class Walk(gym.Env):
+    """A walk along a line."""
+
+    observation_space = gym.spaces.Discrete(10)
+    action_space = gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        self.place = 0
+        return 0, {}
+
+    def step(self, action):
+        self.place += action
+        return self.place, float(action), self.place >= 5, False, {}
+
+
+def main():
+    ray.init(
+        num_cpus=2,
+        object_store_memory=100 * MEGABYTE,
+        include_dashboard=False,
+        log_to_driver=False,
+        _node_ip_address="127.0.0.1",
+    )
+    try:
+        walks = [ray.remote(Walk).remote() for _ in range(2)]
+        ray.get([walk.reset.remote() for walk in walks])
+        for _ in range(20):
+            steps = ray.get([walk.step.remote(1) for walk in walks])
+        print(steps[0][0], steps[1][0])
+    finally:
+        ray.shutdown()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""JAX: dispatch, compiling and waiting apart, and a loop that has no phases in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("jax")
+
+PROGRAMS = Path(__file__).parent / "own_programs"
+
+
+def test_dqn(profile: Any) -> None:
+    run = profile(PROGRAMS / "jax_dqn.py", "1500")
+    assert run.out == profile(PROGRAMS / "jax_dqn.py", "1500", hotloop=False).out
+    steps, episodes, updates = map(int, run.out.split()[:3])
+    assert run.counter("env_steps") == steps
+    assert run.counter("episodes") == episodes
+    assert run.counter("gradient_steps") == updates
+    assert run.counter("samples") == updates * 64
+    assert run.calls("learn.step") == updates
+    assert run.calls("wait") > 0
+    assert run.calls("transfer") > 0
+    assert run.coverage >= 0.97, run.table()
+    assert run.unexplained <= 0.08, run.table()
+
+
+def test_ppo_with_a_loop_in_python(profile: Any) -> None:
+    run = profile(PROGRAMS / "jax_ppo.py")
+    assert run.out == profile(PROGRAMS / "jax_ppo.py", hotloop=False).out
+    steps, episodes, updates = map(int, run.out.split()[:3])
+    assert run.counter("env_steps") == steps
+    assert run.counter("episodes") == episodes
+    assert run.counter("gradient_steps") == updates
+    assert run.counter("samples") == updates * 128
+    assert {"policy.act", "advantage", "learn.step", "env.step"} <= {p["name"] for p in run.phases}
+    assert run.report["notes"] == []
+
+
+def test_whole_loop_under_one_jit_is_said(profile: Any) -> None:
+    run = profile(PROGRAMS / "jax_whole_loop.py")
+    assert any("train" in note and "whole training loop" in note for note in run.report["notes"])
+    invented = {"learn", "learn.step", "env.step", "policy.act", "collect"}
+    assert not invented & {p["name"] for p in run.phases}
+    assert run.calls("jax.train") == 1
+
+
+ASYNCHRONOUS = """
+import time
+import jax, jax.numpy as jnp
+
+@jax.jit
+def work(x):
+    for _ in range(8):
+        x = jnp.tanh(x @ x)
+    return x
+
+x = jnp.ones((700, 700)) / 700
+work(x).block_until_ready()
+begin = time.perf_counter()
+for _ in range(5):
+    work(x).block_until_ready()
+print(time.perf_counter() - begin)
+"""
+
+
+def test_dispatch_is_not_compute(profile: Any) -> None:
+    run = profile(ASYNCHRONOUS)
+    spent = float(run.out)
+    # Most of the work is waited for; what compiling took is apart from both.
+    assert run.seconds("wait") > 0.5 * spent
+    assert run.seconds("jax.work") < 0.5 * spent
+    assert run.seconds("compile") > 0
+
+
+HANDLED = """
+import functools
+import jax, jax.numpy as jnp
+
+class Model:
+    def __init__(self): self.k = 2.0
+    @functools.partial(jax.jit, static_argnums=0)
+    def scale(self, x): return x * self.k
+
+@jax.jit
+def f(x): return x ** 2
+
+@jax.jit(static_argnames="n")
+def power(x, n): return x ** n
+
+x = jnp.arange(3.0)
+print(Model().scale(x), f(x), power(x, n=3))
+print(jax.vmap(f)(x), jax.grad(lambda v: f(v).sum())(x), jax.jit(f)(x), jax.jacobian(f)(x)[2, 2])
+print(jax.lax.scan(lambda c, v: (c + f(v), c), 0.0, x)[0], f.lower(x).compile()(x))
+print(f.__name__, f._cache_size(), jax.value_and_grad(lambda v: f(v).sum(), has_aux=False)(x)[0])
+print(jax.hessian(lambda v: f(v).sum())(x)[0, 0], float(f(2.0)), f(x).tolist(), jax.device_get(x))
+"""
+
+
+def test_jitted_functions_can_be_handled_as_before(profile: Any) -> None:
+    assert profile(HANDLED).out == profile(HANDLED, hotloop=False).out
+
+
+RETRACED = """
+import jax, jax.numpy as jnp
+
+@jax.jit
+def f(x): return x.sum()
+
+for n in (1, 2, 3, 3): f(jnp.ones(n))
+for _ in range(3): jax.jit(f)(jnp.ones(3))
+"""
+
+
+def test_retraces_are_counted(profile: Any) -> None:
+    run = profile(RETRACED)
+    assert run.counter("retraces") == 2
+
+
+UNINSTALLED = """
+import jax
+from jax._src import array, dispatch
+places = [(jax, "jit"), (jax, "grad"), (jax.lax, "scan"), (dispatch, "log_elapsed_time")]
+before = [getattr(owner, name) for owner, name in places] + [vars(array.ArrayImpl)["_value"]]
+from hotloop import get_profiler
+from hotloop.hooks.install import Hooks
+def same():
+    now = [getattr(owner, name) for owner, name in places] + [vars(array.ArrayImpl)["_value"]]
+    return [a is b for a, b in zip(now, before)]
+hooks = Hooks(get_profiler(), {"jax": ("jax",)})
+hooks.install()
+print(same())
+hooks.uninstall()
+print(same())
+"""
+
+
+def test_hooks_come_off_completely(profile: Any) -> None:
+    on, off = profile(UNINSTALLED, hotloop=False).out.splitlines()
+    assert on == str([False] * 5)
+    assert off == str([True] * 5)
