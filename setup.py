@@ -23,7 +23,7 @@ setup(
     ext_modules=[
         Extension(
             "hotloop.measure._native",
-            sources=[f"{NATIVE}/{name}.c" for name in ("core", "sampler", "nudge")],
+            sources=[f"{NATIVE}/{name}.c" for name in ("core", "tree", "stacks", "region", "timed", "sampler", "nudge")],
             depends=[f"{NATIVE}/{name}.h" for name in ("core", "platform")],
             extra_compile_args=[] if sys.platform == "win32" else ["-O2", "-std=c11"],
             define_macros=[("_GNU_SOURCE", "1")],

@@ -30,9 +30,7 @@ def test_an_unknown_name_lists_the_known(hotloop: Hotloop) -> None:
     assert "snake" in done.stderr
 
 
-def test_it_profiles_a_program_and_says_what_to_type_next(
-    hotloop: Hotloop, tmp_path: Path
-) -> None:
+def test_it_profiles_a_program_and_says_what_to_type_next(hotloop: Hotloop, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     done = hotloop("demo", "snake", "--slow", "--steps", "5120", "--no-evaluation")
     assert done.returncode == 0, done.stderr

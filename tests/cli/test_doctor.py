@@ -48,9 +48,7 @@ def test_a_framework_that_sees_the_device() -> None:
         (Framework("torch", error="libcudart.so: no"), {}, "cannot be imported: libcudart.so"),
     ],
 )
-def test_why_a_framework_sees_none(
-    framework: Framework, change: dict[str, Any], why: str
-) -> None:
+def test_why_a_framework_sees_none(framework: Framework, change: dict[str, Any], why: str) -> None:
     (found,) = problems(replace(GPU, frameworks=[framework], **change))
     assert why in found.text
     assert found.remedy

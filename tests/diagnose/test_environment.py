@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from analyses import Make, frame, phase, sample, window
 
-from hotloop.diagnose import diagnose, drawing, environment, episodes, vectors
+from hotloop.analyze.model import Analysis
+from hotloop.diagnose import diagnose, drawing, environment, episodes, processes, vectors
 from hotloop.diagnose.evidence import callers
 
 PANDAS = "/venv/lib/python3.11/site-packages/pandas/core/indexing.py"
@@ -220,29 +223,29 @@ def with_workers(make: Make, parent_s: float, worker_s: float, **more: object) -
 
 @pytest.mark.parametrize(("worker_s", "said"), [(0.7, True), (0.8, False)])
 def test_messages_dearer_than_steps(make: Make, worker_s: float, said: bool) -> None:
-    found = vectors.subprocess_overhead(with_workers(make, 5.0, worker_s))  # type: ignore[arg-type]
+    found = processes.subprocess_overhead(with_workers(make, 5.0, worker_s))  # type: ignore[arg-type]
     assert bool(found) is said
 
 
 def test_large_observations_are_another_cause(make: Make) -> None:
     large = {"envs": 4, "observation_bytes": 1e6}
     analysis = with_workers(make, 5.0, 0.1, gauges=large)
-    assert vectors.subprocess_overhead(analysis) == []  # type: ignore[arg-type]
-    assert ids(vectors.pickled_observations(analysis)) == ["pickled-observations"]  # type: ignore[arg-type]
+    assert processes.subprocess_overhead(analysis) == []  # type: ignore[arg-type]
+    assert ids(processes.pickled_observations(analysis)) == ["pickled-observations"]  # type: ignore[arg-type]
 
 
 def test_workers_beyond_the_cores(make: Make) -> None:
     crowded = with_workers(make, 8.0, 4.0, workers=9, cores=4)
     enough = with_workers(make, 8.0, 4.0, workers=8, cores=4)
-    assert ids(vectors.too_many_envs(crowded)) == ["too-many-envs"]  # type: ignore[arg-type]
-    assert vectors.too_many_envs(enough) == []  # type: ignore[arg-type]
+    assert ids(processes.too_many_envs(crowded)) == ["too-many-envs"]  # type: ignore[arg-type]
+    assert processes.too_many_envs(enough) == []  # type: ignore[arg-type]
 
 
 def test_waiting_for_the_slowest(make: Make) -> None:
     uneven = with_workers(make, 8.0, 2.0, of_worker={"p50_s": 1e-4, "p99_s": 2e-2})
     even = with_workers(make, 8.0, 2.0)
-    assert ids(vectors.stragglers(uneven)) == ["stragglers"]  # type: ignore[arg-type]
-    assert vectors.stragglers(even) == []  # type: ignore[arg-type]
+    assert ids(processes.stragglers(uneven)) == ["stragglers"]  # type: ignore[arg-type]
+    assert processes.stragglers(even) == []  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +258,7 @@ def test_heavy_environments_in_turn(make: Make, seconds: float, cores: int, said
         header={"cores": cores},
         env_steps=1000,
     )
-    assert bool(vectors.serial_heavy_env(analysis)) is said
+    assert bool(processes.serial_heavy_env(analysis)) is said
 
 
 def test_the_place_is_the_programs_own_loop(make: Make) -> None:
@@ -271,3 +274,17 @@ def test_the_place_is_the_programs_own_loop(make: Make) -> None:
         notes={"shapes": {"policy.act": ["__main__:Agent.act"]}},
     )
     assert callers(analysis, "policy.act")[0].line == 60
+
+
+def test_a_helper_that_waits_is_no_work(make: Make) -> None:
+    def analysis(rest_waits: bool) -> Analysis:
+        asking = sample("env.step", 5.0, frame("Market.ask"), STEP)
+        learning = sample("learn", 4.0, frame("update"))
+        return make(
+            phase("env.step", 5.0),
+            samples=[replace(asking, waiting=True), replace(learning, waiting=rest_waits)],
+            env_steps=1000,
+        )
+
+    assert environment.redundant_work(analysis(rest_waits=False)) == []
+    assert ids(environment.redundant_work(analysis(rest_waits=True))) == ["redundant-work-in-step"]

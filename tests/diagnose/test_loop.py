@@ -82,7 +82,10 @@ def starts(make: Make, before: int, slower: float) -> object:
             counters["gradient_steps"] = steps
             phases["learn"] = (1 - 0.8 * steps / 1000, round(steps))
         windows.append(window(i, phases, counters=counters))
-    return make(phase("env.step", 5.0), phase("learn", 4.0), windows=windows, env_steps=6000)
+    drawing = phase("buffer.sample", 0.1)
+    return make(
+        phase("env.step", 5.0), phase("learn", 4.0), drawing, windows=windows, env_steps=6000
+    )
 
 
 def test_a_slower_run_where_learning_starts_is_healthy(make: Make) -> None:

@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 pytest.importorskip("gymnasium")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.diagnosis.runs import HEALTHY, Score, all_ids, look_at, program  # noqa: E402
+from benchmarks.diagnosis.runs import HEALTHY, Score, all_ids, look_at, program
 
 SAMPLE = ("python-gae", "naive-priority-sampling")
 

@@ -43,9 +43,9 @@ def test_rows_of_the_batches_of_a_fit(
 def test_dqn(profile: Any, monkeypatch: pytest.MonkeyPatch, backend: str, mode: str) -> None:
     pytest.importorskip(backend)
     monkeypatch.setenv("KERAS_BACKEND", backend)
-    run = profile(DQN, mode, "120")
+    run = profile(DQN, mode, "80")
     # The last word is a digest of the weights: the same training, bit for bit.
-    assert run.out == profile(DQN, mode, "120", hotloop=False).out
+    assert run.out == profile(DQN, mode, "80", hotloop=False).out
     steps, episodes, updates = map(int, run.out.split()[:3])
     assert run.counter("env_steps") == steps
     assert run.counter("episodes") == episodes

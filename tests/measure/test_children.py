@@ -129,7 +129,9 @@ def test_a_sitecustomize_of_the_users_own_still_runs(hotloop: Hotloop, tmp_path:
     own = tmp_path / "own"
     own.mkdir()
     (own / "sitecustomize.py").write_text("import builtins\nbuiltins.OWN = 'seen'\n")
-    code = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(OWN)'], check=True)"
+    code = (
+        "import subprocess, sys; subprocess.run([sys.executable, '-c', 'print(OWN)'], check=True)"
+    )
     import os
 
     paths = os.pathsep.join([str(own), os.environ.get("PYTHONPATH", "")])

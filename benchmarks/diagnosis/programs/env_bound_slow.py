@@ -5,7 +5,7 @@ from _training import dqn
 
 
 def main(env_class=Pendulums) -> None:
-    dqn(env_class(substeps=200), 4000, every=4)
+    dqn(env_class(substeps=500), 2500, every=4)
 
 
 if __name__ == "__main__":

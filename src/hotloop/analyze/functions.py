@@ -17,7 +17,7 @@ _LIBRARY = re.compile(
     r"(site-packages|dist-packages|[/\\]lib[/\\]python\d|[/\\]Lib[/\\](?!site)|^<frozen)", re.I
 )
 #: Where a frame of hotloop's own would come from: seen by the sampler, not the program's.
-_OWN = re.compile(r"[/\\]hotloop[/\\](measure|hooks|capture|cli)[/\\]")
+_OWN = re.compile(r"[/\\]hotloop[/\\](?:(?:measure|hooks|capture|cli)[/\\]|__init__\.py$)")
 #: A thread that stands in one of these is waiting, whatever its processor time says.
 _WAITING_NAMES = frozenset({"wait", "acquire", "select", "poll", "recv", "sleep", "get", "join"})
 

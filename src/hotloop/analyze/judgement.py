@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Protocol
 
-from hotloop.analyze.statistics import Interval, holm_levels, more_pairs
+from hotloop.analyze.statistics import Interval, holm_levels
 
 FASTER = "faster"
 SLOWER = "slower"
@@ -35,6 +35,8 @@ class Evidence(Protocol):
     def interval(self, level: float) -> Interval: ...
 
     def p_value(self) -> float: ...
+
+    def more_pairs(self, target: float) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ def judge(
         width = _finite(math.expm1(interval.half)) if interval.half < 700 else None
         # It becomes clear when the interval either leaves zero or fits into the margin.
         effect = abs(interval.estimate)
-        more = min(more_pairs(interval, evidence.n, max(effect, edge - effect)), MOST_MORE_PAIRS)
+        more = min(evidence.more_pairs(max(effect, edge - effect)) or 0, MOST_MORE_PAIRS) or None
     return Judgement(
         verdict,
         estimate=math.exp(interval.estimate),

@@ -62,7 +62,7 @@ def now_of(capture: Capture, analysis: Analysis, recent_s: float = RECENT_S) -> 
         steps_per_s=recent.steps_per_s,
         mean_steps_per_s=steps / seconds if seconds > 0 else 0.0,
         updates_per_s=_rate(recent.counters.get(GRADIENT_STEPS, 0.0), recent.seconds),
-        memory_mb=last.memory_mb,
+        memory_mb=next((p.memory_mb for p in reversed(run) if p.memory_mb is not None), None),
         cores=recent.cores,
         gpu_busy=recent.gpu_busy,
         gpu_memory_mb=recent.gpu_memory_mb,
@@ -72,13 +72,16 @@ def now_of(capture: Capture, analysis: Analysis, recent_s: float = RECENT_S) -> 
 
 
 def _last(run: list[course.Point], seconds: float) -> course.Point:
-    """The last points together, for as long as asked, within one part of the run."""
+    """The last points together, for as long as asked; start-up is never mixed with what follows.
+
+    What comes after the last step of a loop that goes on is still the loop.
+    """
     if not run:
         return course.Point(0.0, 0.0, course.STARTUP)
     first = len(run) - 1
     while (
         first > 0
-        and run[first - 1].part == run[-1].part
+        and (run[first - 1].part == course.STARTUP) == (run[-1].part == course.STARTUP)
         and run[-1].end_s - run[first - 1].begin_s <= seconds
     ):
         first -= 1

@@ -287,7 +287,8 @@ def _groups(windows: Sequence[Window]) -> list[list[Window]]:
         groups[-1].append(window)
         length += window.seconds
     if len(groups) > 1 and length < least:
-        groups[-2] += groups.pop()
+        rest = groups.pop()
+        groups[-1] += rest
     return groups
 
 

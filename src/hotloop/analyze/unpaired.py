@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from hotloop.analyze.compare import (
@@ -22,15 +22,15 @@ from hotloop.analyze.compare import (
     settle,
     work_changes,
 )
-from hotloop.analyze.judgement import MARGIN, Evidence, Judgement, judge, not_comparable
+from hotloop.analyze.judgement import MARGIN, Evidence, judge, not_comparable
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.portion import Amounts, Course, common_unit
 from hotloop.analyze.statistics import ALPHA, Independent, block_bootstrap, block_length
 
 #: How much two runs of the same program differ beyond what their windows show, as a standard
-#: deviation: the run-to-run spread of `benchmarks/comparisons.py` on an otherwise quiet machine.
-#: Kalibera & Jones (2013) find the same order for programs of other kinds.
-RUN_TO_RUN = 0.03
+#: deviation: layout of memory, order of hashing, temperature. Kalibera & Jones (2013) and
+#: Mytkowicz et al. (2009) find a few percent on machines that do nothing else.
+RUN_TO_RUN = 0.02
 
 _CLOCKS = {True: "native", False: "pure Python"}
 
@@ -137,10 +137,6 @@ def compare_captures(
         interleaved=False,
         notes=notes,
     )
-    comparison.whole = _without_suggestion(comparison.whole)
-    for phase in comparison.phases:
-        phase.own = _without_suggestion(phase.own)
-        phase.total = phase.total and _without_suggestion(phase.total)
     settle(comparison, [pair], ALPHA, margin, any_work)
     refused = [str(difference) for difference in found if difference.refuses]
     if refused:
@@ -150,11 +146,6 @@ def compare_captures(
 
 
 Pair = tuple[Figures, Figures]
-
-
-def _without_suggestion(judgement: Judgement) -> Judgement:
-    """More windows of the same two runs would not help: there is no number of them to suggest."""
-    return replace(judgement, more_pairs=None)
 
 
 class _Windows:

@@ -135,7 +135,10 @@ def _take(
 
 
 def _unpack(data: str, byteorder: Any) -> Iterator[tuple[int, int, int]]:
-    packed = zlib.decompressobj().decompress(base64.b64decode(data), _LARGEST_BLOCK)
+    unpacker = zlib.decompressobj()
+    packed = unpacker.decompress(base64.b64decode(data), _LARGEST_BLOCK)
+    if not unpacker.eof:
+        raise ValueError("a block that ends too early or too late")
     layout = _SLICE["big" if byteorder == "big" else "little"]
     for begin, end, node, _ in layout.iter_unpack(packed):
         yield begin, end, node

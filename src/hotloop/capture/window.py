@@ -79,9 +79,12 @@ class Window:
         for name, amount in other.counters.items():
             self.counters[name] = self.counters.get(name, 0) + amount
         for key, (count, ns) in other.samples.items():
-            entry = self.samples.setdefault(key, [0, 0])
-            entry[0] += count
-            entry[1] += ns
+            entry = self.samples.get(key)
+            if entry is None:
+                self.samples[key] = [count, ns]
+            else:
+                entry[0] += count
+                entry[1] += ns
         for name, value in other.gauges.items():
             if name.endswith(PEAK_SUFFIX):
                 value = max(value, self.gauges.get(name, value))

@@ -115,8 +115,8 @@ def _run(options: argparse.Namespace) -> Result:
         stop_after=experiments.stop_after(options),
         timeout_s=experiments.timeout(options),
     )
-    folder = experiments.make_folder(options.folder, "compare")
     names = _names(options) or short_names(*commands)
+    folder = experiments.make_folder(options.folder, "compare")
     place = experiments.place(options)
     try:
         return PairedRuns(commands, names, design, folder, place, experiments.say).go()

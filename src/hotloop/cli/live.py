@@ -35,6 +35,8 @@ HELP = "watch a run in progress, on a terminal or as a page"
 
 #: Windows close once a second; more often there is nothing new.
 INTERVAL_S = 1.0
+#: The viewer takes at most this part of a core from the training that it shows.
+MOST_OF_A_CORE = 0.1
 #: Between two lines where nothing can be drawn, and between two looks for findings.
 LINE_INTERVAL_S = 10.0
 FINDINGS_INTERVAL_S = 5.0
@@ -64,7 +66,7 @@ def main(options: argparse.Namespace) -> int:
     try:
         with Keys(sys.stdin) as keys:
             viewer = Viewer(folder, screen)
-            viewer.watch(lambda: keys.wait("q", INTERVAL_S))
+            viewer.watch(lambda seconds: keys.wait("q", seconds))
     except KeyboardInterrupt:
         pass
     finally:
@@ -86,10 +88,14 @@ class Viewer:
         self._look_at = self._line_at = clock()
         self._windows = -1
 
-    def watch(self, pause: Callable[[], bool]) -> None:
+    def watch(self, pause: Callable[[float], bool]) -> None:
         """Until the run ends, or `pause` says that somebody wants to leave."""
         while True:
-            if self.show() or pause():
+            begin = time.process_time()
+            if self.show():
+                return
+            spent = time.process_time() - begin
+            if pause(max(INTERVAL_S, spent / MOST_OF_A_CORE)):
                 return
 
     def show(self) -> bool:
@@ -151,8 +157,8 @@ def _below_a_program(folder: Path) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program
     screen: Screen = Foot(sys.stderr) if can_be_drawn_on(sys.stderr) else Lines(sys.stderr)
 
-    def pause() -> bool:
-        due = time.monotonic() + INTERVAL_S
+    def pause(seconds: float) -> bool:
+        due = time.monotonic() + seconds
         while not stop[0] and time.monotonic() < due:
             time.sleep(0.05)
         return stop[0] or os.getppid() != parent

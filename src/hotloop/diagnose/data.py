@@ -1,4 +1,4 @@
-"""Causes in what is kept and loaded: buffers, rollouts, advantages, memory, data."""
+"""Causes in what is kept: replay buffers, rollouts, advantages."""
 
 from __future__ import annotations
 
@@ -10,21 +10,15 @@ from hotloop.diagnose.evidence import (
     calls_of,
     finding,
     gauge,
-    in_package,
     inner_places,
-    note,
-    number,
     of_loop,
-    phases_named,
     program_place,
     samples_under,
     seconds_in,
     use_of,
     vector_size,
-    where,
-    whole_run_s,
 )
-from hotloop.diagnose.finding import HIGH, MEDIUM, WARNING, Finding, Place, Rule
+from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Place, Rule
 from hotloop.words import PARENTS, names_of
 
 # -- one push for each environment --
@@ -96,6 +90,9 @@ def _around_pushes(analysis: Analysis) -> tuple[float, list[Place]]:
 SAMPLE_SHARE = 0.06
 #: Words that only code with priorities uses.
 _PRIORITY = re.compile(r"priorit|sumtree|sum_tree|segmenttree|segment_tree|SumTree", re.IGNORECASE)
+#: Priorities cost something however well they are kept; a tree that is searched for a whole batch
+#: at once stays below this share.
+PRIORITY_SHARE = 0.15
 #: 1690 to 2.1 ms in the catalogue; a tree in NumPy still takes a part.
 PRIORITY_WINS = (0.7, 0.98)
 
@@ -109,7 +106,7 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
     )
     seconds = seconds_in(analysis, "buffer.sample", "buffer.add")
     seconds *= use.seconds / whole if whole > 0 else 0.0
-    if of_loop(analysis, seconds) < SAMPLE_SHARE:
+    if of_loop(analysis, seconds) < PRIORITY_SHARE:
         return []
     return [
         finding(
@@ -138,8 +135,9 @@ def _stem(file: str) -> str:
     return file.replace("\\", "/").rpartition("/")[2]
 
 
-#: How many times slower storing or sampling must have become.
-GROWN = 1.5
+#: How many times slower storing or sampling must have become. Up to about twice is what any
+#: buffer does as it outgrows the processor's caches.
+GROWN = 2.2
 
 
 def buffer_cost_grows(analysis: Analysis) -> list[Finding]:
@@ -299,152 +297,6 @@ def python_gae(analysis: Analysis) -> list[Finding]:
     ]
 
 
-# -- memory and data --
-
-#: Pages read back from disk a second that slow a program down, and what one takes at least (a
-#: fast disk's latency).
-FAULTS_PER_SECOND = 50.0
-FAULT_S = 1e-4
-#: The part of the memory at which the system begins to push pages out.
-NEARLY_FULL = 0.9
-#: Pictures kept as floats take four times the memory for nothing; from this part of the memory on
-#: that is worth a word.
-FLOAT_FRAMES = 0.25
-
-
-def memory_pressure(analysis: Analysis) -> list[Finding]:
-    """The buffer is, or will be, larger than the memory."""
-    limit = _memory_limit(analysis)
-    rate = _faults_per_second(analysis)
-    projected = gauge(analysis, "buffer_bytes")
-    frames = gauge(analysis, "buffer_float_frame_bytes") or 0.0
-    peak = analysis.run.memory_peak_mb
-    reasons = []
-    if limit and projected and projected >= NEARLY_FULL * limit:
-        reasons.append(f"the full buffer needs {projected / 1e9:.1f} of {limit / 1e9:.1f} GB")
-    elif limit and frames >= FLOAT_FRAMES * limit:
-        reasons.append(f"{frames / 1e9:.1f} of {limit / 1e9:.1f} GB hold pictures as floats")
-    if limit and peak and peak * 1e6 >= NEARLY_FULL * limit:
-        reasons.append(f"{peak / 1e3:.1f} of {limit / 1e9:.1f} GB are in use")
-    if rate >= FAULTS_PER_SECOND:
-        reasons.append(f"{rate:.0f} pages a second come back from disk")
-    if not reasons:
-        return []
-    moving = seconds_in(analysis, "buffer.add", "buffer.sample")
-    faulting = min(rate * FAULT_S, 0.9) * analysis.run.loop_s
-    return [
-        finding(
-            analysis,
-            "memory-pressure",
-            title="Memory is short: " + " and ".join(reasons),
-            phase="buffer.add",
-            seconds=max(moving, faulting),
-            low=0.2,
-            high=0.8,
-            confidence=MEDIUM,
-            severity=WARNING,
-            where=callers(analysis, "buffer.add"),
-            evidence={
-                "limit_bytes": limit,
-                "buffer_bytes": projected,
-                "float_frame_bytes": frames,
-                "major_faults_per_s": rate,
-            },
-            fix="Keep frames as uint8 and turn them to floats in the batch; do not store the next "
-            "observation twice; make the buffer smaller. A machine that swaps does nothing else.",
-            before="self.obs = np.zeros((size, 84, 84, 4), np.float32)",
-            after="self.obs = np.zeros((size, 84, 84, 4), np.uint8)\n"
-            "batch = self.obs[i].astype(np.float32) / 255",
-        )
-    ]
-
-
-def _faults_per_second(analysis: Analysis) -> float:
-    counts = [
-        (w.end_ns, w.gauges["major_faults"])
-        for w in analysis.loop_windows
-        if "major_faults" in w.gauges
-    ]
-    if len(counts) < 2 or counts[-1][0] <= counts[0][0]:
-        return 0.0
-    (begin, first), (end, last) = counts[0], counts[-1]
-    return max(last - first, 0.0) / ((end - begin) / 1e9)
-
-
-def _memory_limit(analysis: Analysis) -> float | None:
-    found = [number(note(analysis, "machine", key)) for key in ("memory_limit", "memory_bytes")]
-    known = [value for value in found if value]
-    return min(known) if known else None
-
-
-#: Start-up below this share of the run is not worth a cache.
-LOADING_SHARE = 0.10
-LOADING_WINS = (0.6, 0.97)
-_READS = in_package("pandas", "csv", "pyarrow", "json", "h5py", "openpyxl", "sqlite3", "gzip")
-
-
-def data_loading(analysis: Analysis) -> list[Finding]:
-    """Loading and preprocessing takes a part of the run worth caching."""
-    before = sum(
-        p.total_s
-        for p in analysis.startup
-        if p.name == "data" and p.thread == "main" and "data" not in names_of(p.path)[:-1]
-    )
-    unnamed = use_of(
-        [s for s in analysis.startup_samples if not {"data", "import"} & set(names_of(s.path))],
-        _READS,
-    )
-    before += unnamed.seconds
-    # Features that an environment computes in its steps are another cause.
-    inside = sum(
-        phase.total_s
-        for phase in phases_named(analysis, "data")
-        if not any(name.startswith("env.") for name in names_of(phase.path))
-    )
-    whole = whole_run_s(analysis)
-    if analysis.run.end is None or "stop_after" in analysis.notes:
-        # How long such a run would have been nobody knows: only what is in the loop counts.
-        before = 0.0
-    seconds = before + inside
-    if whole <= 0 or seconds / whole < LOADING_SHARE:
-        return []
-    result = finding(
-        analysis,
-        "data-loading",
-        title=f"Loading and preparing data takes {seconds / whole:.0%} of the run "
-        f"({seconds:.1f} s)",
-        phase="data",
-        seconds=inside,
-        low=LOADING_WINS[0],
-        high=LOADING_WINS[1],
-        confidence=MEDIUM,
-        where=where(analysis, "data") or _startup_places(analysis),
-        evidence={"startup_s": before, "in_loop_s": inside},
-        fix="The same rows are read and the same features computed in every run. Compute them once "
-        "and keep the result (Parquet or .npy); read columns rather than lines of text.",
-        before='df = add_indicators(pd.read_csv("prices.csv"))',
-        after="if not cache.exists():\n"
-        '    add_indicators(pd.read_csv("prices.csv")).to_parquet(cache)\n'
-        "df = pd.read_parquet(cache)",
-    )
-    share = seconds / whole
-    from hotloop.diagnose.evidence import gain_of, severity_of
-
-    result.gain = gain_of(share, *LOADING_WINS)
-    result.severity = severity_of(result.gain)
-    return [result]
-
-
-def _startup_places(analysis: Analysis) -> list[Place]:
-    loading = [
-        sample
-        for sample in analysis.startup_samples
-        if "import" not in names_of(sample.path)
-        and ("data" in names_of(sample.path) or any(_READS(f) for f in sample.frames))
-    ]
-    return inner_places(loading)
-
-
 def _program_places(samples: list[Sample]) -> list[Place]:
     return inner_places(samples)
 
@@ -455,8 +307,6 @@ RULES: tuple[Rule, ...] = (
     buffer_cost_grows,
     unbounded_rollout,
     python_gae,
-    memory_pressure,
-    data_loading,
 )
 
 

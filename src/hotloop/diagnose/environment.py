@@ -12,7 +12,6 @@ from hotloop.diagnose.evidence import (
     inner_places,
     of_loop,
     samples_under,
-    use_of,
     vector_size,
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Place, Rule
@@ -64,6 +63,9 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
 
 #: Catalogue: 2-10x of the copying part; what is left is the shallow copy.
 DEEPCOPY_WINS = (0.75, 0.98)
+#: Where a library copies what an environment hands out (its infos), the program can only hand out
+#: less.
+HANDED_OUT_WINS = (0.4, 0.9)
 
 
 def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
@@ -72,10 +74,14 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
     use = inside.use(_is_deepcopy)
     phase = "env.step"
     if not use.seconds:
+        # Outside of the environment: what the loop stores or hands on.
         phase = "collect"
-        use = use_of(_loop_samples(analysis), _is_deepcopy)
+        inside = InsideSteps(_loop_samples(analysis), inside.seconds, 1.0)
+        use = inside.use(_is_deepcopy)
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
+    own = sum(s.seconds for s in inside.samples if _copies_itself(s)) * inside.scale
+    low, high = DEEPCOPY_WINS if own >= 0.5 * use.seconds else HANDED_OUT_WINS
     return [
         finding(
             analysis,
@@ -84,8 +90,8 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
             f"{of_loop(analysis, use.seconds):.0%} of the loop",
             phase=phase,
             seconds=use.seconds,
-            low=DEEPCOPY_WINS[0],
-            high=DEEPCOPY_WINS[1],
+            low=low,
+            high=high,
             confidence=HIGH,
             where=use.where(),
             evidence={"share_of_env_step": part_of(use.seconds, inside.seconds)},
@@ -95,6 +101,13 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
             after='state = {**self.state, "board": self.state["board"].copy()}',
         )
     ]
+
+
+def _copies_itself(sample: Sample) -> bool:
+    """Whether the program itself calls the outermost deep copy of a stack."""
+    outermost = [i for i, frame in enumerate(sample.frames) if _is_deepcopy(frame)]
+    following = sample.frames[outermost[-1] + 1 :] if outermost else ()
+    return bool(following) and following[0].of_program
 
 
 def _is_deepcopy(frame: Frame) -> bool:
@@ -126,6 +139,8 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
         return []
     if of_loop(analysis, seconds) < SMALLEST_PART or _SIMULATES.search(helper.function):
         return []
+    if _waits(analysis, inside, helper):
+        return []
     name = helper.function.rpartition(".")[2]
     return [
         finding(
@@ -153,14 +168,30 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
     ]
 
 
+#: A helper that is seen waiting this often, in a program that otherwise is seen so less than that,
+#: waits for something (a service, a file). On a crowded machine everything waits, for a core.
+WAITS = 0.8
+WORKS = 0.5
+
+
+def _waits(analysis: Analysis, inside: InsideSteps, helper: Frame) -> bool:
+    own = [s for s in inside.samples if any(f.function == helper.function for f in s.frames)]
+    rest = [s for s in samples_under(analysis) if not {"env.step", "wait"} & set(names_of(s.path))]
+    return _waiting_part(own) >= WAITS and _waiting_part(rest) <= WORKS
+
+
+def _waiting_part(samples: list[Sample]) -> float:
+    whole = sum(sample.seconds for sample in samples)
+    return part_of(sum(sample.seconds for sample in samples if sample.waiting), whole)
+
+
 def _helper(inside: InsideSteps) -> tuple[Frame | None, float, int]:
     """The program's function below the step itself with the most time, and its hot line."""
     totals: dict[tuple[str, str], float] = {}
     lines: dict[tuple[str, str], dict[int, float]] = {}
     frames: dict[tuple[str, str], Frame] = {}
     for sample in inside.samples:
-        # What waits (for a service, for a file) is no work that could be spared.
-        for frame in () if sample.waiting else _below_step(sample):
+        for frame in _below_step(sample):
             key = (frame.file, frame.function)
             totals[key] = totals.get(key, 0.0) + sample.seconds * inside.scale
             frames[key] = frame

@@ -159,10 +159,10 @@ def use_of(samples: Iterable[Sample], match: Match) -> Use:
         at = None
         for i in range(len(frames) - 1, -1, -1):
             # The same few frames are in thousands of stacks: each is asked about once.
-            key = id(frames[i])
-            answer = answers.get(key)
+            who = id(frames[i])
+            answer = answers.get(who)
             if answer is None:
-                answer = answers[key] = match(frames[i])
+                answer = answers[who] = match(frames[i])
             if answer:
                 at = i
                 break

@@ -258,7 +258,8 @@ FLAT = 1.25
 def learning_starts(analysis: Analysis) -> list[Finding]:
     """The run slowed down once, where its gradient steps began."""
     trends = analysis.trends
-    if trends is None or not trends.points:
+    # The first rollout of an on-policy method comes before any update too.
+    if trends is None or not trends.points or not _is_off_policy(analysis):
         return []
     before = trends.points[: len(trends.points) - len(trends.learning)]
     # The point in which updates begin is half and half.

@@ -94,7 +94,8 @@ YIELDS_TO: dict[str, frozenset[str]] = {
     ),
     "growing-step-cost": frozenset({"reset-leak"}),
     "pickled-observations": frozenset({"subprocess-overhead"}),
-    "buffer-cost-grows": frozenset({"naive-priority-sampling"}),
+    "buffer-cost-grows": frozenset({"naive-priority-sampling", "memory-pressure"}),
+    "unbounded-rollout": frozenset({"graph-retained", "denormals"}),
     "per-item-buffer-push": frozenset({"deepcopy-in-step"}),
 }
 EXPLAINS = 0.5

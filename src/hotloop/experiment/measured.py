@@ -34,7 +34,8 @@ class RunFailedError(HotloopError):
     def __init__(self, outcome: Outcome, command: str) -> None:
         self.outcome = outcome
         self.command = command
-        lines = [f"{outcome.name} {outcome.failure}: {command}"]
+        what = "" if outcome.name == command else f" ({command})"
+        lines = [f"{outcome.name}{what} {outcome.failure}"]
         if outcome.last_lines:
             lines.append("its last lines were:")
             lines += [f"  {line}" for line in outcome.last_lines]

@@ -29,6 +29,10 @@ FRAME_DIMENSIONS = 3
 _CONTAINERS = (list, dict, set)
 
 
+#: Its gauges are looked up each time: a forked child has others.
+_profiler = get_profiler()
+
+
 class Turns:
     """How many environments are stepped in turn: each once before the first comes again."""
 
@@ -41,7 +45,7 @@ class Turns:
         me = id(env)
         if me == self._first:
             if self._steps == len(self._seen):
-                get_profiler().gauges["envs_in_turn"] = self._steps
+                _profiler.gauges["envs_in_turn"] = self._steps
             self._seen.clear()
             self._steps = 0
         elif self._steps > MOST_IN_TURN or not self._first:
@@ -168,7 +172,7 @@ class Buffers:
         arrays = [v for v in values if hasattr(v, "nbytes") and hasattr(v, "dtype")]
         if not arrays:
             return
-        gauges = get_profiler().gauges
+        gauges = _profiler.gauges
         gauges["buffer_bytes"] = sum(int(array.nbytes) for array in arrays)
         frames = [a for a in arrays if len(a.shape) >= FRAME_DIMENSIONS and "float" in str(a.dtype)]
         gauges["buffer_float_frame_bytes"] = sum(int(array.nbytes) for array in frames)
@@ -181,7 +185,7 @@ growth = Growth()
 
 def vector_stepped(result: Any, envs: int) -> None:
     """So many environments answered together."""
-    gauges = get_profiler().gauges
+    gauges = _profiler.gauges
     gauges["envs"] = envs
     bytes_of = getattr(result[0], "nbytes", None)
     if type(bytes_of) is int and envs:

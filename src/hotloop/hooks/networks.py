@@ -20,8 +20,9 @@ _forward = _core.region("learn.forward")
 _learn = _core.region("learn")
 _step = _core.region("learn.step")
 
-#: Inside one of these, a network's call is a part of it.
-WHOLE = ("policy.act", "learn.forward", "learn.backward", "learn.loss", "advantage", "compile")
+#: Inside one of these, a network's call is a part of it. A loss is not among them: what is
+#: computed under a gradient tape is the loss, and the network's call inside it is told apart.
+WHOLE = ("policy.act", "learn.forward", "learn.backward", "advantage", "compile")
 
 
 def call_network(

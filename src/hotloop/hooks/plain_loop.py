@@ -88,9 +88,12 @@ MAX_WAITING = 256
 MAX_CALLS = 4096
 
 
-#: The circumstances of a gap: what is open around it, whether the update before it has called a
-#: network with gradients, whether batches come from a replay buffer.
-NO_GRADIENTS, GRADIENTS, OFF_POLICY, INSIDE = range(4)
+#: The circumstances of a gap: whether the update has called a network with gradients before it,
+#: or, whatever it has done, its batches come from a replay buffer.
+NO_GRADIENTS, GRADIENTS, OFF_POLICY = range(3)
+
+#: Inside one of these a library (or an environment) is at work, and the flow of the program rests.
+LIBRARY_PHASES = ("collect", "learn", "evaluate", "env.step", "env.reset")
 
 get_ident = threading.get_ident
 
@@ -98,9 +101,6 @@ get_ident = threading.get_ident
 def gap_name(before: int, after: int, where: int) -> str | None:
     """What is between two events; None if that has no name."""
     name = GAPS.get((before, after))
-    if where == INSIDE:
-        # A library's table names the rest, and does so better.
-        return "learn.loss" if before == FORWARD and after >= FORWARD else None
     if name is TO_LEARNING:
         return "buffer.sample" if where == OFF_POLICY else "advantage"
     if name is FROM_LEARNING:
@@ -170,6 +170,7 @@ class Flow:
         profiler.categories.setdefault("learn.target", "Model")
         self._core = core = profiler.core
         self._is_open = core.is_open
+        self._innermost = core.innermost
         self._claim = core.claim_gap
         self.close = core.end_gap
         self.thread = threading.main_thread().ident
@@ -182,6 +183,8 @@ class Flow:
         #: Nothing is inferred until a network was called or a gradient taken.
         self._active = False
         self._last = self._where = 0
+        self._loss = core.region("learn.loss")
+        self._in_loss = self._in_loss_before = False
         #: By event, circumstances, and whether the rollout (the update) was as long as the one
         #: before it: that tells its last step from the others.
         self._moments: list[Moment | None] = []
@@ -218,14 +221,14 @@ class Flow:
         """Something is over; what follows is a gap until something else happens."""
         if get_ident() != self.thread:
             return
-        if self._is_open("evaluate", "learn", "collect"):
-            if self._is_open("evaluate"):
-                return
-            where = INSIDE
-        else:
-            where = OFF_POLICY if self.off_policy else self._gradients
+        inside = self._innermost()
+        if inside is not None and self._is_open(*LIBRARY_PHASES):
+            self._happened_inside(kind, inside)
+            return
+        where = OFF_POLICY if self.off_policy else self._gradients
         moment = self._moment
         if moment is not None:
+            region = None
             if moment.gap is not None:
                 region = moment.regions[kind]
                 if where == OFF_POLICY != self._where:
@@ -233,10 +236,10 @@ class Flow:
                     region = self._find(self._last, where, False).regions[kind]
                 if region is not None:
                     self._claim(region)
-                    if moment.answer != kind or moment.trust != STUBBORNNESS:
-                        self._mark(region.name, "inferred")
             if moment.answer != kind or moment.trust != STUBBORNNESS:
                 moment.learn(kind)
+                if region is not None:
+                    self._mark(region.name, "inferred")
         as_long = False
         if kind <= ACT:
             as_long = self._steps == self._steps_before
@@ -247,11 +250,24 @@ class Flow:
             self._learned()
         self._last = kind
         self._where = where
-        self._moment = moment = self._moments[kind * 8 + where * 2 + as_long] or self._find(
+        self._moment = moment = self._moments[kind * 6 + where * 2 + as_long] or self._find(
             kind, where, as_long
         )
         if moment.gap is not None:
             moment.gap()
+
+    def _happened_inside(self, kind: int, inside: str) -> None:
+        """In a library's own phases, which its table names better: only the loss is inferred."""
+        self._moment = None
+        if self._in_loss:
+            self._in_loss = False
+            self._claim(self._loss)
+        if kind == FORWARD and inside == "learn" and "learn.loss" not in self.named:
+            if not self._in_loss_before:
+                self._in_loss_before = True
+                self._mark("learn.loss", "inferred")
+            self._in_loss = True
+            self._loss.gap()
 
     def collected(self) -> int:
         """Environment steps that the update in progress learns from."""
@@ -267,7 +283,7 @@ class Flow:
     # -- names of gaps --
 
     def _find(self, kind: int, where: int, as_long: bool) -> Moment:
-        place = kind * 8 + where * 2 + as_long
+        place = kind * 6 + where * 2 + as_long
         moment = self._moments[place]
         if moment is None:
             names = [gap_name(kind, after, where) for after in range(OPTIMIZER + 1)]
@@ -281,7 +297,7 @@ class Flow:
         return self._core.region(name)
 
     def _forget(self) -> None:
-        self._moments = [None] * (OPTIMIZER + 1) * 8
+        self._moments = [None] * (OPTIMIZER + 1) * 6
         self._moment = None
 
     # -- what a network was called for --

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from hotloop import get_profiler
 from hotloop.hooks.networks import (
@@ -32,6 +32,7 @@ _count = _core.count
 _is_open = _core.is_open
 _compile = _core.region("compile")
 _backward = _core.region("learn.backward")
+_loss = _core.region("learn.loss")
 
 #: Inside one of these a compiled function is a part of what a table has named already.
 _PARTS = (*WHOLE, "learn.step", "env.step", "data", "log", "checkpoint")
@@ -154,6 +155,35 @@ def _time_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
     return gradient
 
 
+#: Tapes whose recording is a `learn.loss` that is open.
+_recording: WeakSet[Any] = WeakSet()
+
+
+def _begin_tape(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What is computed under a tape is what a gradient will be taken of: the loss."""
+
+    @functools.wraps(original)
+    def enter(self: Any) -> Any:
+        result = original(self)
+        if _core.enabled and not _is_open("compile", "learn.loss"):
+            _recording.add(self)
+            _loss.enter()
+        return result
+
+    return enter
+
+
+def _end_tape(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def leave(self: Any, *error: Any) -> Any:
+        if self in _recording:
+            _recording.discard(self)
+            _loss.exit()
+        return original(self, *error)
+
+    return leave
+
+
 def _see_through(original: Callable[..., Any]) -> Callable[..., Any]:
     """AutoGraph rewrites a function from its source: give it the program's, not the stand-in."""
 
@@ -181,6 +211,8 @@ LIBRARY = Library(
               wrapper=_time_trace),
         Place(f"{_FUNCTION}.polymorphic_function", "Function.__call__", "learn.step",
               wrapper=_time_function),
+        Place(f"{_EAGER}.backprop", "GradientTape.__enter__", "learn.loss", wrapper=_begin_tape),
+        Place(f"{_EAGER}.backprop", "GradientTape.__exit__", "learn.loss", wrapper=_end_tape),
         Place(f"{_EAGER}.backprop", "GradientTape.gradient", "learn.backward",
               wrapper=_time_gradient),
         Place(f"{_EAGER}.backprop", "GradientTape.jacobian", "learn.backward",

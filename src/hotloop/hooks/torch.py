@@ -34,6 +34,8 @@ _act = _core.region("policy.act")
 _forward = _core.region("learn.forward")
 _backward = _core.region("learn.backward")
 _optimizer = _core.region("learn.optimizer")
+happened = flow.happened
+get_ident = threading.get_ident
 
 
 def _not_compiling() -> bool:
@@ -68,9 +70,8 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
     is_compiling = _is_compiling()
     short = {"_compiled_call_impl", "_call_impl"} == set(original.__code__.co_names)
     inside = [False]
-    owner: list[int] = []
-    get_ident = threading.get_ident
-    is_grad_enabled = torch.is_grad_enabled
+    owner = 0
+    what_for = _purposes(torch.is_grad_enabled)
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         if inside[0]:
@@ -82,30 +83,25 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
         return outermost(self, args, kwargs)
 
     def outermost(self: Any, args: Any, kwargs: Any) -> Any:
-        if owner != [get_ident()]:
-            if not owner:
-                owner.append(get_ident())
-            else:
+        nonlocal owner
+        if get_ident() != owner:
+            if owner:
                 torch.nn.Module.__call__ = threaded  # type: ignore[method-assign]
                 return threaded(self, *args, **kwargs)
+            owner = get_ident()
         if not _core.enabled:
             return original(self, *args, **kwargs)
-        region, kind = _what_for(self, args, kwargs, is_grad_enabled)
         inside[0] = True
         try:
+            region, kind = what_for(self, args, kwargs)
             if region is None:
                 return original(self, *args, **kwargs)
-            region.enter()
-            try:
+            with region:
                 result = original(self, *args, **kwargs)
-            finally:
-                region.exit()
         finally:
             inside[0] = False
         if kind is not None:
-            flow.happened(kind)
-            for saw in watch:
-                saw(kind, result)
+            happened(kind)
         return result
 
     own = threading.local()
@@ -113,59 +109,64 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
     def threaded(self: Any, *args: Any, **kwargs: Any) -> Any:
         if is_compiling() or not _core.enabled or getattr(own, "inside", False):
             return original(self, *args, **kwargs)
-        if get_ident() == flow.thread:
-            region, kind = _what_for(self, args, kwargs, is_grad_enabled)
-        else:
-            kind = None
-            region = None if _is_open(*WHOLE_PHASES) else _forward if is_grad_enabled() else _act
         own.inside = True
         try:
+            region, kind = what_for(self, args, kwargs)
             if region is None:
                 return original(self, *args, **kwargs)
-            region.enter()
-            try:
+            with region:
                 result = original(self, *args, **kwargs)
-            finally:
-                region.exit()
         finally:
             own.inside = False
         if kind is not None:
-            flow.happened(kind)
-            for saw in watch:
-                saw(kind, result)
+            happened(kind)
         return result
 
     return call
 
 
-def _what_for(
-    module: Any, args: Any, kwargs: Any, is_grad_enabled: Callable[[], bool]
-) -> tuple[Any, int | None]:
-    """(region, event for the flow) of a network's call; (None, None) if it has none of its own."""
-    inside = _innermost()
-    if inside is not None:
-        if inside in WHOLE_PHASES:
-            return None, None
-        if inside == "collect" and not module_phases:
-            return _act, None  # the quickest answer for the calls that are the most
-        if _is_open(*WHOLE_PHASES):
-            return None, None
-    kind = type(module)
-    region = _by_class.get(kind, kind)
-    if region is kind:
-        region = _by_class[kind] = _named_by_class(kind)
-    if region is not None:
-        flow.named.add(region.name)
-        return region, None
-    if inside is not None and _is_open("env.step", "env.reset"):
-        return _act, None  # an opponent, or a model of the world
-    gradients = is_grad_enabled()
-    rows = _rows(args, kwargs)
-    if flow.purpose(id(module), gradients, rows) == ACT:
-        return _act, ACT
-    if gradients:
-        batch.forward(id(module), rows)
-    return _forward, FORWARD
+#: What a network's outermost call is: its region, and the event that it is for the flow.
+Purpose = tuple[Any, "int | None"]
+PART: Purpose = (None, None)  # of a phase that is open already
+ACTS_INSIDE: Purpose = (_act, None)  # a library's rollout, or an environment
+ACTS: Purpose = (_act, ACT)
+LEARNS: Purpose = (_forward, FORWARD)
+
+
+def _purposes(is_grad_enabled: Callable[[], bool]) -> Callable[[Any, Any, Any], Purpose]:
+    """Tells what a network is called for."""
+
+    def what_for(module: Any, args: Any, kwargs: Any) -> Purpose:
+        inside = _innermost()
+        if inside is not None:
+            # The quickest answers are for the calls that are the most.
+            if inside in WHOLE_PHASES:
+                return PART
+            if not module_phases:
+                if inside == "collect":
+                    return ACTS_INSIDE
+                if inside == "learn" and batch.told:
+                    return LEARNS
+            if _is_open(*WHOLE_PHASES):
+                return PART
+        kind = type(module)
+        region = _by_class.get(kind, kind)
+        if region is kind:
+            region = _by_class[kind] = _named_by_class(kind)
+        if region is not None:
+            flow.named.add(region.name)
+            return region, None
+        if inside is not None and _is_open("env.step", "env.reset"):
+            return ACTS_INSIDE  # an opponent, or a model of the world
+        gradients = is_grad_enabled()
+        rows = _rows(args, kwargs)
+        if flow.purpose(id(module), gradients, rows) == ACT:
+            return ACTS
+        if gradients:
+            batch.forward(id(module), rows)
+        return LEARNS
+
+    return what_for
 
 
 #: Region of each class of module that was called, or None.
@@ -242,13 +243,10 @@ def _time_backward(original: Callable[..., Any]) -> Callable[..., Any]:
     def backward(*args: Any, **kwargs: Any) -> Any:
         if is_compiling() or _is_open("learn.backward"):
             return original(*args, **kwargs)
-        _backward.enter()
-        try:
+        with _backward:
             result = original(*args, **kwargs)
-        finally:
-            _backward.exit()
         batch.backward()
-        flow.happened(BACKWARD)
+        happened(BACKWARD)
         for saw in watch:
             saw(BACKWARD, args[0] if args else None)
         return result
@@ -266,14 +264,11 @@ def _time_optimizer(
         # An optimizer that calls its parent's step is one optimizer.
         if is_compiling() or _is_open("learn.optimizer"):
             return original(*args, **kwargs)
-        _optimizer.enter()
-        try:
+        with _optimizer:
             result = original(*args, **kwargs)
-        finally:
-            _optimizer.exit()
         if done is not None:
             done(id(args[0]))
-        flow.happened(OPTIMIZER)
+        happened(OPTIMIZER)
         return result
 
     return optimize

@@ -40,7 +40,7 @@ def put_on(facts: Facts) -> None:
     undo.append(_replace(torch.optim.Optimizer, "__init__", networks.wrap_init))
     anomaly = Anomaly(facts)
     undo.append(_replace(torch, "set_anomaly_enabled", anomaly.wrap_set))
-    _settle_defaults(torch)
+    _settle_defaults()
     for name in ("tensor", "as_tensor"):
         undo.append(_replace(torch, name, functools.partial(_time_list, facts=facts)))
         _tell_torchscript(torch, name)
@@ -179,7 +179,8 @@ class Anomaly:
         def set_anomaly_enabled(*args: Any, **kwargs: Any) -> None:
             original(*args, **kwargs)
             mode = args[0] if args else kwargs.get("enabled", kwargs.get("mode"))
-            self._set(bool(mode))
+            if not _is_tracing():
+                self._set(bool(mode))
 
         return set_anomaly_enabled
 
@@ -197,6 +198,12 @@ class Anomaly:
         total = self._total + (time.perf_counter() - since if since is not None else 0.0)
         if total:
             self._facts.gauge("anomaly_s", total)
+
+
+def _is_tracing() -> bool:
+    """Whether `torch.compile` is at work, which uses anomaly mode for its own ends."""
+    context = getattr(sys.modules.get("torch._guards"), "TracingContext", None)
+    return context is not None and context.try_get() is not None
 
 
 class Compilations:
@@ -260,11 +267,11 @@ def _holds_arrays(data: list[Any]) -> bool:
     return bool(data) and type(data[0]).__module__ == "numpy"
 
 
-def _settle_defaults(torch: Any) -> None:
+def _settle_defaults() -> None:
     """Let torch collect its makers of tensors (for `torch.set_default_device`) as they are."""
-    constructors = getattr(getattr(torch.utils, "_device", None), "_device_constructors", None)
-    if constructors is not None:
-        constructors()
+    import torch.utils._device
+
+    torch.utils._device._device_constructors()
 
 
 def _tell_torchscript(torch: Any, name: str) -> None:

@@ -100,6 +100,17 @@ def _goes_away(device: type) -> Callable[[Any, Any], bool]:
     return goes_away
 
 
+def _can_leave(torch: Any) -> bool:
+    """Whether this torch was built for anything but the CPU.
+
+    Asking whether a device is there would start its driver, after which a program cannot fork.
+    """
+    version, backends = torch.version, torch.backends
+    if getattr(version, "cuda", None) or getattr(version, "hip", None):
+        return True
+    return bool(getattr(version, "xpu", None) or backends.mps.is_built())
+
+
 def put_on() -> Callable[[], None]:
     """Hook the methods of `torch.Tensor`; they are inherited from a class that cannot change."""
     import torch
@@ -111,6 +122,8 @@ def put_on() -> Callable[[], None]:
         "cpu": functools.partial(_move, away=_never),
         "to": functools.partial(_move, away=_goes_away(torch.device)),
     }
+    if not _can_leave(torch):
+        del wrappers["cpu"], wrappers["to"]
     on = [name for name in wrappers if name not in vars(torch.Tensor)]
     for name in on:
         setattr(torch.Tensor, name, wrappers[name](getattr(torch.Tensor, name)))

@@ -34,7 +34,9 @@ def in_words(judgement: Judgement) -> str:
     if judgement.verdict == SAME:
         return f"no difference (within ±{_percent(judgement.within)})"
     if judgement.verdict == UNKNOWN:
-        parts = [f"±{_percent(judgement.width)}"] if judgement.width is not None else []
+        parts = []
+        if judgement.width is not None and judgement.width <= _ANYTHING:
+            parts.append(f"±{_percent(judgement.width)}")
         if judgement.more_pairs:
             parts.append(f"about {judgement.more_pairs} more pairs")
         return f"cannot tell ({'; '.join(parts)})" if parts else "cannot tell"
@@ -44,9 +46,7 @@ def in_words(judgement: Judgement) -> str:
 
 
 def _percent(share: float | None) -> str:
-    if share is None or share > _ANYTHING:
-        return "?"
-    percent = share * 100
+    percent = (share or 0.0) * 100
     return f"{percent:.0f}%" if percent >= 9.95 else f"{percent:.1f}%"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import Any
 
@@ -225,7 +226,13 @@ def _processes(capture: Capture, analysis: Analysis, run: list[course.Point]) ->
         }
         for process, shard in zip(analysis.processes, capture.shards, strict=True)
     ]
+    rows.sort(key=lambda row: (row["name"] != "main", _natural(row["name"])))
     return {"rows": rows, "categories": known}
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Worker 2 before worker 10."""
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def _largest(own: dict[str, float], wall_s: float) -> list[list[Any]]:

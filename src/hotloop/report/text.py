@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -98,7 +99,25 @@ def _finding(finding: Finding, style: Style) -> str:
     if finding.learning:
         lines.append(_wrapped(f"Learning: {finding.learning}", style, indent=2))
     if finding.verify:
-        lines.append(f"  {clean(finding.verify)}")
+        lines.append(_command(clean(finding.verify), style))
+    return "\n".join(lines)
+
+
+def _command(command: str, style: Style) -> str:
+    """A command to be pasted: never cut, continued on the next line where it is too long."""
+    if len(command) + 2 <= style.width:
+        return f"  {command}"
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return f"  {command}"
+    lines = ["  " + shlex.quote(words[0])] if words else []
+    for word in map(shlex.quote, words[1:]):
+        if len(lines[-1]) + len(word) + 3 <= style.width:
+            lines[-1] += f" {word}"
+        else:
+            lines[-1] += " \\"
+            lines.append(f"      {word}")
     return "\n".join(lines)
 
 

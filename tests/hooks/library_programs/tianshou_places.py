@@ -20,19 +20,19 @@ IN_ENV, IN_POLICY, IN_BUFFER, IN_LOSS, IN_OPTIMIZER, IN_LOG = map(float, sys.arg
 
 class Slow(CartPoleEnv):
     def step(self, action):
-        busy(IN_ENV)
+        busy(IN_ENV, "env.step")
         return super().step(action)
 
 
 class Policy(DiscreteQLearningPolicy):
     def add_exploration_noise(self, act, batch):
-        busy(IN_POLICY)
+        busy(IN_POLICY, "policy.act")
         return super().add_exploration_noise(act, batch)
 
 
 class Buffer(VectorReplayBuffer):
     def sample(self, batch_size):
-        busy(IN_BUFFER)
+        busy(IN_BUFFER, "buffer.sample")
         return super().sample(batch_size)
 
 
@@ -41,7 +41,7 @@ class Slowly(torch.autograd.Function):
 
     @staticmethod
     def forward(context, values):
-        busy(IN_LOSS)
+        busy(IN_LOSS, "learn.loss")
         return values.clone()
 
     @staticmethod
@@ -63,13 +63,13 @@ class SlowLoss(DQN):
 
 class Adam(torch.optim.Adam):
     def step(self, closure=None):
-        busy(IN_OPTIMIZER)
+        busy(IN_OPTIMIZER, "learn.optimizer")
         return super().step(closure)
 
 
 class Log(LazyLogger):
     def log_update_data(self, log_data, step):
-        busy(IN_LOG)
+        busy(IN_LOG, "log")
         return super().log_update_data(log_data, step)
 
 

@@ -19,38 +19,38 @@ learning = False
 
 class Slow(CartPoleEnv):
     def step(self, action):
-        busy(IN_ENV)
+        busy(IN_ENV, "env.step")
         return super().step(action)
 
 
 class Net(nn.Sequential):
     def forward(self, x):
         if not learning:
-            busy(IN_POLICY)
+            busy(IN_POLICY, "policy.act")
         return super().forward(x)
 
 
 class Buffer(TensorDictReplayBuffer):
     def sample(self, *args, **kwargs):
-        busy(IN_BUFFER)
+        busy(IN_BUFFER, "buffer.sample")
         return super().sample(*args, **kwargs)
 
 
 class Loss(DQNLoss):
     def forward(self, data):
-        busy(IN_LOSS)
+        busy(IN_LOSS, "learn.loss")
         return super().forward(data)
 
 
 class Adam(torch.optim.Adam):
     def step(self, closure=None):
-        busy(IN_OPTIMIZER)
+        busy(IN_OPTIMIZER, "learn.optimizer")
         return super().step(closure)
 
 
 class Log(CSVLogger):
     def log_scalar(self, name, value, step=None):
-        busy(IN_LOG)
+        busy(IN_LOG, "log")
         return super().log_scalar(name, value, step)
 
 

@@ -156,6 +156,132 @@ struct Region {
 
 extern PyTypeObject CoreType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType;
 
+typedef struct Timed {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *function;
+    PyObject *after;
+    Region *region;
+    int outermost;
+    int always;
+} Timed;
+
 Thread *core_thread(Core *core);
+
+/* tree.c */
+void node_histogram_add(Node *node, uint64_t ns);
+Node *node_new(Core *core, Node *parent, Region *region, uint32_t root);
+
+/* stacks.c */
+void thread_free(Thread *thread);
+void thread_skip(Thread *thread, Stack *stack, uint64_t ns);
+void core_claim_slices(Core *core, Node *was, Node *node);
+void node_move(Node *gap, Node *parent, uint64_t ns);
+void thread_end_gap(Core *core, Thread *thread, Stack *stack, uint64_t now);
+void region_enter(Region *region);
+void frame_close(Core *core, Frame *frame, uint64_t now);
+void region_enter_gap(Region *region);
+void region_exit(Region *region);
+void core_count_open(Core *core, uint64_t now);
+void core_skip_open(Core *core, uint64_t now);
+
+/* region.c */
+int region_type_add_methods(void);
+Region *region_new(Core *core, PyObject *name, uint32_t flags);
+
+/* timed.c */
+int core_is_open(Core *core, Region *region);
+PyObject *timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
+
+/* ---- small steps of the hot path ---- */
+
+HOTLOOP_INLINE uint64_t
+core_now(Core *core)
+{
+    if (core->clock == NULL) {
+        return platform_clock_ns();
+    }
+    PyObject *answer = PyObject_CallNoArgs(core->clock);
+    uint64_t now = 0;
+    if (answer != NULL) {
+        now = PyLong_AsUnsignedLongLong(answer);
+        Py_DECREF(answer);
+    }
+    PyErr_Clear();
+    return now;
+}
+
+HOTLOOP_INLINE uint32_t
+edge_slot(Core *core, Node *parent, Region *region)
+{
+    uintptr_t mixed = ((uintptr_t)parent >> 4) * 31u + ((uintptr_t)region >> 4);
+    return (uint32_t)(mixed ^ (mixed >> 15)) & (core->edge_room - 1);
+}
+
+/* Makes the place that `node_child` did not find. */
+Node *node_make_child(Core *core, Node *parent, Region *region);
+
+HOTLOOP_INLINE Node *
+node_child(Core *core, Node *parent, Region *region)
+{
+    uint32_t slot = edge_slot(core, parent, region);
+    for (;;) {
+        Edge *edge = &core->edges[slot];
+        if (edge->parent == parent && edge->region == region) {
+            return edge->node;
+        }
+        if (edge->node == NULL) {
+            return node_make_child(core, parent, region);
+        }
+        slot = (slot + 1) & (core->edge_room - 1);
+    }
+}
+
+void thread_switch(Thread *thread, PyObject *context);
+
+HOTLOOP_INLINE Stack *
+thread_stack(Thread *thread)
+{
+    PyObject *context = PyThreadState_Get()->context;
+    if (context != thread->stack->context) {
+        thread_switch(thread, context);
+    }
+    return thread->stack;
+}
+
+HOTLOOP_INLINE Node *
+stack_top(Stack *stack)
+{
+    return stack->depth ? stack->frames[stack->depth - 1].node : stack->base;
+}
+
+HOTLOOP_INLINE void
+thread_charge(Thread *thread, uint64_t now)
+{
+    if (now > thread->last) {
+        thread->top->self_ns += now - thread->last;
+        thread->last = now;
+    }
+}
+
+HOTLOOP_INLINE int
+stack_in_gap(Stack *stack)
+{
+    return stack->depth && stack->frames[stack->depth - 1].gap;
+}
+
+/* Count a frame up to now, and leave it open. */
+HOTLOOP_INLINE void
+frame_count(Frame *frame, uint64_t now)
+{
+    if (now > frame->mark) {
+        uint64_t part = now - frame->mark;
+        frame->active += part;
+        frame->mark = now;
+        if (!frame->nested) {
+            frame->node->elapsed_ns += part;
+        }
+    }
+}
 
 #endif

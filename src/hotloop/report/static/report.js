@@ -11,7 +11,7 @@ function figures(data) {
     ["device", run.device, run.processes > 1 && `${run.processes} processes`],
   ].filter(Boolean);
   return h("div", { class: "figures" }, rows.map(([label, value, more]) =>
-    h("div", { class: "figure" }, h("div", { class: "value" }, value, more && h("small", null, " " + more)), h("div", { class: "label" }, label))));
+    h("div", { class: "figure" }, h("div", { class: "value" }, value), h("div", { class: "label" }, label, more ? h("small", null, more) : null))));
 }
 
 function machine(data) {

@@ -1,0 +1,296 @@
+"""Causes in where environments run: in this process, or in others that must be talked to."""
+
+from __future__ import annotations
+
+from hotloop.analyze.model import Analysis
+from hotloop.analyze.workers import split_steps
+from hotloop.diagnose.evidence import (
+    callers,
+    cores,
+    finding,
+    gauge,
+    of_loop,
+    phases_named,
+    seconds_in,
+    uses,
+    vector_size,
+    where,
+    workers,
+)
+from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
+
+#: Stepping all environments in one process must be this much cheaper than what the pipes cost.
+CHEAPER_INSIDE = 0.6
+#: Observations from this size on are a cost by themselves: pickling 16 KB takes longer than a
+#: message through a pipe.
+LARGE_OBSERVATION = 16_384
+
+
+def subprocess_overhead(analysis: Analysis) -> list[Finding]:
+    """Environments in processes of their own whose steps are cheaper than the messages."""
+    split = split_steps(analysis.phases)
+    if split is None or split.step_s <= 0:
+        return []
+    if _message_bytes(analysis) >= LARGE_OBSERVATION:
+        return []
+    computing = sum(
+        seconds_in(analysis, "env.step", "env.reset", process=name) for name in workers(analysis)
+    )
+    if computing >= CHEAPER_INSIDE * split.step_s:
+        return []
+    if of_loop(analysis, split.step_s - computing) < 0.03:
+        return []
+    left = computing / split.step_s
+    # The workers' own clocks also count waiting for a core, so that in one process the same
+    # steps take less; the loop over them takes a little.
+    return [
+        finding(
+            analysis,
+            "subprocess-overhead",
+            title=f"Messages to {split.workers} environment processes cost "
+            f"{split.step_s / max(computing, 1e-9):.1f} times the steps themselves",
+            phase="env.step",
+            seconds=split.step_s,
+            low=max(0.75 * (1 - left), 0.05),
+            high=min(1 - 0.4 * left, 0.97),
+            confidence=HIGH,
+            where=callers(analysis, "env.step"),
+            evidence={
+                "parent_env_step_s": split.step_s,
+                "workers_computing_s": computing,
+                "moving_s": split.moving_s,
+                "workers": split.workers,
+            },
+            fix="The environments are so light that sending an action and reading an answer costs "
+            "more than the step. Keep them in this process.",
+            before=_in_processes(analysis),
+            after=_in_process(analysis),
+        )
+    ]
+
+
+def _in_processes(analysis: Analysis) -> str:
+    if uses(analysis, "Stable-Baselines3"):
+        return "env = make_vec_env(make, n_envs=8, vec_env_cls=SubprocVecEnv)"
+    return "envs = gym.vector.AsyncVectorEnv([make] * 8)"
+
+
+def _in_process(analysis: Analysis) -> str:
+    if uses(analysis, "Stable-Baselines3"):
+        return "env = make_vec_env(make, n_envs=8, vec_env_cls=DummyVecEnv)"
+    return "envs = gym.vector.SyncVectorEnv([make] * 8)"
+
+
+def _message_bytes(analysis: Analysis) -> float:
+    """Bytes of a worker's answer, or of an observation; 0 where neither is known.
+
+    With shared memory the answers are small whatever the observations are.
+    """
+    messages = analysis.run.counters.get("pipe_messages", 0.0)
+    if messages:
+        return analysis.run.counters.get("pipe_bytes", 0.0) / messages
+    return gauge(analysis, "observation_bytes") or 0.0
+
+
+#: A shared block of memory leaves one copy in place of packing, sending, reading and unpacking:
+#: 2.87x in the catalogue.
+SHARED_WINS = (0.45, 0.9)
+
+
+def pickled_observations(analysis: Analysis) -> list[Finding]:
+    """Large observations go through pipes."""
+    size = _message_bytes(analysis)
+    split = split_steps(analysis.phases)
+    if split is None or size < LARGE_OBSERVATION:
+        return []
+    # The worker's packing and sending keeps the parent waiting as well.
+    sending = [seconds_in(analysis, "transfer", process=name) for name in workers(analysis)]
+    at_once = min(len(sending), cores(analysis) or len(sending)) or 1
+    seconds = split.moving_s + min(sum(sending) / at_once, split.waiting_s)
+    if of_loop(analysis, seconds) < 0.05:
+        return []
+    return [
+        finding(
+            analysis,
+            "pickled-observations",
+            title=f"Answers of {size / 1024:.0f} KB are pickled through pipes: "
+            f"{of_loop(analysis, seconds):.0%} of the loop",
+            phase="env.step",
+            seconds=seconds,
+            low=SHARED_WINS[0],
+            high=SHARED_WINS[1],
+            confidence=MEDIUM,
+            where=callers(analysis, "env.step"),
+            evidence={"bytes_per_message": size, "workers": split.workers},
+            fix="Let the workers write their observations into memory that both processes see, "
+            "and send them in the type that they have (uint8 frames, not floats).",
+            before="envs = gym.vector.AsyncVectorEnv(makes, shared_memory=False)",
+            after="envs = gym.vector.AsyncVectorEnv(makes, shared_memory=True)",
+        )
+    ]
+
+
+#: In-process environments from this time a step on gain from processes: a message costs a tenth.
+HEAVY_ENV_S = 1e-3
+#: The share of the loop from which that matters.
+SERIAL_SHARE = 0.4
+#: Parallel efficiency of environment processes on the cores that there are.
+EFFICIENCY = (0.65, 1.0)
+
+
+def serial_heavy_env(analysis: Analysis) -> list[Finding]:
+    """Several heavy environments, stepped one after the other in one process."""
+    envs = max(vector_size(analysis), int(gauge(analysis, "envs_in_turn") or 1))
+    steps = analysis.run.env_steps
+    at_once = min(envs, cores(analysis) or 1)
+    seconds = seconds_in(analysis, "env.step")
+    if workers(analysis) or envs < 2 or at_once < 2 or not steps:
+        return []
+    if seconds / steps < HEAVY_ENV_S or of_loop(analysis, seconds) < SERIAL_SHARE:
+        return []
+    # An environment that computes in many threads by itself has no cores to gain.
+    if (analysis.run.cpu_share or 0.0) > 0.8 * (cores(analysis) or 1):
+        return []
+    low, high = (1 - 1 / max(at_once * part, 1.05) for part in EFFICIENCY)
+    return [
+        finding(
+            analysis,
+            "serial-heavy-env",
+            title=f"{envs} environments of {seconds / steps * 1e3:.1f} ms a step take turns on one "
+            f"core of {cores(analysis)}: {of_loop(analysis, seconds):.0%} of the loop",
+            phase="env.step",
+            seconds=seconds,
+            low=low,
+            high=high,
+            confidence=MEDIUM,
+            where=where(analysis, "env.step"),
+            evidence={"envs": envs, "step_s": seconds / steps, "cores": cores(analysis)},
+            fix="A step of milliseconds is worth a process of its own: the environments then "
+            "compute side by side, and a message costs a tenth of a millisecond.",
+            before=_in_process(analysis),
+            after=_in_processes(analysis),
+        )
+    ]
+
+
+#: Workers for each core from which they only take turns.
+CROWDED = 2.0
+#: What fewer processes win of the waiting: switches, caches, messages.
+CROWD_WINS = (0.1, 0.5)
+
+
+def too_many_envs(analysis: Analysis) -> list[Finding]:
+    """Many more environment processes than cores."""
+    split = split_steps(analysis.phases)
+    have = cores(analysis)
+    if split is None or have is None or split.workers <= CROWDED * have:
+        return []
+    # Work that does not fit on the cores waits for one, and a worker's clock counts that too.
+    overhead = split.waiting_s + split.moving_s
+    if of_loop(analysis, overhead) < 0.1:
+        return []
+    return [
+        finding(
+            analysis,
+            "too-many-envs",
+            title=f"{split.workers} environment processes share {have} cores",
+            phase="env.step",
+            seconds=split.step_s,
+            low=CROWD_WINS[0],
+            high=CROWD_WINS[1],
+            confidence=LOW,
+            where=callers(analysis, "env.step"),
+            evidence={"workers": split.workers, "cores": have, "waiting_s": split.waiting_s},
+            fix="Past the number of cores, more processes only take turns and every switch costs. "
+            "Use about as many as there are cores, each with several environments if you want "
+            "the same batch.",
+            before=f"envs = SubprocVecEnv([make] * {split.workers})",
+            after=f"envs = SubprocVecEnv([make] * {have})",
+            learning="Fewer environments mean smaller rollouts: raise the steps per rollout to "
+            "keep the batch.",
+        )
+    ]
+
+
+#: How much longer than the workers' computing the parent's waiting must be.
+WAITS_FOR_SLOWEST = 1.3
+#: A worker's 99th percentile over its median, or the slowest worker over the mean, that makes
+#: steps uneven.
+UNEVEN = 3.0
+UNEVEN_WORKERS = 1.5
+#: A mean so far above the median says that the rare steps make up most of the time: others that
+#: take the processor now and then do not.
+HEAVY_TAIL = 1.8
+#: What asynchronous sampling wins of the waiting.
+STRAGGLER_WINS = (0.4, 0.95)
+
+
+def stragglers(analysis: Analysis) -> list[Finding]:
+    """All environments wait for the slowest in every step."""
+    split = split_steps(analysis.phases)
+    if split is None or split.workers < 2:
+        return []
+    names = workers(analysis)
+    busy = {name: seconds_in(analysis, "env.step", "env.reset", process=name) for name in names}
+    mean = sum(busy.values()) / len(busy)
+    have = cores(analysis) or len(names)
+    fair = sum(busy.values()) / min(len(names), have)
+    waiting = split.step_s - split.moving_s
+    if waiting < WAITS_FOR_SLOWEST * max(fair, mean) or mean <= 0:
+        return []
+    if len(names) > CROWDED * have:
+        return []  # they wait for cores, not for each other
+    spread = max(_spread(analysis, name) for name in names)
+    slowest = max(busy.values()) / mean
+    if spread < UNEVEN and slowest < UNEVEN_WORKERS:
+        return []
+    # All steps one after the other are the most that anyone can wait for.
+    seconds = min(waiting, sum(busy.values())) - max(fair, mean)
+    if of_loop(analysis, seconds) < 0.03:
+        return []
+    return [
+        finding(
+            analysis,
+            "stragglers",
+            title=f"Every step waits for the slowest of {split.workers} environments: "
+            f"{of_loop(analysis, seconds):.0%} of the loop is waiting",
+            phase="env.step",
+            seconds=seconds,
+            low=STRAGGLER_WINS[0],
+            high=STRAGGLER_WINS[1],
+            confidence=MEDIUM,
+            where=callers(analysis, "env.step"),
+            evidence={
+                "worker_mean_s": mean,
+                "slowest": split.slowest,
+                "slowest_s": split.slowest_s,
+                "p99_over_median": spread,
+            },
+            fix="Take answers as they come (asynchronous sampling, several environments a worker, "
+            "or EnvPool's asynchronous mode) or make the rare long step or reset shorter.",
+            before="obs, rewards, *rest = envs.step(actions)      # waits for all",
+            after="ready = multiprocessing.connection.wait(pipes)   # step those that answered",
+            learning="Rollouts of environments that answer faster hold more steps of theirs.",
+        )
+    ]
+
+
+def _spread(analysis: Analysis, process: str) -> float:
+    """How much longer rare steps take, where they make up most of the time; 1 otherwise."""
+    phases = phases_named(analysis, "env.step", process=process)
+    uneven = [p for p in phases if p.p50_s > 0 and p.mean_s >= HEAVY_TAIL * p.p50_s]
+    return max((p.p99_s / p.p50_s for p in uneven), default=1.0)
+
+
+RULES: tuple[Rule, ...] = (
+    subprocess_overhead,
+    pickled_observations,
+    serial_heavy_env,
+    too_many_envs,
+    stragglers,
+)
+
+
+def rules(analysis: Analysis) -> list[Finding]:
+    """The findings of this family."""
+    return [each for rule in RULES for each in rule(analysis)]

@@ -1,0 +1,212 @@
+/* Timed: a function inside a region, without a Python frame of its own. What hooks are made of. */
+
+#include "core.h"
+
+int
+core_is_open(Core *core, Region *region)
+{
+    Thread *thread = core_thread(core);
+    if (thread == NULL) {
+        return 0;
+    }
+    Stack *stack = thread_stack(thread);
+    uint32_t depth = stack->depth - (stack_in_gap(stack) ? 1 : 0);
+    for (uint32_t i = 0; i < depth; i++) {
+        if (stack->frames[i].region == region) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void
+core_note_failure(Core *core, PyObject *name)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyObject *text = value != NULL ? PyObject_Repr(value) : PyUnicode_FromString("unknown error");
+    if (text != NULL) {
+        PyDict_SetItem(core->failures, name, text);
+        Py_DECREF(text);
+    }
+    PyErr_Clear();
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+}
+
+#define AFTER_ARGS 12
+
+static void
+timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf, PyObject *names,
+            int timed)
+{
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t all = nargs + (names != NULL ? PyTuple_GET_SIZE(names) : 0);
+    PyObject *few[AFTER_ARGS + 1];
+    PyObject **passed = few;
+    if (all > AFTER_ARGS) {
+        passed = PyMem_Malloc((size_t)(all + 1) * sizeof(PyObject *));
+        if (passed == NULL) {
+            return;
+        }
+    }
+    passed[0] = result;
+    memcpy(passed + 1, args, (size_t)all * sizeof(PyObject *));
+    PyObject *after = self->after;
+    Py_INCREF(after);
+    Core *core = self->region->core;
+    Thread *thread = core_thread(core);
+    uint64_t last = thread != NULL ? thread->last : 0;
+    PyObject *answer = PyObject_Vectorcall(after, passed, (size_t)nargs + 1, names);
+    if (answer == NULL) {
+        core_note_failure(core, self->region->name);
+        Py_CLEAR(self->after);
+    }
+    if (timed && thread != NULL && thread->last == last && core->enabled) {
+        /* No region since: everything since `last` was the note. */
+        uint64_t now = core_now(core);
+        core->own_ns += now - last;
+        thread_skip(thread, thread_stack(thread), now - last);
+    }
+    Py_XDECREF(answer);
+    Py_DECREF(after);
+    if (passed != few) {
+        PyMem_Free(passed);
+    }
+}
+
+PyObject *
+timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Timed *self = (Timed *)callable;
+    Core *core = self->region->core;
+    int nested = self->outermost && core->enabled && core_is_open(core, self->region);
+    int timed = core->enabled && !nested;
+    if (timed) {
+        region_enter(self->region);
+    }
+    PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, names);
+    if (timed && result != NULL) {
+        region_exit(self->region);
+    }
+    else if (timed) {
+        /* Leaving may call Python (an injected clock), which must not meet the program's error. */
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        region_exit(self->region);
+        PyErr_Restore(type, value, traceback);
+    }
+    if (result != NULL && self->after != NULL && (timed || self->always)) {
+        timed_after(self, result, args, nargsf, names, timed);
+    }
+    return result;
+}
+
+static PyObject *
+timed_get(PyObject *self, PyObject *object, PyObject *type)
+{
+    (void)type;
+    if (object == NULL || object == Py_None) {
+        Py_INCREF(self);
+        return self;
+    }
+    return PyMethod_New(self, object);
+}
+
+/* Everything else about it is the function's: its name, its signature, its documentation. */
+static PyObject *
+timed_getattr(Timed *self, PyObject *name)
+{
+    if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) {
+        Py_INCREF(self->function);
+        return self->function;
+    }
+    if (PyUnicode_CompareWithASCIIString(name, "__class__") == 0 ||
+        PyUnicode_CompareWithASCIIString(name, "__reduce__") == 0 ||
+        PyUnicode_CompareWithASCIIString(name, "__reduce_ex__") == 0) {
+        return PyObject_GenericGetAttr((PyObject *)self, name);
+    }
+    PyObject *value = PyObject_GetAttr(self->function, name);
+    if (value == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        return PyObject_GenericGetAttr((PyObject *)self, name);
+    }
+    return value;
+}
+
+static int
+timed_setattr(Timed *self, PyObject *name, PyObject *value)
+{
+    return PyObject_SetAttr(self->function, name, value);
+}
+
+static PyObject *
+timed_repr(Timed *self)
+{
+    return PyUnicode_FromFormat("<%R timed as %R>", self->function, self->region->name);
+}
+
+static int
+timed_traverse(Timed *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->function);
+    Py_VISIT(self->after);
+    Py_VISIT(self->region);
+    return 0;
+}
+
+static int
+timed_clear(Timed *self)
+{
+    Py_CLEAR(self->after);
+    return 0;
+}
+
+static void
+timed_dealloc(Timed *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(self->function);
+    Py_XDECREF(self->after);
+    Py_XDECREF(self->region);
+    PyObject_GC_Del(self);
+}
+
+/* What is pickled is the function: the process that reads it puts on its own hooks. */
+static PyObject *
+timed_reduce(Timed *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *module = PyImport_ImportModule("hotloop.measure.pickling");
+    if (module == NULL) {
+        return NULL;
+    }
+    PyObject *answer = PyObject_CallMethod(module, "reduce_timed", "OO", self, self->function);
+    Py_DECREF(module);
+    return answer;
+}
+
+static PyMethodDef timed_methods[] = {
+    {"__reduce__", (PyCFunction)timed_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject TimedType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "hotloop.measure._native.Timed",
+    .tp_basicsize = sizeof(Timed),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(Timed, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_descr_get = timed_get,
+    .tp_methods = timed_methods,
+    .tp_getattro = (getattrofunc)timed_getattr,
+    .tp_setattro = (setattrofunc)timed_setattr,
+    .tp_repr = (reprfunc)timed_repr,
+    .tp_traverse = (traverseproc)timed_traverse,
+    .tp_clear = (inquiry)timed_clear,
+    .tp_dealloc = (destructor)timed_dealloc,
+};

@@ -1,0 +1,125 @@
+/* The tree of places: a node for each region under each parent, and the histogram of its calls. */
+
+#include "core.h"
+
+HOTLOOP_INLINE uint32_t
+highest_bit(uint64_t value)
+{
+#if defined(_MSC_VER)
+    unsigned long index;
+    _BitScanReverse64(&index, value);
+    return (uint32_t)index;
+#else
+    return 63u - (uint32_t)__builtin_clzll(value);
+#endif
+}
+
+/* The bucket of a duration: below STEPS nanoseconds one is one nanosecond, all of them in page 0. */
+HOTLOOP_INLINE uint32_t
+histogram_octave(uint64_t ns, uint32_t *step)
+{
+    *step = (uint32_t)ns;
+    if (ns < STEPS) {
+        return 0;
+    }
+    uint32_t high = highest_bit(ns);
+    *step = (uint32_t)(ns >> (high - STEPS_BITS)) & (STEPS - 1);
+    return high - STEPS_BITS + 1;
+}
+
+void
+node_histogram_add(Node *node, uint64_t ns)
+{
+    uint32_t step, octave = histogram_octave(ns, &step);
+    uint32_t *page = node->histogram[octave];
+    if (page == NULL) {
+        page = PyMem_RawCalloc(STEPS, sizeof(uint32_t));
+        if (page == NULL) {
+            return;
+        }
+        node->histogram[octave] = page;
+    }
+    page[step]++;
+}
+
+Node *
+node_new(Core *core, Node *parent, Region *region, uint32_t root)
+{
+    Node *node = PyMem_RawCalloc(1, sizeof(Node));
+    if (node == NULL) {
+        return NULL;
+    }
+    node->parent = parent;
+    node->region = region;
+    node->root = root;
+    node->id = core->node_count;
+    node->min_ns = UINT64_MAX;
+    if (region != NULL) {
+        uint32_t aside = (parent->flags | region->flags) & REGION_ASIDE;
+        node->flags = aside ? aside : (region->flags & REGION_LOOP);
+        node->flags |= region->flags & REGION_SHALLOW;
+    }
+    core->nodes[core->node_count++] = node;
+    return node;
+}
+
+static void
+edge_put(Core *core, Node *parent, Region *region, Node *node)
+{
+    uint32_t slot = edge_slot(core, parent, region);
+    while (core->edges[slot].node != NULL) {
+        slot = (slot + 1) & (core->edge_room - 1);
+    }
+    core->edges[slot] = (Edge){parent, region, node};
+    core->edge_count++;
+}
+
+static int
+edges_grow(Core *core)
+{
+    Edge *old = core->edges;
+    uint32_t old_room = core->edge_room;
+    Edge *bigger = PyMem_RawCalloc((size_t)old_room * 2, sizeof(Edge));
+    if (bigger == NULL) {
+        return 0;
+    }
+    core->edges = bigger;
+    core->edge_room = old_room * 2;
+    core->edge_count = 0;
+    for (uint32_t i = 0; i < old_room; i++) {
+        if (old[i].node != NULL) {
+            edge_put(core, old[i].parent, old[i].region, old[i].node);
+        }
+    }
+    PyMem_RawFree(old);
+    return 1;
+}
+
+/* The place for a region entered under `parent`, made at the first entry. A region inside itself
+ * is the same place: recursion does not deepen the tree. */
+Node *
+node_make_child(Core *core, Node *parent, Region *region)
+{
+    if (core->edge_count * 2 >= core->edge_room && !edges_grow(core)) {
+        return parent;
+    }
+    Node *node = NULL;
+    for (Node *up = parent; up != NULL; up = up->parent) {
+        if (up->region == region) {
+            node = up;
+            break;
+        }
+    }
+    if (node == NULL) {
+        if (core->node_count >= MAX_NODES) {
+            return core->overflow[parent->root];
+        }
+        node = node_new(core, parent, region, parent->root);
+        if (node == NULL) {
+            return parent;
+        }
+    }
+    edge_put(core, parent, region, node);
+    return node;
+}
+

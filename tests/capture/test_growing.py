@@ -1,0 +1,143 @@
+"""A capture that is read while it is written: only what is new, each moment once, few windows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hotloop.capture import lines
+from hotloop.capture.growing import GrowingShard, Shard
+from hotloop.capture.reader import CaptureReader, read_capture
+from hotloop.capture.window import PhaseDelta, Window, merged
+from hotloop.capture.writer import WINDOWS_PER_LENGTH, ShardWriter
+from hotloop.errors import HotloopError
+
+S = 1_000_000_000
+
+
+def window(number: int, loop: bool = True) -> Window:
+    begin = number * S
+    return Window(
+        number,
+        number,
+        begin,
+        begin + S,
+        {"env.step": PhaseDelta(10, 500, 600, 1 + number, 900, 1, begin, begin + 5, {70: 10})},
+        {"env_steps": 4},
+        {("env.step", 1, 0): [3, 30]},
+        {"resident_peak": 6e8 + number},
+        begin + 5 if loop else 0,
+    )
+
+
+def shard(windows: int, most: int | None, first_of_loop: int = 0) -> Shard:
+    growing = GrowingShard("worker", most)
+    growing.take(lines.header_line({"role": "worker"}).encode())
+    for number in range(windows):
+        growing.take(lines.window_line(window(number, number >= first_of_loop)).encode())
+    found = growing.shard()
+    assert found is not None
+    return found
+
+
+def test_only_what_is_new_is_read(tmp_path: Path) -> None:
+    writer = ShardWriter(tmp_path, "main", {"role": "main"})
+    reader = CaptureReader(tmp_path)
+    for number in range(400):
+        writer.window(window(number))
+        if number % 7 == 0:
+            total = merged(reader.read().main.windows)
+            assert total is not None
+            assert (total.first, total.last) == (0, number)
+            assert total.counters == {"env_steps": 4 * (number + 1)}
+    writer.end({"code": 0})
+    last = reader.read()
+    assert last.main.end == {"code": 0}
+    whole = read_capture(tmp_path).main.windows
+    assert merged(last.main.windows) == merged(whole)
+    assert last.main.windows[-1] == whole[-1]
+
+
+def test_a_line_that_is_being_written_waits(tmp_path: Path) -> None:
+    path = tmp_path / "main.jsonl"
+    line = lines.window_line(window(0)).encode()
+    path.write_bytes(lines.header_line({"role": "main"}).encode() + b"\n" + line[:50])
+    reader = CaptureReader(tmp_path)
+    capture = reader.read()
+    assert (capture.main.windows, capture.damaged) == ([], 0)
+    with open(path, "ab") as file:
+        file.write(line[50:] + b"\n")
+    assert len(reader.read().main.windows) == 1
+    # Nobody will write its end any more: then it is what it is.
+    path.write_bytes(path.read_bytes() + line[:50])
+    assert read_capture(tmp_path).damaged == 1
+
+
+def test_a_tail_that_vanishes_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = ShardWriter(tmp_path, "main", {"role": "main"})
+    for number in range(WINDOWS_PER_LENGTH + 1):
+        writer.window(window(number))
+    tail = next(tmp_path.glob("main.tail-*"))
+    listed = CaptureReader._files
+
+    def files(self: CaptureReader) -> list[tuple[Path, str, bool]]:
+        found = listed(self)
+        tail.unlink(missing_ok=True)  # between the listing and the reading
+        return found
+
+    monkeypatch.setattr(CaptureReader, "_files", files)
+    assert len(CaptureReader(tmp_path).read().main.windows) == WINDOWS_PER_LENGTH
+
+
+def test_a_capture_without_a_shard_is_none_yet(tmp_path: Path) -> None:
+    reader = CaptureReader(tmp_path)
+    with pytest.raises(HotloopError, match="not a capture"):
+        reader.read()
+    ShardWriter(tmp_path, "main", {"role": "main"}).window(window(0))
+    assert len(reader.read().main.windows) == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 700), st.integers(1, 40), st.integers(0, 700))
+def test_folding_keeps_every_sum(count: int, most: int, first_of_loop: int) -> None:
+    folded = shard(count, most, first_of_loop).windows
+    # Start-up and loop are never in one window, so there may be one more of each.
+    assert len(folded) <= 2 * most + 2
+    assert all(one.last + 1 == other.first for one, other in pairwise(folded))
+    assert all((w.loop_last_ns > 0) == (w.first >= first_of_loop) for w in folded)
+    total, exact = merged(folded), merged(shard(count, None, first_of_loop).windows)
+    assert total == exact
+    assert total is not None
+    assert total.phases["env.step"].histogram == {70: 10 * count}
+
+
+def test_other_processes_are_folded_and_the_main_one_is_not(tmp_path: Path) -> None:
+    for name in ("main", "worker-1"):
+        writer = ShardWriter(tmp_path, name, {"role": name})
+        for number in range(1500):
+            writer.window(window(number))
+        writer.end({})
+    capture = read_capture(tmp_path)
+    main, worker = capture.shards
+    assert len(main.windows) > 2 * WINDOWS_PER_LENGTH
+    assert len(worker.windows) <= 130
+    assert merged(main.windows) == merged(worker.windows)
+
+
+def test_a_histogram_is_decoded_when_it_is_looked_at() -> None:
+    found = shard(3, None).windows[0].phases["env.step"].histogram
+    assert dict(found) == {70: 10}
+    assert (len(found), found[70]) == (1, 10)
+    for text in ("x", "1:2\u00e9", "1:2'"):
+        row = lines.window_line(window(0)).replace('"70:10"', f'"{text}"').encode()
+        with pytest.raises(lines.DamagedError):
+            lines.read_window(lines.parse(row))
+    # The right letters in a wrong order are noticed late; they count for nothing.
+    late = lines.read_window(
+        lines.parse(lines.window_line(window(0)).replace('"70:10"', '"7:;,1"').encode())
+    )
+    assert dict(late.phases["env.step"].histogram) == {}
