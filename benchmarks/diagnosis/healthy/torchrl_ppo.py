@@ -3,7 +3,7 @@
 import torch
 from tensordict.nn import TensorDictModule
 from torch import nn
-from torchrl.collectors import SyncDataCollector
+from torchrl.collectors import Collector
 from torchrl.data import LazyTensorStorage, ReplayBuffer
 from torchrl.data.replay_buffers.samplers import SamplerWithoutReplacement
 from torchrl.envs import GymEnv, SerialEnv
@@ -25,7 +25,7 @@ def main() -> None:
     )  # fmt: skip
     critic = ValueOperator(nn.Sequential(nn.Linear(4, 64), nn.Tanh(), nn.Linear(64, 1)),
                            in_keys=["observation"])  # fmt: skip
-    collector = SyncDataCollector(env, actor, frames_per_batch=FRAMES, total_frames=TOTAL)
+    collector = Collector(env, actor, frames_per_batch=FRAMES, total_frames=TOTAL)
     advantage = GAE(gamma=0.99, lmbda=0.95, value_network=critic)
     loss = ClipPPOLoss(actor, critic)
     optimizer = torch.optim.Adam(loss.parameters(), 3e-4)

@@ -92,8 +92,8 @@ def is_wrong(checks: list[Check]) -> bool:
 def _accelerators(survey: Survey) -> list[Check]:
     seen = survey.accelerators
     if not seen:
-        return [Check("accelerator", INFO, "No accelerator: the driver shows none. Training runs on "
-                      "the processor, which is right for small networks.")]  # fmt: skip
+        text = "No accelerator: the driver shows none. Training runs on the processor, which is "
+        return [Check("accelerator", INFO, text + "right for small networks.")]
     driver = f", driver {survey.driver}" if survey.driver else ""
     kinds = ", ".join(f"{seen.count(kind)} {kind}" for kind in dict.fromkeys(seen))
     checks = [Check("accelerator", OK, f"Accelerators that the driver shows: {kinds}{driver}.")]
@@ -214,8 +214,14 @@ def _memory(survey: Survey) -> list[Check]:
     if free is not None:
         text += f"; {_gigabytes(free)} are free"
     if free is not None and free < LITTLE_MEMORY:
-        checks.append(Check("memory", PROBLEM, f"{text}: too little for a training.",
-                            "close what uses the memory, or store frames as uint8"))  # fmt: skip
+        checks.append(
+            Check(
+                "memory",
+                PROBLEM,
+                f"{text}: too little for a training.",
+                "close what uses the memory, or store frames as uint8",
+            )
+        )
     else:
         checks.append(Check("memory", OK, f"{text}."))
     if survey.swap is not None and survey.swap[1] > MUCH_SWAP:
@@ -270,7 +276,11 @@ def _hooks(survey: Survey) -> list[Check]:
             checks.append(Check("hooks", OK, f"{name}: hooks fit."))
     for what, error in survey.hook_failures.items():
         checks.append(
-            Check("hooks", PROBLEM, f"{what}: the hook failed ({error}).",
-                  "report it; hotloop works without that hook")  # fmt: skip
+            Check(
+                "hooks",
+                PROBLEM,
+                f"{what}: the hook failed ({error}).",
+                "report it; hotloop works without that hook",
+            )
         )
     return checks

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hotloop.analyze.course import AFTER, LOOP, STARTUP, offset_s
+from hotloop.analyze.flame import NO_PHASE
 from hotloop.analyze.timeline import split_timeline
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import Window
@@ -69,7 +70,7 @@ def _rows(shard: Shard, window: Window, part: str, offset: float) -> Iterator[Ro
     categories = shard.notes.get("categories")
     known = categories if isinstance(categories, dict) else {}
     for path, delta in window.phases.items():
-        phase = row(PHASE, path)
+        phase = row(PHASE, path or NO_PHASE)
         name = (names_of(path) or [""])[-1]
         phase.category = str(known.get(name) or category_of(name)) if name else ""
         phase.calls = delta.calls

@@ -22,6 +22,9 @@ KNEE_SLOPE = 0.5
 #: For a run whose time should grow in proportion: doubling the number takes 2.8 times as long.
 STEEP_SLOPE = 1.5
 
+#: Slower than predicted by less than this needs no culprit.
+NOTABLE = 0.05
+
 #: What `--expect` may say, and what it means.
 EXPECTATIONS = {
     "linear": "in proportion: throughput, or time where runs are not cut short",
@@ -319,7 +322,8 @@ def _name_responsible(
         excess[name] = after - before * scale
     worse = sum(amount for amount in excess.values() if amount > 0)
     largest = max(excess, key=lambda name: excess[name], default=None)
-    if largest is not None and excess[largest] > 0 and result.rows[-1].factor.low > 0:
+    slower = result.rows[-1].factor.estimate > math.log1p(NOTABLE)
+    if slower and largest is not None and excess[largest] > 0:
         result.responsible, result.part = largest, excess[largest] / worse
 
 

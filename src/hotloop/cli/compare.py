@@ -116,9 +116,9 @@ def _run(options: argparse.Namespace) -> Result:
         timeout_s=experiments.timeout(options),
     )
     names = _names(options) or short_names(*commands)
-    folder = experiments.make_folder(options.folder, "compare")
     place = experiments.place(options)
     try:
+        folder = experiments.make_folder(options.folder, "compare")
         return PairedRuns(commands, names, design, folder, place, experiments.say).go()
     finally:
         place.close()

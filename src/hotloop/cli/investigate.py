@@ -58,9 +58,9 @@ def main(options: argparse.Namespace) -> int:
     if options.capture is not None:
         return _draft(options)
     experiments.check_output(options)
-    plan, folder = _plan_and_folder(options)
     place = experiments.place(options)
     try:
+        plan, folder = _plan_and_folder(options)
         investigation = Investigator(plan, folder, place, experiments.say).go()
     finally:
         place.close()

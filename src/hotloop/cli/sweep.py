@@ -86,9 +86,9 @@ def main(options: argparse.Namespace) -> int:
         experiments.timeout(options),
         options.expect,
     )
-    folder = experiments.make_folder(options.folder, "sweep")
     place = experiments.place(options)
     try:
+        folder = experiments.make_folder(options.folder, "sweep")
         runs = SweepRuns(settings, design, folder, place, experiments.say)
         sweep = runs.go(shlex.join(options.program))
     finally:

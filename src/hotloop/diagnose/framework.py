@@ -172,12 +172,12 @@ RETRACE_WINS = (0.95, 1.5)
 
 def retracing(analysis: Analysis) -> list[Finding]:
     """A `tf.function` is traced again and again."""
-    if not uses(analysis, "TensorFlow") or uses(analysis, "JAX"):
+    if not uses(analysis, "TensorFlow") or not _retraced(analysis):
         return []
     return _traced_again(
         analysis,
         "retracing",
-        places_of(analysis, "retraced") or places_of(analysis, "retracing call"),
+        _retraced(analysis),
         RETRACE_WINS,
         "TensorFlow traces a function anew for every new Python number and every new shape. Pass "
         "numbers as tensors, keep shapes fixed (or give an `input_signature` with `None` "
@@ -187,13 +187,18 @@ def retracing(analysis: Analysis) -> list[Finding]:
     )
 
 
+def _retraced(analysis: Analysis) -> list[Place]:
+    """Where TensorFlow traced anew; JAX, which many programs only import, notes nothing here."""
+    return places_of(analysis, "retracing call")
+
+
 #: JAX's own `compile` phase is the whole of it.
 RECOMPILE_WINS = (0.85, 1.0)
 
 
 def recompilation(analysis: Analysis) -> list[Finding]:
     """`torch.compile` or `jax.jit` compiles again and again."""
-    if uses(analysis, "JAX"):
+    if uses(analysis, "JAX") and not _retraced(analysis) and counted(analysis, "retraces"):
         return _traced_again(
             analysis,
             "recompilation",
@@ -252,13 +257,18 @@ def _goes_on(analysis: Analysis, counter: str) -> bool:
     return any(w.counters.get(counter) for w in windows if w.end_ns > middle)
 
 
+#: Once for its first shape and once with sizes left open is how torch compiles a function; each
+#: compilation takes a second or more, so that a few more are no longer its way.
+FEW_RECOMPILES = 3
+
+
 def _torch_recompiles(analysis: Analysis) -> list[Finding]:
     compiles, functions = gauge(analysis, "compiles"), gauge(analysis, "compiled_functions")
     total, inside = gauge(analysis, "compile_s"), gauge_rise(analysis, "compile_s")
     if not compiles or not functions or total is None or inside is None:
         return []
     again = compiles - functions
-    if again < FEW_COMPILES:
+    if again < FEW_RECOMPILES * functions:
         return []
     # Compilations before the loop's first full second are in no gauge's rise.
     seconds = min(max(inside, total), analysis.run.loop_s)

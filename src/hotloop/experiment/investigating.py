@@ -63,6 +63,9 @@ class Investigation:
     plan: Plan
     folder: str
     tried: list[Tried] = field(default_factory=list)
+    #: The baseline's time per unit, from its first run.
+    unit: str = "env_steps"
+    baseline_s: float | None = None
     #: All confirmed changes at once, beside the baseline.
     combined: Comparison | None = None
     combined_of: list[str] = field(default_factory=list)
@@ -105,15 +108,17 @@ class Investigator:
         return self.result
 
     def _all(self) -> None:
+        try:
+            self._baseline()
+        except RunFailedError as error:
+            self.result.failure = error
+            return
         ordered = in_order(self.plan.hypotheses)
         for number, hypothesis in enumerate(ordered, 1):
             self.say(f"{number} of {len(ordered)}: {hypothesis.name} ({hypothesis.change})")
             try:
                 tried = self._try(hypothesis)
             except RunFailedError as error:
-                if error.outcome.name == "baseline":
-                    self.result.failure = error
-                    return
                 tried = Tried(hypothesis, Finding(FAILED, _first_lines(error)))
             except HotloopError as error:
                 tried = Tried(hypothesis, Finding(FAILED, str(error)))
@@ -122,6 +127,20 @@ class Investigator:
                 raise KeyboardInterrupt
             self.say(f"{hypothesis.name}: {tried.finding.verdict}")
         self._together()
+
+    def _baseline(self) -> None:
+        """One run before anything else: a baseline that does not work is known at once."""
+        capture = str(self.folder / "baseline" / "first")
+        launch = Launch(
+            "baseline", self.plan.baseline, capture, self.plan.stop_after, self.plan.timeout_s
+        )
+        for _, outcomes in self.place.outcomes([Job(-1, (launch,))]):
+            run = measured(outcomes[0], launch)
+            unit = common_unit([run.course])
+            if unit is not None:
+                self.result.unit = unit
+                self.result.baseline_s = run.figures(unit, run.course.reached(unit)).seconds
+            self.say(f"the baseline works; a run takes {outcomes[0].seconds:.1f} s")
 
     # -- one --
 

@@ -92,7 +92,7 @@ class Graphs:
 
     def _watch(self, node: Any) -> None:
         """Mark the nodes nearest to this one."""
-        marks = []
+        marks: list[weakref.ref[Any]] = []
         waiting = deque([node])
         while waiting and len(marks) < _NODES:
             node = waiting.popleft()

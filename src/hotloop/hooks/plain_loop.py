@@ -167,6 +167,7 @@ class Flow:
     def __init__(self) -> None:
         profiler = get_profiler()
         self._mark = profiler.mark
+        self._recognised = profiler.recognised
         profiler.categories.setdefault("learn.target", "Model")
         self._core = core = profiler.core
         self._is_open = core.is_open
@@ -184,7 +185,9 @@ class Flow:
         self._active = False
         self._last = self._where = 0
         self._loss = core.region("learn.loss")
-        self._in_loss = self._in_loss_before = False
+        self._loss_gap = self._loss.gap
+        self._in_loss = self.loss_is_named = False
+        profiler.mark("learn.loss", "inferred")
         #: By event, circumstances, and whether the rollout (the update) was as long as the one
         #: before it: that tells its last step from the others.
         self._moments: list[Moment | None] = []
@@ -219,11 +222,14 @@ class Flow:
 
     def happened(self, kind: int) -> None:
         """Something is over; what follows is a gap until something else happens."""
+        inside = self._innermost()
+        if inside == "learn":
+            self.happened_in_learn(kind)
+            return
         if get_ident() != self.thread:
             return
-        inside = self._innermost()
         if inside is not None and self._is_open(*LIBRARY_PHASES):
-            self._happened_inside(kind, inside)
+            self._moment = None
             return
         where = OFF_POLICY if self.off_policy else self._gradients
         moment = self._moment
@@ -256,18 +262,14 @@ class Flow:
         if moment.gap is not None:
             moment.gap()
 
-    def _happened_inside(self, kind: int, inside: str) -> None:
-        """In a library's own phases, which its table names better: only the loss is inferred."""
-        self._moment = None
+    def happened_in_learn(self, kind: int) -> None:
+        """In a library's `learn`, whose table names the rest better: only the loss is inferred."""
         if self._in_loss:
             self._in_loss = False
             self._claim(self._loss)
-        if kind == FORWARD and inside == "learn" and "learn.loss" not in self.named:
-            if not self._in_loss_before:
-                self._in_loss_before = True
-                self._mark("learn.loss", "inferred")
+        if kind == FORWARD and not self.loss_is_named:
             self._in_loss = True
-            self._loss.gap()
+            self._loss_gap()
 
     def collected(self) -> int:
         """Environment steps that the update in progress learns from."""
@@ -297,7 +299,11 @@ class Flow:
         return self._core.region(name)
 
     def _forget(self) -> None:
-        self._moments = [None] * (OPTIMIZER + 1) * 6
+        """Libraries name other phases than they did before."""
+        for name in self.named:
+            self._recognised.pop(name, None)
+        self.loss_is_named = "learn.loss" in self.named
+        self._moments = [None for _ in range((OPTIMIZER + 1) * 6)]
         self._moment = None
 
     # -- what a network was called for --

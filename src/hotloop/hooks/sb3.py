@@ -54,7 +54,7 @@ def _after_minibatch(result: Any, buffer: Any, indices: Any, *_: Any, **__: Any)
 
 def after_forward(*_: Any, **__: Any) -> None:
     """What follows a learning pass is the loss."""
-    flow.happened(FORWARD)
+    flow.happened_in_learn(FORWARD)
 
 
 # -- the rows --
@@ -134,7 +134,6 @@ LIBRARY = Library(
         everywhere(f"{_COMMON}.logger", "Logger.dump", "log"),
         Place("stable_baselines3.ppo.ppo", "explained_variance", "log", outermost=True),
         Place("stable_baselines3.a2c.a2c", "explained_variance", "log", outermost=True),
-        everywhere(_BASE, "BaseAlgorithm._update_info_buffer", "log"),
         everywhere(_ON, "OnPolicyAlgorithm.dump_logs", "log"),
         everywhere(_OFF, "OffPolicyAlgorithm.dump_logs", "log"),
         everywhere(_BASE, "BaseAlgorithm.save", "checkpoint"),

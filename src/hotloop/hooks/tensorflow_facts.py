@@ -1,4 +1,4 @@
-"""Facts of TensorFlow: which functions are traced again, and where the program calls them."""
+"""Facts of TensorFlow: where the program calls functions that are traced again; its threads."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import functools
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-from hotloop.hooks.shapes import is_program_file
 
 if TYPE_CHECKING:
     from hotloop.hooks.facts import Facts
@@ -38,10 +36,6 @@ def _place_retraces(facts: Facts, original: Callable[..., Any]) -> Callable[...,
         except TypeError:
             again = False
         if again:
-            code = getattr(getattr(options, "python_function", None), "__code__", None)
-            if code is not None and is_program_file(code.co_filename):
-                place = (code.co_filename, code.co_firstlineno, code.co_name)
-                facts.places.add("retraced", place)
             facts.places.note("retracing call")
         return original(*args, **kwargs)
 

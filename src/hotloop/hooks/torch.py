@@ -15,7 +15,7 @@ from typing import Any
 from hotloop import get_profiler
 from hotloop.hooks import transfers
 from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, OPTIMIZER, flow
-from hotloop.hooks.table import Library, Place
+from hotloop.hooks.table import Library, Place, Wrapper
 
 #: Classes of modules whose outermost call is a phase of its own, subclasses included.
 module_phases: dict[type, str] = {}
@@ -82,6 +82,8 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         return outermost(self, args, kwargs)
 
+    acts = _act.wrap(original)
+
     def outermost(self: Any, args: Any, kwargs: Any) -> Any:
         nonlocal owner
         if get_ident() != owner:
@@ -89,11 +91,15 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
                 torch.nn.Module.__call__ = threaded  # type: ignore[method-assign]
                 return threaded(self, *args, **kwargs)
             owner = get_ident()
-        if not _core.enabled:
-            return original(self, *args, **kwargs)
+        where = _innermost()
         inside[0] = True
         try:
-            region, kind = what_for(self, args, kwargs)
+            # The quickest answers are for the calls that are the most.
+            if where in WHOLE_PHASES:
+                return original(self, *args, **kwargs)
+            if where == "collect" and not module_phases:
+                return acts(self, *args, **kwargs)
+            region, kind = what_for(self, args, kwargs, where)
             if region is None:
                 return original(self, *args, **kwargs)
             with region:
@@ -102,6 +108,8 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
             inside[0] = False
         if kind is not None:
             happened(kind)
+            for saw in watch:
+                saw(kind, result)
         return result
 
     own = threading.local()
@@ -111,7 +119,7 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         own.inside = True
         try:
-            region, kind = what_for(self, args, kwargs)
+            region, kind = what_for(self, args, kwargs, _innermost())
             if region is None:
                 return original(self, *args, **kwargs)
             with region:
@@ -120,6 +128,8 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
             own.inside = False
         if kind is not None:
             happened(kind)
+            for saw in watch:
+                saw(kind, result)
         return result
 
     return call
@@ -133,22 +143,12 @@ ACTS: Purpose = (_act, ACT)
 LEARNS: Purpose = (_forward, FORWARD)
 
 
-def _purposes(is_grad_enabled: Callable[[], bool]) -> Callable[[Any, Any, Any], Purpose]:
+def _purposes(is_grad_enabled: Callable[[], bool]) -> Callable[[Any, Any, Any, Any], Purpose]:
     """Tells what a network is called for."""
 
-    def what_for(module: Any, args: Any, kwargs: Any) -> Purpose:
-        inside = _innermost()
-        if inside is not None:
-            # The quickest answers are for the calls that are the most.
-            if inside in WHOLE_PHASES:
-                return PART
-            if not module_phases:
-                if inside == "collect":
-                    return ACTS_INSIDE
-                if inside == "learn" and batch.told:
-                    return LEARNS
-            if _is_open(*WHOLE_PHASES):
-                return PART
+    def what_for(module: Any, args: Any, kwargs: Any, inside: str | None) -> Purpose:
+        if inside is not None and _is_open(*WHOLE_PHASES):
+            return PART
         kind = type(module)
         region = _by_class.get(kind, kind)
         if region is kind:
@@ -156,8 +156,11 @@ def _purposes(is_grad_enabled: Callable[[], bool]) -> Callable[[Any, Any, Any], 
         if region is not None:
             flow.named.add(region.name)
             return region, None
-        if inside is not None and _is_open("env.step", "env.reset"):
-            return ACTS_INSIDE  # an opponent, or a model of the world
+        if inside is not None:
+            if inside == "learn" and batch.told:
+                return LEARNS
+            if _is_open("env.step", "env.reset"):
+                return ACTS_INSIDE  # an opponent, or a model of the world
         gradients = is_grad_enabled()
         rows = _rows(args, kwargs)
         if flow.purpose(id(module), gradients, rows) == ACT:
@@ -216,12 +219,17 @@ class Batch:
             self._now[module] = rows
 
     def backward(self) -> None:
+        if not self._now:
+            return
         for module, rows in self._now.items():
             self._sum[module] = self._sum.get(module, 0) + rows
         self._now.clear()
 
     def optimizer(self, optimizer: int) -> None:
-        rows = self.told or max(self._sum.values(), default=0) or flow.collected()
+        rows = self.told
+        if not rows:
+            self.backward()
+            rows = max(self._sum.values(), default=0) or flow.collected()
         self.told = 0
         self._sum.clear()
         if optimizer in self._round:
@@ -236,46 +244,46 @@ class Batch:
 batch = Batch()
 
 
-def _time_backward(original: Callable[..., Any]) -> Callable[..., Any]:
-    is_compiling = _is_compiling()
-
-    @functools.wraps(original)
-    def backward(*args: Any, **kwargs: Any) -> Any:
-        if is_compiling() or _is_open("learn.backward"):
-            return original(*args, **kwargs)
-        with _backward:
-            result = original(*args, **kwargs)
-        batch.backward()
-        happened(BACKWARD)
-        for saw in watch:
-            saw(BACKWARD, args[0] if args else None)
-        return result
-
-    return backward
+def _after_backward(result: Any, *args: Any, **_: Any) -> None:
+    batch.backward()
+    happened(BACKWARD)
+    for saw in watch:
+        saw(BACKWARD, args[0] if args else None)
 
 
-def _time_optimizer(
-    original: Callable[..., Any], done: Callable[[int], None] | None
-) -> Callable[..., Any]:
-    is_compiling = _is_compiling()
+def _after_step(result: Any, optimizer: Any, *_: Any, **__: Any) -> None:
+    batch.optimizer(id(optimizer))
+    happened(OPTIMIZER)
 
-    @functools.wraps(original)
-    def optimize(*args: Any, **kwargs: Any) -> Any:
-        # An optimizer that calls its parent's step is one optimizer.
-        if is_compiling() or _is_open("learn.optimizer"):
-            return original(*args, **kwargs)
-        with _optimizer:
-            result = original(*args, **kwargs)
-        if done is not None:
-            done(id(args[0]))
+
+def _after_rest(*_: Any, **__: Any) -> None:
+    # In a library's update these say nothing that the backward pass does not.
+    if _innermost() != "learn":
         happened(OPTIMIZER)
-        return result
-
-    return optimize
 
 
-def _time_step(original: Callable[..., Any]) -> Callable[..., Any]:
-    return _time_optimizer(original, batch.optimizer)
+def _traceable(region: Any, after: Callable[..., None]) -> Wrapper:
+    """A region around a function that `torch.compile` may look into."""
+
+    def wrapper(original: Callable[..., Any]) -> Callable[..., Any]:
+        is_compiling = _is_compiling()
+        # A function that calls itself again (an optimizer its parent's step) is one call.
+        timed = region.wrap(original, after=after, outermost=True)
+
+        @functools.wraps(original)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if is_compiling():
+                return original(*args, **kwargs)
+            return timed(*args, **kwargs)
+
+        return call
+
+    return wrapper
+
+
+_time_backward = _traceable(_backward, _after_backward)
+_time_step = _traceable(_optimizer, _after_step)
+_time_rest = _traceable(_optimizer, _after_rest)
 
 
 def _time_whole_step(profile_hook_step: Callable[..., Any]) -> Callable[..., Any]:
@@ -291,10 +299,6 @@ def _time_whole_step(profile_hook_step: Callable[..., Any]) -> Callable[..., Any
         return whole
 
     return hook
-
-
-def _time_rest(original: Callable[..., Any]) -> Callable[..., Any]:
-    return _time_optimizer(original, None)
 
 
 LIBRARY = Library(

@@ -228,12 +228,25 @@ class Compilations:
         counter = getattr(frames, "FRAME_COMPILE_COUNTER", None)
         if counter:
             self._facts.gauge("compiled_functions", len(counter))
-        if counter and len(whole) > self._placed:
+        if len(whole) > self._placed:
             self._placed = len(whole)
-            for code, count in list(counter.items()):
-                if count > 1:
-                    place = (code.co_filename, code.co_firstlineno, code.co_name)
-                    self._facts.places.add("recompiled", place)
+            self._find_places(utils)
+
+    def _find_places(self, utils: Any) -> None:
+        """Functions that were compiled more than once, as the compiler's own records name them."""
+        records: list[Any] = list(getattr(utils, "get_compilation_metrics", list)())
+        seen: set[Any] = set()
+        for record in records:
+            place: Any = (
+                getattr(record, "co_filename", None),
+                getattr(record, "co_firstlineno", None),
+                getattr(record, "co_name", None),
+            )
+            if not isinstance(place[0], str) or not isinstance(place[1], int):
+                continue
+            if place in seen:
+                self._facts.places.add("recompiled", place)
+            seen.add(place)
 
 
 _WHOLE_COMPILATION = ("_compile.compile_inner", "_compile", "compile_inner")

@@ -135,6 +135,7 @@ def investigation_markdown(investigation: Investigation, date: str, machine: str
         "",
         "## Result",
         "",
+        *_baseline(investigation),
         f"- {_text(together_in_words(investigation))}",
         *[f"- {_text(sentence)}" for sentence in goal_in_words(investigation)],
         "",
@@ -166,6 +167,14 @@ def investigation_markdown(investigation: Investigation, date: str, machine: str
     if notes:
         lines += ["", "## Notes", "", *[f"- {_text(note)}" for note in notes]]
     return "\n".join(lines) + "\n"
+
+
+def _baseline(investigation: Investigation) -> list[str]:
+    if not investigation.baseline_s:
+        return []
+    speed = units.rate(1 / investigation.baseline_s)
+    step = one_of(investigation.unit)
+    return [f"- Baseline: {units.seconds(investigation.baseline_s)} per {step}, {speed} a second."]
 
 
 def _details(tried: Tried) -> list[str]:
@@ -211,6 +220,8 @@ def investigation_document(investigation: Investigation) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "baseline": str(plan.baseline),
+        "baseline_s": investigation.baseline_s,
+        "unit": investigation.unit,
         "stop_after": plan.stop_after,
         "goal": {
             "minimum": plan.minimum,

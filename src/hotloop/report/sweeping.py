@@ -7,7 +7,7 @@ from typing import Any
 
 from hotloop.analyze.compare import one_of
 from hotloop.analyze.portion import NO_PHASE
-from hotloop.analyze.scaling import Deviation, Expectation, Growth, Point
+from hotloop.analyze.scaling import NOTABLE, Deviation, Expectation, Growth, Point
 from hotloop.analyze.statistics import Interval
 from hotloop.experiment.sweeping import Sweep
 from hotloop.report import units
@@ -131,18 +131,15 @@ def _meaning(expected: Expectation) -> str:
 
 def slower_in_words(row: Deviation) -> str:
     """ "14 times slower than predicted", or that it came as predicted."""
-    factor = math.exp(row.factor.estimate)
-    if row.factor.excludes_zero and row.factor.estimate > 0:
-        return f"{times(factor)} times slower than predicted"
-    if row.factor.excludes_zero:
-        return f"{times(1 / factor)} times faster than predicted"
-    if math.isfinite(row.factor.half):
-        return f"as predicted (within ±{units.percent(_reach(row.factor))})"
-    return f"{times(factor)} times what was predicted (one round: the noise is not known)"
-
-
-def _reach(interval: Interval) -> float:
-    return math.expm1(max(abs(interval.low), abs(interval.high)))
+    reach = max(abs(row.factor.low), abs(row.factor.high))
+    if not row.factor.excludes_zero and reach <= math.log1p(NOTABLE):
+        return f"as predicted (within ±{units.percent(math.expm1(reach))})"
+    factor = math.exp(abs(row.factor.estimate))
+    direction = "slower" if row.factor.estimate > 0 else "faster"
+    doubt = (
+        "" if row.factor.excludes_zero else ", but the rounds are too few or too noisy to be sure"
+    )
+    return f"{times(factor)} times {direction} than predicted{doubt}"
 
 
 def _growths(sweep: Sweep, style: Style) -> str:

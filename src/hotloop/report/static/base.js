@@ -1,6 +1,9 @@
 // Elements, the tooltip, the theme and the part of the address after '#'. Text from a program only
 // ever becomes a text node or an attribute that holds text.
 
+// Without what could turn a line around or is no sign at all; ends of lines stay.
+const clean = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+
 const SVG = "http://www.w3.org/2000/svg";
 
 function fill(element, properties, children) {
@@ -11,7 +14,7 @@ function fill(element, properties, children) {
     else element.setAttribute(name, value === true ? "" : value);
   }
   for (const child of children.flat(2)) {
-    if (child !== null && child !== undefined && child !== false) element.append(child);
+    if (child !== null && child !== undefined && child !== false) element.append(typeof child === "string" ? clean(child) : child);
   }
   return element;
 }
@@ -38,7 +41,13 @@ function tipContent(title, sub, rows) {
   ];
 }
 
+// What the tooltip belongs to if the keyboard asked for it: it stays there while the page scrolls.
+let tipAnchor = null;
+let tipScroll = 0;
+
 function showTip(content, x, y) {
+  tipAnchor = null;
+  tipScroll = scrollY;
   replace(tip, content);
   const box = tip.getBoundingClientRect();
   const left = x + 14 + box.width > innerWidth - 8 ? x - box.width - 14 : x + 14;
@@ -50,6 +59,13 @@ function showTip(content, x, y) {
 
 function hideTip() {
   tip.classList.remove("shown");
+  tipAnchor = null;
+}
+
+function showTipAt(element, content) {
+  const box = element.getBoundingClientRect();
+  showTip(content, box.left + Math.min(box.width / 2, 60), box.bottom - 12);
+  tipAnchor = () => showTipAt(element, content);
 }
 
 // The same words for a pointer, for the keyboard and for a screen reader.
@@ -58,16 +74,18 @@ function withTip(element, content, label) {
   element.addEventListener("pointermove", (event) => showTip(content(), event.clientX, event.clientY));
   element.addEventListener("pointerleave", hideTip);
   element.addEventListener("focus", () => {
-    if (!element.matches(":focus-visible")) return;
-    const box = element.getBoundingClientRect();
-    showTip(content(), box.left + Math.min(box.width / 2, 60), box.bottom - 12);
+    if (element.matches(":focus-visible")) showTipAt(element, content());
   });
   element.addEventListener("blur", hideTip);
   return element;
 }
 
 addEventListener("keydown", (event) => { if (event.key === "Escape") hideTip(); });
-addEventListener("scroll", hideTip, { passive: true });
+addEventListener("scroll", () => {
+  if (scrollY === tipScroll) return;
+  if (tipAnchor) tipAnchor();
+  else hideTip();
+}, { passive: true });
 
 // -- theme --
 

@@ -155,7 +155,12 @@ function flameView(data) {
     element: h("div", null, h("div", { class: "tools", style: { "margin-bottom": "8px" } }, groups, search), crumbs, area, detail),
     listeners: [], show, draw,
   };
-  new ResizeObserver(() => draw()).observe(view.element);
+  let width = 0;
+  new ResizeObserver(() => {
+    if (area.clientWidth === width) return;
+    width = area.clientWidth;
+    draw();
+  }).observe(view.element);
   return view;
 }
 

@@ -74,8 +74,10 @@ function table(columns, rows, options = {}) {
     if (options.sorted) options.sorted(by);
   }
   function sortBy(column) {
-    if (by === column && down !== !column.number) by = null;
-    else { down = by === column ? !down : !!column.number; by = column; }
+    // Numbers from the largest, words from A; again turns around, and once more is the first order.
+    if (by !== column) { by = column; down = !!column.number; }
+    else if (down === !!column.number) down = !down;
+    else by = null;
     if (options.chosen) options.chosen(by ? by.key : null);
     draw();
   }

@@ -114,7 +114,7 @@ function timelineView(data) {
       top += 98;
     }
     const axis = s("g", null, s("line", { class: "base", x1: LEFT, x2: width - RIGHT, y1: top + 0.5, y2: top + 0.5 }),
-      timeTicks(run.begin_s, run.end_s, Math.max(width / 110, 3)).map((tick) => label(x(tick), top + 18, clock(tick), tick === 0 ? "start" : "middle")));
+      timeTicks(run.begin_s, run.end_s, Math.max(width / 110, 3)).map((tick) => label(x(tick), top + 18, clock(tick), x(tick) < LEFT + 20 ? "start" : x(tick) > width - 40 ? "end" : "middle")));
     cursor = s("line", { class: "cursor", y1: 26, y2: top, visibility: "hidden" });
     svg.setAttribute("height", top + 26);
     svg.setAttribute("viewBox", `0 0 ${width} ${top + 26}`);
@@ -143,6 +143,7 @@ function timelineView(data) {
     chart.setAttribute("aria-valuetext", `${clock(point[0])}: ${format.rate(point[POINT.rate])} steps per second`);
     const box = chart.getBoundingClientRect();
     showTip(content(at), left === undefined ? box.left + middle : left, top === undefined ? box.top + 60 : top);
+    if (left === undefined) tipAnchor = () => move(at);
   }
 
   function rest() {

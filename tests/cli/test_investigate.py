@@ -1,0 +1,201 @@
+"""`hotloop investigate`: plans tried, cut short, resumed and drafted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("scipy")
+pytest.importorskip("tomllib", reason="Python 3.10 needs tomli")
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+PLAN = """
+[baseline]
+command = "train.py --env-ms 6 --learn-ms 6 --steps 15"
+pairs = 4
+warm_up = 0
+
+[goal]
+minimum = "1.3x"
+stretch = "50x"
+
+[[hypothesis]]
+name = "fast environment"
+claim = "the simulator is slow"
+arguments = "--env-ms 0.5"
+expected = "1.4-2.5x"
+confidence = "high"
+
+[[hypothesis]]
+name = "magic"
+claim = "an environment variable | helps <a lot>"
+environment = { MAGIC = "1" }
+expected = "10-20x"
+confidence = "low"
+"""
+
+PATCH = """\
+--- a/train.py
++++ b/train.py
+@@ -20,5 +20,5 @@
+ @profile_function("learn")
+ def learn():
+-    time.sleep(options.learn_ms / 1000)
++    time.sleep(options.learn_ms / 10000)
+     count("gradient_steps")
+{blank}
+""".replace("{blank}", " ")  # a line of context that is empty but for its mark
+
+MORE = """
+[[hypothesis]]
+name = "cheap learning"
+claim = "learning can be ten times cheaper"
+patch = "learn.patch"
+expected = "1.4-2.5x"
+confidence = "medium"
+
+[[hypothesis]]
+name = "without learning"
+claim = "learning is half of it"
+skip = "learn"
+expected = "1.5-3x"
+confidence = "low"
+
+[[hypothesis]]
+name = "what is not there"
+claim = "a phase that this program has not"
+skip = "render"
+expected = "2x"
+confidence = "low"
+"""
+
+
+def test_a_plan_is_tried_and_a_record_is_left(hotloop: Run, program: Path) -> None:
+    (program / "plan.toml").write_text(PLAN + MORE)
+    (program / "learn.patch").write_text(PATCH)
+    original = (program / "train.py").read_text()
+    result = hotloop("investigate", "plan.toml", "--format", "json", "--folder", "work")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["schema"] == "hotloop.investigate/1"
+    verdicts = {h["name"]: h["verdict"] for h in document["hypotheses"]}
+    assert verdicts == {
+        "fast environment": "confirmed",
+        "cheap learning": "confirmed",
+        "without learning": "confirmed",
+        "magic": "refuted",
+        "what is not there": "could not be tried",
+    }
+    assert document["hypotheses"][0]["name"] == "fast environment"  # likeliest first
+    assert document["together"]["of"] == ["fast environment", "cheap learning"]
+    assert "without learning" in document["together"]["left_out"]
+    assert document["together"]["comparison"]["ratio"]["estimate"] > 2
+    assert document["goal"]["minimum_met"] == "met"
+    assert document["goal"]["stretch_met"] == "not met"
+    assert (program / "train.py").read_text() == original
+    record = (program / "work" / "record.md").read_text()
+    assert "| fast environment | 1.4-2.5x | high |" in record
+    assert "The minimum goal of 1.3x: met." in record
+    assert "helps &lt;a lot&gt;" in record
+    assert "changes the training" in record
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_what_was_cut_short_goes_on(hotloop: Run, program: Path) -> None:
+    (program / "plan.toml").write_text(PLAN)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hotloop", "investigate", "plan.toml"],
+        cwd=program,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if "magic" in line:
+            break
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert "fast environment" in output
+    assert "Cut short" in output
+    (first,) = program.glob("runs/hotloop/investigate-*/fast-environment/pair-01/first.json")
+    made = first.stat().st_mtime_ns
+    result = hotloop("investigate", "--resume", "--format", "json")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert [h["verdict"] for h in document["hypotheses"]] == ["confirmed", "refuted"]
+    assert first.stat().st_mtime_ns == made  # what was done is not done again
+
+
+def test_a_baseline_that_fails_ends_it(hotloop: Run, program: Path) -> None:
+    (program / "plan.toml").write_text(PLAN.replace("--steps 15", "--fail"))
+    result = hotloop("investigate", "plan.toml")
+    assert result.returncode == 2
+    assert "baseline" in result.stderr
+    assert "loss is nan" in result.stderr
+    assert "Traceback" not in result.stderr.partition("its last lines were")[0]
+
+
+def test_how_much_a_phase_matters(hotloop: Run, program: Path) -> None:
+    (program / "plan.toml").write_text(
+        """
+[baseline]
+command = "train.py --steps 25"
+
+[[hypothesis]]
+name = "environment"
+claim = "nothing hides the environment"
+slow = { phase = "env.step", by = ["3ms", "6ms"] }
+expected = "critical"
+"""
+    )
+    result = hotloop("investigate", "plan.toml", "--format", "json")
+    assert result.returncode == 0, result.stderr
+    (hypothesis,) = json.loads(result.stdout)["hypotheses"]
+    assert hypothesis["verdict"] == "confirmed"
+    assert hypothesis["measured"]["estimate"] == pytest.approx(1.0, abs=0.2)
+    assert hypothesis["changes_training"] is True
+
+
+def test_a_draft_can_be_tried(hotloop: Run, program: Path) -> None:
+    assert hotloop("run", "-q", "-o", "capture", "train.py", "--learn-ms", "8").returncode == 0
+    result = hotloop("investigate", "--from", "capture", "-o", "plan.toml")
+    assert result.returncode == 0, result.stderr
+    text = (program / "plan.toml").read_text()
+    assert 'skip = "learn"' in text
+    assert hotloop("investigate", "--from", "capture").stdout == text
+    again = hotloop("investigate", "--from", "capture", "-o", "plan.toml")
+    assert (again.returncode, "already exists" in again.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((), "no plan"),
+        (("missing.toml",), "cannot be read"),
+        (("--resume",), "no investigation below"),
+        (("--resume", "nowhere"), "no investigation to resume"),
+        (("--from", "nowhere"), "no such capture"),
+        (("bad.toml",), "bad.toml, line 3: steps"),
+    ],
+)
+def test_mistakes_are_one_line(
+    hotloop: Run, program: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    (program / "bad.toml").write_text(
+        '[baseline]\ncommand = "train.py"\nsteps = "many"\n[[hypothesis]]\n'
+        'name = "a"\nclaim = "b"\nskip = "learn"\nexpected = "2x"\n'
+    )
+    result = hotloop("investigate", *arguments)
+    assert result.returncode == 2
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr

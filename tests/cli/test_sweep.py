@@ -1,0 +1,93 @@
+"""`hotloop sweep`, with real runs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("scipy")
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def test_a_sweep_finds_what_grows(hotloop: Run, program: Path) -> None:
+    result = hotloop(
+        "sweep",
+        *("--vary", "ms=2,6,18", "--rounds", "2", "--warm-up", "0", "--steps", "12"),
+        *("--expect", "constant", "--format", "json"),
+        *("--", "train.py", "--env-ms", "{ms}"),
+    )
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["schema"] == "hotloop.sweep/1"
+    assert document["vary"] == {"ms": ["2", "6", "18"]}
+    assert [point["values"]["ms"] for point in document["points"]] == ["2", "6", "18"]
+    assert all(point["runs"] == 2 for point in document["points"])
+    speeds = [point["steps_per_s"]["median"] for point in document["points"]]
+    assert speeds == sorted(speeds, reverse=True)
+    (growth,) = document["growth"]
+    phases = {phase["name"]: phase["exponent"]["estimate"] for phase in growth["phases"]}
+    assert phases["env.step"] == pytest.approx(1.0, abs=0.2)
+    assert abs(phases["learn"]) < 0.4
+    (expected,) = document["expect"]
+    assert expected["responsible"] == "env.step"
+    assert expected["rows"][-1]["times_slower"]["estimate"] > 2
+    assert "round 2 of 2" in result.stderr
+
+
+def test_a_table_for_people(hotloop: Run, program: Path) -> None:
+    result = hotloop(
+        "sweep",
+        *("--vary", "envs=1,4", "--vary", "ms=1,8", "--rounds", "1", "--warm-up", "0"),
+        *("--", "train.py", "--steps", "6", "--envs", "{envs}", "--env-ms", "{ms}"),
+    )
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[1] == "  4 settings, 1 rounds"
+    assert lines[3].split()[:4] == ["envs", "ms", "steps/s", "time"]
+    assert [line.split()[:2] for line in lines[4:8]] == [
+        ["1", "1"],
+        ["1", "8"],
+        ["4", "1"],
+        ["4", "8"],
+    ]
+
+
+def test_a_setting_that_fails_is_left_out_and_told(hotloop: Run, program: Path) -> None:
+    result = hotloop(
+        "sweep",
+        *("--vary", "flag=--steps=5,--fail", "--rounds", "2", "--warm-up", "0"),
+        *("--format", "json", "--", "train.py", "{flag}"),
+    )
+    assert result.returncode == 2
+    document = json.loads(result.stdout)
+    assert [point["values"]["flag"] for point in document["points"]] == ["--steps=5"]
+    (failure,) = document["failures"]  # tried once, not again in the second round
+    assert failure["name"] == "flag=--fail"
+    assert "loss is nan" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--", "train.py"), "nothing to vary"),
+        (("--vary", "envs", "--", "train.py", "{envs}"), "a name and its values"),
+        (("--vary", "envs=1,1", "--", "train.py", "{envs}"), "the same value twice"),
+        (("--vary", "envs=1,2", "--", "train.py"), "the command does not use it"),
+        (("--vary", "a=1", "--vary", "a=2", "--", "train.py", "{a}"), "given twice"),
+        (("--vary", "envs=1,2"), "no program to run"),
+        (("--vary", "envs=1,2", "--", "none.py", "{envs}"), "none.py: no such program"),
+        (("--vary", "p=a,b", "--expect", "linear", "--", "train.py", "{p}"), "--expect needs"),
+    ],
+)
+def test_mistakes_are_told_before_anything_runs(
+    hotloop: Run, program: Path, arguments: tuple[str, ...], says: str
+) -> None:
+    result = hotloop("sweep", *arguments)
+    assert result.returncode == 2
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr

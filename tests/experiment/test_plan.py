@@ -1,0 +1,127 @@
+"""Plans: what they may say, and what is said of those that are wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hotloop.analyze.hypothesis import Expected
+from hotloop.errors import HotloopError
+from hotloop.experiment.investigating import in_order
+from hotloop.experiment.plan import read_plan
+
+pytest.importorskip("tomllib", reason="Python 3.10 needs tomli")
+
+WHOLE = """\
+[baseline]
+command = "train.py --envs 256"
+steps = 20000
+timeout = "10m"
+pairs = 12
+
+[goal]
+minimum = "5x"
+stretch = 10
+
+[[hypothesis]]
+name = "ratio"
+claim = "too many gradient steps"
+arguments = "--train-ratio 4"
+without = ["--slow"]
+expected = "10-15x"
+confidence = "high"
+
+[[hypothesis]]
+name = "threads"
+claim = "threads fight"
+environment = { OMP_NUM_THREADS = 1 }
+expected = 1.5
+
+[[hypothesis]]
+name = "no learning"
+claim = "learning is the bottleneck"
+skip = "learn"
+expected = ">2x"
+confidence = "low"
+
+[[hypothesis]]
+name = "environment"
+claim = "the environment is hidden behind the update"
+slow = { phase = "env.step", by = ["1ms", "2ms"] }
+expected = "hidden"
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "plan.toml"
+    path.write_text(text)
+    return path
+
+
+def test_a_whole_plan(tmp_path: Path) -> None:
+    plan = read_plan(write(tmp_path, WHOLE))
+    assert str(plan.baseline) == "train.py --envs 256"
+    assert (plan.stop_after, plan.timeout_s, plan.pairs) == ("20000steps", 600.0, 12)
+    assert (plan.minimum, plan.stretch) == (5.0, 10.0)
+    ratio, threads, learning, environment = plan.hypotheses
+    assert ratio.change.arguments == ("--train-ratio", "4")
+    assert ratio.change.without == ("--slow",)
+    assert ratio.expected == Expected(10, 15)
+    assert threads.change.environment == {"OMP_NUM_THREADS": "1"}
+    assert threads.confidence == "medium"
+    assert learning.change.skip == ("learn",)
+    assert learning.change.is_experiment
+    assert environment.change.slow == ("env.step", ("1ms", "2ms"))
+    assert not ratio.change.is_experiment
+
+
+def test_the_likeliest_and_cheapest_are_tried_first(tmp_path: Path) -> None:
+    plan = read_plan(write(tmp_path, WHOLE))
+    names = [hypothesis.name for hypothesis in in_order(plan.hypotheses)]
+    assert names == ["ratio", "threads", "environment", "no learning"]
+
+
+def replaced(old: str, new: str) -> str:
+    assert old in WHOLE
+    return WHOLE.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        (replaced("steps = 20000", "stepz = 20000"), 3, "did you mean steps?"),
+        (replaced("steps = 20000", "steps = 0"), 3, "0 is not a whole number from 1"),
+        (replaced("steps = 20000", 'stop_after = "soon"'), 3, "is not 60s, 2m"),
+        (replaced('timeout = "10m"', 'timeout = "5steps"'), 4, "is not a time"),
+        (replaced('command = "train.py --envs 256"\n', ""), 1, "lacks command"),
+        (replaced('"train.py --envs 256"', "7"), 2, "7 is not text"),
+        (replaced('minimum = "5x"', 'minimum = "much"'), 8, "is not a factor from 1"),
+        (replaced('confidence = "high"', 'confidence = "sure"'), 17, "high, medium, low"),
+        (replaced('claim = "threads fight"\n', ""), 19, "lacks claim"),
+        (replaced("expected = 1.5", 'expected = "quick"'), 23, 'a gain: "2x"'),
+        (replaced("expected = 1.5\n", ""), 19, "lacks expected"),
+        (replaced('name = "threads"', 'name = "ratio"'), 20, "is there twice"),
+        (replaced('skip = "learn"\n', ""), 25, "lacks one of arguments"),
+        (replaced('expected = "hidden"', 'expected = "2x"'), 36, "one of critical, hidden"),
+        (replaced('["1ms", "2ms"]', '["fast"]'), 35, "no amount to slow by"),
+        (replaced('phase = "env.step", ', ""), 35, "write { phase"),
+        (replaced('skip = "learn"', 'patch = "none.patch"'), 28, "no such file"),
+        (replaced("[goal]", "[goals]"), 7, "did you mean goal?"),
+        ('[baseline]\ncommand = "train.py"\n', 1, r"at least one \[\[hypothesis\]\]"),
+    ],
+)
+def test_a_plan_that_is_wrong_names_the_line(
+    tmp_path: Path, text: str, line: int, says: str
+) -> None:
+    path = write(tmp_path, text)
+    with pytest.raises(HotloopError, match=says) as error:
+        read_plan(path)
+    assert f"line {line}:" in str(error.value)
+
+
+def test_a_plan_that_is_no_toml(tmp_path: Path) -> None:
+    with pytest.raises(HotloopError, match="line 1"):
+        read_plan(write(tmp_path, "[baseline\n"))
+    with pytest.raises(HotloopError, match="cannot be read"):
+        read_plan(tmp_path / "missing.toml")
