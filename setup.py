@@ -23,11 +23,14 @@ setup(
     ext_modules=[
         Extension(
             "hotloop.measure._native",
-            sources=[f"{NATIVE}/{name}.c" for name in ("core", "tree", "stacks", "region", "timed", "sampler", "nudge")],
-            depends=[f"{NATIVE}/{name}.h" for name in ("core", "platform")],
+            sources=[
+                f"{NATIVE}/{name}.c"
+                for name in ("core", "tree", "stacks", "region", "timed", "sampler", "nudge")
+            ],
+            depends=sorted(map(str, Path(NATIVE).glob("*.h"))),
             extra_compile_args=[] if sys.platform == "win32" else ["-O2", "-std=c11"],
             define_macros=[("_GNU_SOURCE", "1")],
             optional=True,
         )
-    ]
+    ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def test_a_long_run_has_few_points_and_all_of_its_time() -> None:
     run = points(windows, most=50)
     assert len(run) <= 52
     assert sum(point.own["env.step"] for point in run) == pytest.approx(500)
-    assert all(one.end_s == other.begin_s for one, other in zip(run, run[1:], strict=False))
+    assert all(one.end_s == other.begin_s for one, other in pairwise(run))
     assert {point.part for point in run if point.end_s <= 100} == {"startup"}
 
 

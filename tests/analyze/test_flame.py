@@ -42,7 +42,9 @@ def shard(name: str, samples: dict[tuple[str, int, int], list[int]]) -> Shard:
     return made
 
 
-def analysis(*others: str, samples: dict[tuple[str, int, int], list[int]] | None = None) -> Analysis:
+def analysis(
+    *others: str, samples: dict[tuple[str, int, int], list[int]] | None = None
+) -> Analysis:
     step = "collect/env.step"
     samples = samples or {
         (step, 6, 0): [10, 2 * S],
@@ -69,7 +71,9 @@ def test_phases_come_first_and_everything_adds_up() -> None:
     assert root.total_s == pytest.approx(10)
     for box in root.walk():
         inside = sum(inner.total_s for inner in box.inside)
-        own = 0.0 if box.kind == PHASE and any(i.kind == FUNCTION for i in box.inside) else box.self_s
+        own = (
+            0.0 if box.kind == PHASE and any(i.kind == FUNCTION for i in box.inside) else box.self_s
+        )
         assert inside + own + box.hidden_s == pytest.approx(box.total_s)
 
 

@@ -49,7 +49,9 @@ def test_damage_is_skipped_and_counted(tmp_path: Path) -> None:
     file.block(pack((110, 120, 9)), 0, 200, PATHS)  # a place that nobody has named
     file.close()
     path = tmp_path / "main.trace"
-    bad = '{"t":1,"p":{},"lost":0,"d":"no"}\n{"t":1}\nnonsense\n{"t":1,"p":{},"lost":0,"d":"eJw="}\n'
+    bad = (
+        '{"t":1,"p":{},"lost":0,"d":"no"}\n{"t":1}\nnonsense\n{"t":1,"p":{},"lost":0,"d":"eJw="}\n'
+    )
     path.write_text(path.read_text() + bad)
     (process,) = read_slices(tmp_path)
     assert process.slices == [Slice("collect/env.step", 10, 20)]

@@ -33,7 +33,7 @@ def test_single_files_are_named_from_what_surrounds_them(profile: Profile, name:
 COMPILED = """
 import torch
 torch.set_num_threads(1)
-torch._dynamo.reset()
+torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.Tanh(), torch.nn.Linear(16, 2))
 compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
 optimizer = torch.optim.Adam(model.parameters())
@@ -58,8 +58,8 @@ def test_torch_compile_is_left_whole(profile: Profile) -> None:
 
 VECTORS = """
 import gymnasium as gym, numpy as np
-envs = gym.vector.{kind}([lambda: gym.wrappers.RecordEpisodeStatistics(
-    gym.wrappers.TimeLimit(gym.make("CartPole-v1"), 20)) for _ in range(3)])
+envs = gym.vector.{kind}([lambda: gym.wrappers.TimeLimit(gym.make("CartPole-v1"), 20)
+    for _ in range(3)])
 envs = gym.wrappers.vector.RecordEpisodeStatistics(envs)
 envs.reset(seed=1)
 ended = 0
@@ -73,7 +73,7 @@ envs.close()
 
 @pytest.mark.parametrize("kind", ["SyncVectorEnv", "AsyncVectorEnv"])
 def test_vectors_count_every_environment_once(profile: Profile, kind: str) -> None:
-    run = profile(f'if __name__ == "__main__":\n' + "".join(
+    run = profile('if __name__ == "__main__":\n' + "".join(
         f"    {line}\n" for line in VECTORS.format(kind=kind).splitlines()
     ))  # fmt: skip
     assert run.code == 0, run.err

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import HOSTILE, findings
+from recorded_run import HOSTILE, findings, until
 
 from hotloop.analyze.analysis import analyze
 from hotloop.capture.reader import Capture, Shard, read_capture
@@ -68,7 +68,9 @@ def open_page(browser: Any, report: Path) -> Iterator[Open]:
 
 
 def boxes(page: Any) -> list[str]:
-    return [text.split("%")[0].rstrip("0123456789.") for text in page.locator(".box").all_inner_texts()]
+    return [
+        text.split("%")[0].rstrip("0123456789.") for text in page.locator(".box").all_inner_texts()
+    ]
 
 
 def test_what_matters_comes_first(open_page: Open, material: Material) -> None:
@@ -176,17 +178,17 @@ def test_links_to_a_part_keep_working(open_page: Open, report: Path) -> None:
     assert page.locator("#phases tr.chosen").get_attribute("data-path") == "learn/learn.backward"
     assert page.locator('#phases th[aria-sort="descending"]').inner_text().startswith("Calls")
     top = "document.getElementById('%s').getBoundingClientRect().top"
-    page.wait_for_function(top % "breakdown" + " < 300")
+    until(page, top % "breakdown" + " < 300")
     page.goto(report.as_uri() + "#finding=env-bound")
-    page.wait_for_function(top % "finding-env-bound" + " < 300")
+    until(page, top % "finding-env-bound" + " < 300")
     page.evaluate("location.hash = '#timeline'")
-    page.wait_for_function(top % "timeline" + " < 300")
+    until(page, top % "timeline" + " < 300")
     page.evaluate("location.hash = '#phase=collect'")
-    page.wait_for_function("document.querySelector('.crumbs').textContent.endsWith('collect')")
+    until(page, "document.querySelector('.crumbs').textContent.endsWith('collect')")
     page.evaluate("location.hash = '#phase=no/such%&sort=no'")
-    page.wait_for_function("document.querySelector('.box.root') !== null")
+    until(page, "document.querySelector('.box.root') !== null")
     page.go_back()
-    page.wait_for_function("document.querySelector('.crumbs').textContent.endsWith('collect')")
+    until(page, "document.querySelector('.crumbs').textContent.endsWith('collect')")
 
 
 def test_workers_have_a_tree_and_a_row_each(open_page: Open) -> None:
@@ -251,7 +253,9 @@ def test_text_can_be_read_in_both_themes(open_page: Open) -> None:
     }"""
     from hotloop.report.palette import CATEGORY_COLOURS, OTHER_COLOURS
 
-    pairs = [[name, "surface"] for name in ("text", "muted", "accent", "critical", "warning", "healthy")]
+    pairs = [
+        [name, "surface"] for name in ("text", "muted", "accent", "critical", "warning", "healthy")
+    ]
     pairs += [[name, f"{name}-soft"] for name in ("critical", "warning", "info", "healthy")]
     pairs += [["on-colour", colour] for colour in (*CATEGORY_COLOURS.values(), *OTHER_COLOURS)]
     for scheme in ("light", "dark"):
@@ -273,6 +277,7 @@ def test_hostile_names_are_text(open_page: Open) -> None:
     assert page.evaluate("window.pwned") is None
     assert page.locator("img").count() == 0
     assert page.locator("script").count() == 2
+    assert not re.search("[\u202e\x1b]", page.inner_text("body"))
     names = page.locator("#phases tbody td:first-child a").all_inner_texts()
     assert HOSTILE[0] in names
     assert HOSTILE[1] in names
@@ -351,7 +356,9 @@ def test_a_long_run_with_many_workers_stays_small(recorded: Path) -> None:
     from dataclasses import replace
 
     main.windows = [
-        replace(w, first=n, last=n, begin_ns=n * 10**9, end_ns=(n + 1) * 10**9, loop_last_ns=n * 10**9)
+        replace(
+            w, first=n, last=n, begin_ns=n * 10**9, end_ns=(n + 1) * 10**9, loop_last_ns=n * 10**9
+        )
         for n, w in enumerate(windows[1:-1] * 200)
     ]
     capture.shards = [main] + [

@@ -8,8 +8,8 @@ from hotloop.analyze.functions import add_modes, find_functions, find_samples
 from hotloop.analyze.model import Analysis, Overhead, Phase, Process, Run, Sample
 from hotloop.analyze.score import add_score
 from hotloop.analyze.timeline import Timeline, split_timeline
-from hotloop.analyze.trends import find_trends
 from hotloop.analyze.tree import RegionCost, build_phases
+from hotloop.analyze.trends import find_trends
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import Window
 from hotloop.words import PARENTS, names_of

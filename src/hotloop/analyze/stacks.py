@@ -22,12 +22,13 @@ class WeightedStack:
 
 
 def weighted_stacks(analysis: Analysis, process: str = "main") -> list[WeightedStack]:
-    """Every stack of a process's loop; they add up to its phases, which are timed exactly.
+    """Every stack of a process's main thread in its loop; they add up to its exact phases.
 
     Functions are sampled: each phase's own time is shared out among the stacks seen in it. A phase
     in which none was seen is a stack without functions.
     """
-    own = {p.path: p.self_s for p in analysis.phases if p.process == process}
+    phases = [p for p in analysis.phases if p.process == process and p.thread == "main"]
+    own = {phase.path: phase.self_s for phase in phases}
     if process == "main":
         own[""] = analysis.outside_s
     seen: dict[str, list[Sample]] = {}
@@ -38,12 +39,12 @@ def weighted_stacks(analysis: Analysis, process: str = "main") -> list[WeightedS
     for path, self_s in own.items():
         if self_s <= 0:
             continue
-        phases = tuple(names_of(path)) or (NO_PHASE,)
+        names = tuple(names_of(path)) or (NO_PHASE,)
         samples = seen.get(path, [])
         sampled_s = sum(sample.seconds for sample in samples)
         if not samples:
-            stacks.append(WeightedStack(path, phases, (), self_s))
+            stacks.append(WeightedStack(path, names, (), self_s))
         for sample in samples:
             seconds = sample.seconds * self_s / sampled_s
-            stacks.append(WeightedStack(path, phases, sample.frames[::-1], seconds))
+            stacks.append(WeightedStack(path, names, sample.frames[::-1], seconds))
     return stacks

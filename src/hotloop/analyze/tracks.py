@@ -67,9 +67,7 @@ def _tracks(slices: list[Slice]) -> list[Track]:
     found: list[Track] = []
     for thread in sorted(threads, key=lambda name: (name != "main", name)):
         own: list[Track] = []
-        ordered = sorted(
-            threads[thread], key=lambda s: (s.begin_ns, -s.end_ns, s.path.count("/"))
-        )
+        ordered = sorted(threads[thread], key=lambda s: (s.begin_ns, -s.end_ns, s.path.count("/")))
         for slice in ordered:
             track = next((each for each in own if each.fits(slice)), None)
             if track is None:

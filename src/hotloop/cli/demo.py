@@ -1,8 +1,8 @@
 """Profile one of five real training programs that come with hotloop, and show the report.
 
-  hotloop demo                 the one that needs least and teaches most
-  hotloop demo trading         another one; arguments after the name go to the program
-  hotloop demo --list          what there is
+hotloop demo                 the one that needs least and teaches most
+hotloop demo trading         another one; arguments after the name go to the program
+hotloop demo --list          what there is
 """
 
 from __future__ import annotations

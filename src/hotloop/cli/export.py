@@ -1,10 +1,10 @@
 """Write a recorded run in the format of another tool; the file's ending says which.
 
-  hotloop export CAPTURE -o run.perfetto.json     Perfetto, chrome://tracing (needs `run --trace`)
-  hotloop export CAPTURE -o run.speedscope.json   speedscope.app
-  hotloop export CAPTURE -o run.collapsed         flamegraph.pl, inferno
-  hotloop export CAPTURE -o run.pstats            pstats, snakeviz
-  hotloop export CAPTURE -o run.csv               the windows as a table; also .parquet
+hotloop export CAPTURE -o run.perfetto.json     Perfetto, chrome://tracing (needs `run --trace`)
+hotloop export CAPTURE -o run.speedscope.json   speedscope.app
+hotloop export CAPTURE -o run.collapsed         flamegraph.pl, inferno
+hotloop export CAPTURE -o run.pstats            pstats, snakeviz
+hotloop export CAPTURE -o run.csv               the windows as a table; also .parquet
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
@@ -221,12 +222,15 @@ def interruptible(work: Callable[[], None]) -> bool:
     def stop(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
+    in_main = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM)
-    signal.signal(signal.SIGTERM, stop)
+    if in_main:
+        signal.signal(signal.SIGTERM, stop)
     try:
         work()
     except KeyboardInterrupt:
         return True
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if in_main:
+            signal.signal(signal.SIGTERM, before)
     return False

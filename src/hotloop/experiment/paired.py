@@ -10,6 +10,7 @@ from pathlib import Path
 from hotloop.analyze.compare import Comparison, Figures
 from hotloop.analyze.sequential import Rule
 from hotloop.analyze.statistics import science
+from hotloop.analyze.unpaired import differences
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command
 from hotloop.experiment.here import Job, Place
@@ -70,6 +71,7 @@ class PairedRuns:
         #: Asked for each pair whether it is what it should be.
         self.check: Callable[[Measured, Measured], None] | None = None
         self._unit: str | None = None
+        self._notes: list[str] = []
 
     def go(self) -> Result:
         """Make pairs until the verdict is clear, there are enough, one fails, or Ctrl-C."""
@@ -95,7 +97,10 @@ class PairedRuns:
 
     def verdict(self) -> Comparison:
         """The verdict on the pairs so far."""
-        return self.design.rule.verdict(self.pairs, self._unit or "env_steps", self.names)
+        rule = self.design.rule
+        comparison = rule.verdict(self.pairs, self._unit or "env_steps", self.names)
+        comparison.notes += self._notes
+        return comparison
 
     # -- making them --
 
@@ -124,6 +129,9 @@ class PairedRuns:
     def _do(self, jobs: list[Job], most: int) -> None:
         for job, outcomes in self.place.outcomes(jobs):
             first, second = self._both(job, outcomes)
+            if not self.pairs:
+                # Told, not refused: here the change may be the very thing that is compared.
+                self._notes = [str(each) for each in differences(first.analysis, second.analysis)]
             self._unit, a, b = pair_figures(first, second)
             if not all(math.isfinite(f.seconds) and f.seconds > 0 for f in (a, b)):
                 raise HotloopError(f"{self.names[0]} and {self.names[1]}: no time was measured")

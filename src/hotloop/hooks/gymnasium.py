@@ -1,7 +1,7 @@
 """Gymnasium: single environments, vectors of them, and wrappers around either.
 
 Every class that has its own `step` is hooked, the program's own too, and only the outermost call
-counts: wrappers call what they wrap, vectors step what they hold. An environment step is one step of
+counts: wrappers call what they wrap, vectors step what they hold. An environment step is one of
 each environment of a vector, and an episode ends where `terminated` or `truncated` says so. With
 Gymnasium's default autoreset the step after that only resets, and is a step of the vector as
 programs count them.

@@ -1,4 +1,4 @@
-"""The old gym, which Gymnasium continues: the same classes, and steps that may return four values."""
+"""The old gym, which Gymnasium continues: the same classes; steps may return four values."""
 
 from __future__ import annotations
 
@@ -28,6 +28,10 @@ LIBRARY = Library(
             outermost=True,
             overrides=True,
         )
-        for method, phase in (("step", "env.step"), ("reset", "env.reset"), ("render", "env.render"))
+        for method, phase in (
+            ("step", "env.step"),
+            ("reset", "env.reset"),
+            ("render", "env.render"),
+        )
     ),
 )

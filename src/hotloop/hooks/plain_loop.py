@@ -19,10 +19,12 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from hotloop import get_profiler
+from hotloop import Profiler, get_profiler
 
-#: What can happen, in the order of a training loop.
-STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER = range(7)
+#: What can happen, in the order of a training loop. PREPARE is what is done to gradients beside the
+#: optimizer's step: they are set to zero, or clipped.
+STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER, PREPARE = range(8)
+KINDS = 8
 
 #: The way from collecting to learning: a batch is taken from a replay buffer, or what was
 #: collected is made into advantages (see `Flow.off_policy`).
@@ -50,27 +52,34 @@ GAPS: dict[tuple[int, int], str] = {
     (ADD, SAMPLE): TO_LEARNING,
     (ADD, FORWARD): TO_LEARNING,
     (ADD, BACKWARD): TO_LEARNING,
-    (ADD, OPTIMIZER): TO_LEARNING,
+    (ADD, PREPARE): TO_LEARNING,
     (STEP, BACKWARD): TO_LEARNING,
-    (STEP, OPTIMIZER): TO_LEARNING,
+    (STEP, PREPARE): TO_LEARNING,
     (ACT, FORWARD): TO_LEARNING,
     (ACT, BACKWARD): TO_LEARNING,
-    (ACT, OPTIMIZER): TO_LEARNING,
+    (ACT, PREPARE): TO_LEARNING,
     # A batch is picked and brought into shape.
     (SAMPLE, SAMPLE): "buffer.sample",
     (SAMPLE, FORWARD): "buffer.sample",
     (SAMPLE, BACKWARD): "buffer.sample",
-    (SAMPLE, OPTIMIZER): "buffer.sample",
+    (SAMPLE, PREPARE): "buffer.sample",
     (OPTIMIZER, FORWARD): "buffer.sample",
+    (OPTIMIZER, PREPARE): "buffer.sample",
+    (PREPARE, SAMPLE): "buffer.sample",
+    (PREPARE, FORWARD): "buffer.sample",
     # Everything between a network's answer and the gradient of something made from it.
     (FORWARD, FORWARD): "learn.loss",
     (FORWARD, BACKWARD): "learn.loss",
-    (FORWARD, OPTIMIZER): "learn.loss",
+    (FORWARD, PREPARE): "learn.loss",
+    (PREPARE, BACKWARD): "learn.loss",
     (BACKWARD, FORWARD): "learn.loss",
     (BACKWARD, BACKWARD): "learn.loss",
     (OPTIMIZER, BACKWARD): "learn.loss",
     # Gradients are changed by hand, several optimizers take their turns.
     (BACKWARD, OPTIMIZER): "learn.optimizer",
+    (BACKWARD, PREPARE): "learn.optimizer",
+    (PREPARE, PREPARE): "learn.optimizer",
+    (PREPARE, OPTIMIZER): "learn.optimizer",
     (OPTIMIZER, OPTIMIZER): "learn.optimizer",
     (OPTIMIZER, SAMPLE): FROM_LEARNING,
     (OPTIMIZER, STEP): FROM_LEARNING,
@@ -139,13 +148,16 @@ class Moment(Forecast):
         super().__init__(STEP if kind == ADD else kind)
         #: Region by the event that ends the gap; None where nobody can tell.
         self.regions = regions
+        #: Opens the gap under the name that is expected, or under any: until it is claimed that
+        #: is only what samples see.
+        self.gap: Any = next((region.gap for region in regions if region is not None), None)
         self.learn(self.answer)
 
     def learn(self, answer: int) -> None:
         super().learn(answer)
         region = self.regions[self.answer]
-        #: Opens the gap under the name that is expected.
-        self.gap: Any = None if region is None else region.gap
+        if region is not None:
+            self.gap = region.gap
 
 
 class _Named(set[str]):
@@ -164,10 +176,9 @@ class _Named(set[str]):
 class Flow:
     """The order of events of one training loop, in the thread that runs it."""
 
-    def __init__(self) -> None:
-        profiler = get_profiler()
+    def __init__(self, profiler: Profiler | None = None) -> None:
+        self._profiler = profiler = profiler or get_profiler()
         self._mark = profiler.mark
-        self._recognised = profiler.recognised
         profiler.categories.setdefault("learn.target", "Model")
         self._core = core = profiler.core
         self._is_open = core.is_open
@@ -185,9 +196,8 @@ class Flow:
         self._active = False
         self._last = self._where = 0
         self._loss = core.region("learn.loss")
-        self._loss_gap = self._loss.gap
+        self._loss_gap = self._first_loss_gap
         self._in_loss = self.loss_is_named = False
-        profiler.mark("learn.loss", "inferred")
         #: By event, circumstances, and whether the rollout (the update) was as long as the one
         #: before it: that tells its last step from the others.
         self._moments: list[Moment | None] = []
@@ -199,7 +209,8 @@ class Flow:
         self._gradients = False
         #: What network calls were for, by (module, gradients, rows, the event before).
         self._calls: dict[tuple[int, bool, int, int], Forecast] = {}
-        self._waiting: list[tuple[int, Forecast]] = []
+        self._waiting: list[tuple[tuple[int, bool, int, int], Forecast]] = []
+        self._purposes: dict[tuple[int, bool, int], int] = {}
         self._actors: set[int] = set()
 
     # -- events --
@@ -211,6 +222,7 @@ class Flow:
         self.envs = envs
         self._steps += 1
         if not self._active:
+            self._last = STEP
             return
         if self._updates:
             self._core.count("learn_events", 1)
@@ -231,6 +243,7 @@ class Flow:
         if inside is not None and self._is_open(*LIBRARY_PHASES):
             self._moment = None
             return
+        self._active = True
         where = OFF_POLICY if self.off_policy else self._gradients
         moment = self._moment
         if moment is not None:
@@ -271,12 +284,16 @@ class Flow:
             self._in_loss = True
             self._loss_gap()
 
+    def _first_loss_gap(self) -> None:
+        self._mark("learn.loss", "inferred")
+        self._loss_gap = self._loss.gap
+        self._loss_gap()
+
     def collected(self) -> int:
         """Environment steps that the update in progress learns from."""
         return (self._steps or self._steps_before) * self.envs
 
     def _learned(self) -> None:
-        self._active = True
         if self._steps:
             self._steps_before, self._steps = self._steps, 0
         if self._waiting:
@@ -288,7 +305,7 @@ class Flow:
         place = kind * 6 + where * 2 + as_long
         moment = self._moments[place]
         if moment is None:
-            names = [gap_name(kind, after, where) for after in range(OPTIMIZER + 1)]
+            names = [gap_name(kind, after, where) for after in range(KINDS)]
             regions = [self._region(name) for name in names]
             self._moments[place] = moment = Moment(kind, regions)
         return moment
@@ -301,9 +318,9 @@ class Flow:
     def _forget(self) -> None:
         """Libraries name other phases than they did before."""
         for name in self.named:
-            self._recognised.pop(name, None)
+            self._profiler.recognised.pop(name, None)
         self.loss_is_named = "learn.loss" in self.named
-        self._moments = [None for _ in range((OPTIMIZER + 1) * 6)]
+        self._moments = [None for _ in range(KINDS * 6)]
         self._moment = None
 
     # -- what a network was called for --
@@ -322,9 +339,9 @@ class Flow:
             return FORWARD
         if self._is_open("collect", "evaluate"):
             return ACT
-        self._active = True
-        if not self.envs:
+        if not self.envs or get_ident() != self.thread:
             return FORWARD if gradients else ACT
+        self._active = True
         last = self._last
         acting = rows == self.envs and last <= ACT and last != SAMPLE
         if acting and not gradients and module in self._actors:
@@ -334,9 +351,15 @@ class Flow:
         if forecast is None:
             if len(self._calls) >= MAX_CALLS:
                 self._calls.clear()
-            self._calls[key] = forecast = Forecast(ACT if acting else FORWARD)
+                self._purposes.clear()
+                self._actors.clear()
+            # The same call after another event is the best guess.
+            before = self._purposes.get((module, gradients, rows))
+            if before is None:
+                before = ACT if acting else FORWARD
+            self._calls[key] = forecast = Forecast(before)
         if len(self._waiting) < MAX_WAITING:
-            self._waiting.append((module, forecast))
+            self._waiting.append((key, forecast))
         if forecast.answer == FORWARD:
             self._gradients = self._gradients or gradients
             if self._steps:
@@ -344,8 +367,9 @@ class Flow:
         return forecast.answer
 
     def _judge_calls(self, purpose: int) -> None:
-        for module, forecast in self._waiting:
+        for (module, gradients, rows, _), forecast in self._waiting:
             forecast.learn(purpose)
+            self._purposes[module, gradients, rows] = purpose
             if purpose == ACT:
                 self._actors.add(module)
         self._waiting.clear()

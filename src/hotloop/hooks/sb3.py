@@ -104,9 +104,7 @@ LIBRARY = Library(
         everywhere(_POLICIES, "BasePolicy.predict", "policy.act"),
         everywhere(_OFF, "OffPolicyAlgorithm._sample_action", "policy.act"),
         # Learning.
-        everywhere(
-            _POLICIES, "ActorCriticPolicy.evaluate_actions", "learn.forward", after_forward
-        ),
+        everywhere(_POLICIES, "ActorCriticPolicy.evaluate_actions", "learn.forward", after_forward),
         everywhere(
             "stable_baselines3.sac.policies",
             "Actor.action_log_prob",

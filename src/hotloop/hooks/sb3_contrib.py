@@ -30,7 +30,9 @@ LIBRARY = Library(
         Place("sb3_contrib.qrdqn.qrdqn", "polyak_update", "learn.target"),
         Place("sb3_contrib.tqc.tqc", "polyak_update", "learn.target"),
         Place("sb3_contrib.ppo_mask.ppo_mask", "explained_variance", "log", outermost=True),
-        Place("sb3_contrib.ppo_recurrent.ppo_recurrent", "explained_variance", "log", outermost=True),
+        Place(
+            "sb3_contrib.ppo_recurrent.ppo_recurrent", "explained_variance", "log", outermost=True
+        ),
         Place("sb3_contrib.trpo.trpo", "explained_variance", "log", outermost=True),
         Place(f"{_MASKABLE}.callbacks", "evaluate_policy", "evaluate", outermost=True),
         Place(f"{_MASKABLE}.evaluation", "evaluate_policy", "evaluate", outermost=True),

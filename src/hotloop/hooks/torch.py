@@ -14,7 +14,7 @@ from typing import Any
 
 from hotloop import get_profiler
 from hotloop.hooks import transfers
-from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, OPTIMIZER, flow
+from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, OPTIMIZER, PREPARE, flow
 from hotloop.hooks.table import Library, Place, Wrapper
 
 #: Classes of modules whose outermost call is a phase of its own, subclasses included.
@@ -259,7 +259,7 @@ def _after_step(result: Any, optimizer: Any, *_: Any, **__: Any) -> None:
 def _after_rest(*_: Any, **__: Any) -> None:
     # In a library's update these say nothing that the backward pass does not.
     if _innermost() != "learn":
-        happened(OPTIMIZER)
+        happened(PREPARE)
 
 
 def _traceable(region: Any, after: Callable[..., None]) -> Wrapper:

@@ -1,6 +1,6 @@
 """Tensors that go from one device to another, and from a device to Python.
 
-`item`, `tolist` and `numpy` read a tensor from Python and `cpu`, `to` move it. On a CPU tensor these
+`item`, `tolist` and `numpy` read a tensor from Python, `cpu` and `to` move it. On a CPU tensor they
 take less than a region would, so they are only counted; on any other device the call waits for
 everything before it and is timed as `transfer`. All of them come through `Moves.seen`: what else is
 to be known of a transfer (where in the program it was) belongs there.

@@ -7,7 +7,7 @@ is needed and no setting of the user's own is used or changed.
 from __future__ import annotations
 
 import io
-import logging
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from hotloop.analyze import course
@@ -65,8 +65,6 @@ def render_svg(material: Material) -> bytes:
 
 
 def _draw(material: Material, format: str) -> bytes:
-    # It says at length that a glyph is missing; a box in the picture says the same.
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     try:
         import matplotlib
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -75,7 +73,9 @@ def _draw(material: Material, format: str) -> bytes:
         raise HotloopError("a picture needs matplotlib: pip install 'hotloop[pictures]'") from None
     capture, analysis = need_capture(material), material.analysis
     run = course.points(capture.main, course.cost_of(analysis))
-    with matplotlib.rc_context(_STYLE):
+    with warnings.catch_warnings(), matplotlib.rc_context(_STYLE):
+        # It warns of every sign that its font lacks; a box in the picture says the same.
+        warnings.simplefilter("ignore")
         figure = Figure(figsize=INCHES, layout="constrained")
         FigureCanvasAgg(figure)
         grid = figure.add_gridspec(3, 2, height_ratios=(0.16, 1.0, 0.4), width_ratios=(1.0, 1.3))

@@ -1,7 +1,6 @@
 # ruff: noqa  (a program as people write them, kept as it is)
 """PPO with a Python loop, jitted parts, scanned epochs."""
 
-
 import jax
 import jax.numpy as jnp
 import numpy as np

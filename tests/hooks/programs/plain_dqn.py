@@ -47,7 +47,11 @@ class QNetwork(nn.Module):
     def __init__(self, n_obs, n_actions):
         super().__init__()
         self.network = nn.Sequential(
-            nn.Linear(n_obs, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, n_actions)
+            nn.Linear(n_obs, 120),
+            nn.ReLU(),
+            nn.Linear(120, 84),
+            nn.ReLU(),
+            nn.Linear(84, n_actions),
         )
 
     def forward(self, x):

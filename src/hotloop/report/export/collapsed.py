@@ -10,6 +10,9 @@ from hotloop.analyze.stacks import WeightedStack, weighted_stacks
 from hotloop.report.output import Material
 from hotloop.report.terminal import clean
 
+#: What ends a part or a line, for some reader or other.
+_SEPARATORS = str.maketrans({";": ",", "\u2028": " ", "\u2029": " "})
+
 
 def render(material: Material) -> str:
     """The lines, as text."""
@@ -32,4 +35,4 @@ def _names(stack: WeightedStack) -> list[str]:
 
 def _part(text: str) -> str:
     """A name in a line whose parts end with a semicolon and whose count follows the last space."""
-    return clean(text).replace(";", ",")
+    return clean(text).translate(_SEPARATORS)

@@ -53,7 +53,8 @@ def render(material: Material) -> str:
             "calls without room": sum(process.lost for process in processes),
         },
     }
-    return json.dumps(document, separators=(",", ":")) + "\n"
+    # Perfetto shows escapes as they are written, so names are written as they are.
+    return json.dumps(document, separators=(",", ":"), ensure_ascii=False) + "\n"
 
 
 def _names(process: ProcessTracks, pid: int) -> Iterator[_Event]:

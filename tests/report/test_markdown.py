@@ -1,0 +1,75 @@
+"""Markdown, text and detailed JSON: complete, and safe to paste."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from recorded_run import HOSTILE
+
+from hotloop.report import units
+from hotloop.report.detailed import render as render_detailed
+from hotloop.report.markdown import code, escape, render
+from hotloop.report.output import Material
+
+
+def test_it_says_what_the_report_says(material: Material) -> None:
+    text = render(material)
+    run = material.analysis.run
+    assert text.startswith("# The simulator takes most of the loop")
+    assert f"**{units.rate(run.steps_per_s)} steps/s**" in text
+    assert "**1.5 to 2.5 times faster** (high confidence)" in text
+    for phase in ("collect", "learn.backward", "checkpoint"):
+        assert phase in text
+    assert "## Processes" in text
+    assert "env-0" in text
+    assert text.index("times faster") < text.index("| phase |") < text.index("## Hot functions")
+
+
+def test_a_real_parser_finds_tables_and_nothing_hostile(material: Material) -> None:
+    markdown_it = pytest.importorskip("markdown_it")
+    parser = markdown_it.MarkdownIt("gfm-like", {"linkify": False}).enable("table")
+    tokens = parser.parse(render(material))
+    kinds = [token.type for token in tokens]
+    assert kinds.count("table_open") == 3
+    assert "html_block" not in kinds
+    inline = [child for token in tokens for child in token.children or []]
+    assert not {"html_inline", "link_open", "image"} & {child.type for child in inline}
+    # Every row has as many cells as its heading: no name ends one early.
+    row: list[int] = []
+    for kind in kinds:
+        if kind == "tr_open":
+            row.append(0)
+        elif kind in ("td_open", "th_open"):
+            row[-1] += 1
+        elif kind == "table_close":
+            assert len(set(row)) == 1
+            row = []
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_escaping(name: str) -> None:
+    text = escape(name)
+    assert "<" not in text
+    assert "@" not in text
+    assert "\x1b" not in text
+    assert "://" not in escape("http://x")
+    assert code(name).count("`") == 2
+    assert code("") == ""
+
+
+def test_detailed_json_has_what_an_analyzer_needs(material: Material) -> None:
+    document = json.loads(render_detailed(material))
+    assert document["schema"] == "hotloop.detailed/1"
+    assert document["findings"][0]["id"] == "env-bound"
+    scores = [row["score"] for row in document["bottlenecks"]]
+    assert scores == sorted(scores, reverse=True)
+    worst = document["bottlenecks"][0]
+    assert {"score", "share", "mean_s", "calls", "marks", "recommendations"} <= set(worst)
+    assert any("30%" in text for row in document["bottlenecks"] for text in row["recommendations"])
+    points = document["course"]["points"]
+    steps = sum(point["counters"].get("env_steps", 0) for point in points)
+    assert steps == material.analysis.run.env_steps
+    assert {event["name"] for event in document["course"]["events"]} == {"evaluate", "checkpoint"}
+    assert set(document["trees"]) == {"main", "env (2)"}
+    assert len(document["functions"]) == len(material.analysis.functions)

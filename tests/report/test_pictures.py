@@ -1,0 +1,87 @@
+"""Pictures: real files, with what they should show, whatever the names are."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from hotloop.analyze.analysis import analyze
+from hotloop.capture.reader import Capture, Shard, read_capture
+from hotloop.report import units
+from hotloop.report.output import Material
+from hotloop.report.pictures import DPI, INCHES, render_png, render_svg
+
+pytest.importorskip("matplotlib")
+
+
+def text_of(svg: bytes) -> str:
+    root = ElementTree.fromstring(svg)
+    return "\n".join("".join(each.itertext()) for each in root.iter() if each.tag.endswith("text"))
+
+
+def test_an_svg_says_all_four_things(material: Material) -> None:
+    text = text_of(render_svg(material))
+    for title in (
+        "Own time of each phase",
+        "Categories",
+        "As it went",
+        "Memory and steps per second",
+    ):
+        assert title in text
+    step = [p for p in material.analysis.phases if p.process == "main" and p.name == "env.step"]
+    share = sum(p.self_s for p in step) / material.analysis.run.loop_s
+    assert units.percent(share) in text
+    assert "start-up" in text
+
+
+def test_hostile_names_are_names(material: Material) -> None:
+    svg = render_svg(material)
+    assert b"<script" not in svg
+    assert b"<img" not in svg
+    text = text_of(svg)
+    assert "</script>" in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_a_png_is_large_enough_to_print(material: Material) -> None:
+    image_of = pytest.importorskip("PIL.Image")
+    image = image_of.open(io.BytesIO(render_png(material)))
+    assert image.size == (round(INCHES[0] * DPI), round(INCHES[1] * DPI))
+    assert len(image.convert("RGB").getcolors(1 << 24)) > 20
+
+
+def test_the_same_figures_give_the_same_file(material: Material) -> None:
+    assert render_svg(material) == render_svg(material)
+
+
+def test_a_run_with_nothing_in_it() -> None:
+    capture = Capture(Path("run"), [Shard("main", {"role": "main", "command": ["x"]})])
+    assert render_png(Material(analyze(capture), [], capture=capture)).startswith(b"\x89PNG")
+
+
+def test_no_setting_of_the_user_is_changed(recorded: Path) -> None:
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    capture = read_capture(recorded)
+    render_png(Material(analyze(capture), [], capture=capture))
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_without_matplotlib_one_line_names_the_extra(recorded: Path, tmp_path: Path) -> None:
+    code = "import sys; sys.modules['matplotlib'] = None; from hotloop.cli import main; sys.exit(main())"
+    picture = tmp_path / "report.png"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "report", str(recorded), "-o", str(picture)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr == "hotloop: a picture needs matplotlib: pip install 'hotloop[pictures]'\n"
+    assert not picture.exists()
