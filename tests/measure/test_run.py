@@ -200,7 +200,13 @@ def start(tmp_path: Path, tail: str, *options: str) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell lets what it starts in the background ignore Ctrl-C; this program must hear it.
+        preexec_fn=_hear_ctrl_c if os.name == "posix" else None,
     )
+
+
+def _hear_ctrl_c() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for_windows(tmp_path: Path, count: int) -> None:

@@ -18,13 +18,13 @@ from typing import Any
 from hotloop.capture import lines
 from hotloop.capture.window import Window, largest_samples, merged
 
-#: Merged windows of one length before the length doubles. 96 keeps 60 phases over 24 hours
+#: Merged windows of one length before the length doubles. 64 keeps 60 phases over 24 hours
 #: below 20 MB, and is still more points than a trend needs.
-WINDOWS_PER_LENGTH = 96
+WINDOWS_PER_LENGTH = 64
 #: Different stacks that a merged window tells apart; the time of the others stays in their phase.
-MOST_SAMPLES = 150
+MOST_SAMPLES = 120
 #: Longest merged window, in windows: a tail must stay small.
-LONGEST = 1024
+LONGEST = 512
 
 
 def _warn(text: str) -> None:

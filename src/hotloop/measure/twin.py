@@ -396,15 +396,15 @@ class Core:
             self._regions[name] = region
         return region
 
-    def profile(self, *args: Any, **kwargs: Any) -> Any:
+    def profile(self, name: str, category: str | None = None, track_memory: bool = False) -> Any:
         """A region to be used with `with`; while disabled, one that does nothing."""
         if not self.enabled:
             return self._off
-        if len(args) == 1 and not kwargs:
-            return self._regions.get(args[0]) or self.region(args[0])
+        if category is None and not track_memory:
+            return self._regions.get(name) or self.region(name)
         if self._special is None:
             raise TypeError("profile() takes a name")
-        return self._special(*args, **kwargs)
+        return self._special(name, category, track_memory)
 
     def _make(self, parent: _Node, region: Region) -> _Node:
         node = _Node(len(self._nodes), parent, region, parent.root)
