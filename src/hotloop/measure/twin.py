@@ -197,7 +197,11 @@ class Region:
         if core is None or not core.enabled:
             return self
         thread = core._threads.get(_get_ident()) or core._thread()
-        stack = thread.current_stack() if _ASYNCIO in _modules else thread.stack
+        stack = thread.stack
+        if _ASYNCIO in _modules and (
+            thread.task is not None or _modules[_ASYNCIO]._get_running_loop() is not None
+        ):
+            stack = thread.current_stack()
         frames = stack.frames
         resume = None
         if frames:
@@ -235,7 +239,11 @@ class Region:
             return
         now = core._clock()
         thread = core._threads.get(_get_ident()) or core._thread()
-        stack = thread.current_stack() if _ASYNCIO in _modules else thread.stack
+        stack = thread.stack
+        if _ASYNCIO in _modules and (
+            thread.task is not None or _modules[_ASYNCIO]._get_running_loop() is not None
+        ):
+            stack = thread.current_stack()
         frames = stack.frames
         if not core.enabled or not frames or frames[-1][_REGION] is not self:
             self._exit_slowly(core, thread, stack, now)
