@@ -199,6 +199,15 @@ def test_less_work_that_is_meant_gets_its_verdict() -> None:
     assert [change.counter for change in comparison.work] == ["gradient_steps"]
 
 
+def test_fewer_rows_because_of_fewer_steps_are_one_change() -> None:
+    fewer = ({"gradient_steps": 0.5, "samples": 64.0}, {"gradient_steps": 0.25, "samples": 32.0})
+    smaller = ({"gradient_steps": 0.5, "samples": 64.0}, {"gradient_steps": 0.25, "samples": 8.0})
+    changed = [
+        [c.counter for c in work_changes(pairs_of(STEP, STEP, work=w))] for w in (fewer, smaller)
+    ]
+    assert changed == [["gradient_steps"], ["gradient_steps", "samples"]]
+
+
 def test_no_gradient_steps_at_all_on_one_side() -> None:
     works: tuple[dict[str, float], dict[str, float]] = ({"gradient_steps": 0.5}, {})
     changes = work_changes(pairs_of(STEP, STEP, work=works))

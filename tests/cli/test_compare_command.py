@@ -144,7 +144,7 @@ def test_a_command_that_fails_is_named_and_finished_pairs_are_kept(
     assert "loss is nan" in result.stderr
     assert "2 finished pairs are kept in" in result.stderr
     kept = Path(document["folder"])
-    assert (kept / "pair-02" / "second" / "main.jsonl").is_file()
+    assert (kept / "pair-02" / "b" / "main.jsonl").is_file()
 
 
 def test_a_command_that_never_reaches_a_step(hotloop: Run, program: Path) -> None:
@@ -198,7 +198,7 @@ def test_a_result_goes_to_a_file(hotloop: Run, program: Path) -> None:
     document = json.loads((program / "result.json").read_text())
     assert document["pairs"] == 1
     assert document["ratio"]["low"] is None
-    assert (program / "captures" / "pair-01" / "first" / "main.jsonl").is_file()
+    assert (program / "captures" / "pair-01" / "a" / "main.jsonl").is_file()
 
 
 # -- captures --

@@ -129,7 +129,7 @@ def test_what_was_cut_short_goes_on(hotloop: Run, program: Path) -> None:
     assert process.returncode == 130, errors
     assert "fast environment" in output
     assert "Cut short" in output
-    (first,) = program.glob("runs/hotloop/investigate-*/fast-environment/pair-01/first.json")
+    (first,) = program.glob("runs/hotloop/investigate-*/01-fast-environment/pair-01/a.json")
     made = first.stat().st_mtime_ns
     result = hotloop("investigate", "--resume", "--format", "json")
     assert result.returncode == 0, result.stderr
@@ -147,25 +147,57 @@ def test_a_baseline_that_fails_ends_it(hotloop: Run, program: Path) -> None:
     assert "Traceback" not in result.stderr.partition("its last lines were")[0]
 
 
-def test_how_much_a_phase_matters(hotloop: Run, program: Path) -> None:
-    (program / "plan.toml").write_text(
-        """
+PARALLEL = """
+import threading, time
+from hotloop import count, profile, profile_function
+
+@profile_function("prefetch")
+def prefetch():
+    time.sleep(0.001)
+
+@profile_function("env.step")
+def step():
+    time.sleep(0.002)
+    count("env_steps")
+
+for number in range(25):
+    behind = threading.Thread(target=prefetch)
+    behind.start()
+    with profile("learn"):
+        time.sleep(0.012)
+    behind.join()
+    step()
+"""
+
+SLOW = """
 [baseline]
-command = "train.py --steps 25"
+command = "parallel.py"
 
 [[hypothesis]]
 name = "environment"
 claim = "nothing hides the environment"
 slow = { phase = "env.step", by = ["3ms", "6ms"] }
 expected = "critical"
+
+[[hypothesis]]
+name = "prefetch"
+claim = "the next batch is fetched while the network learns"
+slow = "prefetch=5ms"
+expected = "hidden"
 """
-    )
+
+
+def test_how_much_a_phase_matters(hotloop: Run, tmp_path: Path) -> None:
+    (tmp_path / "parallel.py").write_text(PARALLEL)
+    (tmp_path / "plan.toml").write_text(SLOW)
     result = hotloop("investigate", "plan.toml", "--format", "json")
     assert result.returncode == 0, result.stderr
-    (hypothesis,) = json.loads(result.stdout)["hypotheses"]
-    assert hypothesis["verdict"] == "confirmed"
-    assert hypothesis["measured"]["estimate"] == pytest.approx(1.0, abs=0.2)
-    assert hypothesis["changes_training"] is True
+    tried = {h["name"]: h for h in json.loads(result.stdout)["hypotheses"]}
+    assert tried["environment"]["verdict"] == "confirmed"
+    assert tried["environment"]["measured"]["estimate"] == pytest.approx(1.0, abs=0.2)
+    assert tried["prefetch"]["verdict"] == "confirmed"
+    assert tried["prefetch"]["measured"]["estimate"] == pytest.approx(0.0, abs=0.2)
+    assert tried["prefetch"]["changes_training"] is True
 
 
 def test_a_draft_can_be_tried(hotloop: Run, program: Path) -> None:

@@ -44,7 +44,7 @@ def test_pairs_are_made_on_ray(hotloop: Run, program: Path) -> None:
     outcomes = [
         json.loads((Path(document["folder"]) / f"pair-{n:02d}" / f"{side}.json").read_text())
         for n in (1, 2, 3)
-        for side in ("first", "second")
+        for side in "ab"
     ]
     assert all(outcome["node"] for outcome in outcomes) or all(o["code"] == 0 for o in outcomes)
 

@@ -54,7 +54,10 @@ def test_large_phases_become_experiments(drafted: Path) -> None:
     assert by_name["without env.step"].expected.high < 2
 
 
-def test_a_finding_that_can_be_verified_becomes_a_change(drafted: Path) -> None:
+def test_a_finding_that_can_be_verified_becomes_a_change(
+    drafted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(drafted)
     plan, _ = plan_of(drafted, [finding('hotloop compare "train.py" "train.py --updates 0"')])
     first = plan.hypotheses[0]
     assert (first.name, first.confidence) == ("update-ratio", "high")
@@ -63,7 +66,15 @@ def test_a_finding_that_can_be_verified_becomes_a_change(drafted: Path) -> None:
     assert (first.expected.low, first.expected.high) == (2.0, 4.0)
 
 
-@pytest.mark.parametrize("verify", ["", "look at it", 'hotloop compare "train.py" "<your fix>"'])
+@pytest.mark.parametrize(
+    "verify",
+    [
+        "",
+        "look at it",
+        'hotloop compare "train.py" "<your fix>"',
+        "hotloop compare train.py train_fixed.py",  # still to be written
+    ],
+)
 def test_a_finding_without_a_command_waits_for_the_users_change(drafted: Path, verify: str) -> None:
     plan, text = plan_of(drafted, [finding(verify)])
     assert "update-ratio" not in [hypothesis.name for hypothesis in plan.hypotheses]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from hotloop.analyze.statistics import looks
@@ -30,3 +32,10 @@ def test_every_setting_stands_in_every_place_equally_often() -> None:
     assert all(sorted(order) == [0, 1, 2, 3] for order in orders)
     for place in range(4):
         assert sorted(order[place] for order in orders) == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_neighbours_go_the_same_way_as_often_as_not() -> None:
+    for schedule in ([10], [20], looks(20), looks(60)):
+        orders = pair_orders(schedule)
+        same = sum(a == b for a, b in pairwise(orders))
+        assert abs(2 * same - (len(orders) - 1)) <= 2

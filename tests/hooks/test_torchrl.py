@@ -77,8 +77,9 @@ def test_time_lands_in_the_right_phase(profile: Any, tmp_path: Path) -> None:
         assert abs(moved) < 0.1 + 0.5 * quiet.seconds(name), f"{name}\n{kept.table()}"
 
 
-def test_workers_are_part_of_the_run(profile: Any) -> None:
-    run = profile(PROGRAMS / "torchrl_workers.py", "environments")
+@pytest.mark.parametrize("workers", ["environments", "collectors"])
+def test_workers_are_part_of_the_run(profile: Any, workers: str) -> None:
+    run = profile(PROGRAMS / "torchrl_workers.py", workers)
     frames, episodes = map(int, run.out.split()[-2:])
     assert run.counter("env_steps") == frames
     assert run.counter("episodes") == episodes

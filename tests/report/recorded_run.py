@@ -84,11 +84,22 @@ if __name__ == "__main__":
 """
 
 
-def record(folder: Path, hostile: tuple[str, ...], *options: str) -> Path:
+def record(folder: Path, hostile: tuple[str, ...], *options: str, iterations: int = 120) -> Path:
     """A capture of that program, made by the real command."""
     (folder / "train.py").write_text(PROGRAM.format(hostile=hostile), encoding="utf-8")
     done = subprocess.run(
-        [sys.executable, "-m", "hotloop", "run", "-q", "-o", "cap", *options, "train.py", "120"],
+        [
+            sys.executable,
+            "-m",
+            "hotloop",
+            "run",
+            "-q",
+            "-o",
+            "cap",
+            *options,
+            "train.py",
+            str(iterations),
+        ],
         cwd=folder,
         capture_output=True,
         text=True,

@@ -111,7 +111,7 @@ def test_pstats_from_samples(material: Material, tmp_path: Path) -> None:
 
 
 def test_pstats_of_an_exact_run_is_the_exact_file(tmp_path: Path) -> None:
-    folder = record(tmp_path, (), "--functions", "exact")
+    folder = record(tmp_path, (), "--functions", "exact", iterations=5)
     capture = read_capture(folder)
     content = pstats_export.render(Material(analyze(capture), [], capture=capture))
     assert content == (folder / "main.prof").read_bytes()
@@ -195,7 +195,7 @@ def test_every_call_and_every_name_is_there(trace: dict[str, Any], material: Mat
 
 
 def test_a_run_without_single_calls_says_how_to_get_them(tmp_path: Path) -> None:
-    folder = record(tmp_path, ())
+    folder = record(tmp_path, (), iterations=5)
     capture = read_capture(folder)
     with pytest.raises(HotloopError, match="run --trace"):
         perfetto.render(Material(analyze(capture), [], capture=capture))

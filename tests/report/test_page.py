@@ -12,6 +12,7 @@ import pytest
 from recorded_run import HOSTILE, findings, until
 
 from hotloop.analyze.analysis import analyze
+from hotloop.capture.lines import StackRow
 from hotloop.capture.reader import Capture, Shard, read_capture
 from hotloop.capture.window import PhaseDelta, Window
 from hotloop.report import units
@@ -168,6 +169,8 @@ def test_the_time_line_by_keyboard(open_page: Open, material: Material) -> None:
     names = page.locator("#timeline .event").evaluate_all("all => all.map(e => e.ariaLabel)")
     assert {name.split(" at ")[0] for name in names} == {"evaluate", "checkpoint"}
     assert page.locator("#timeline .aside").count() >= 1
+    page.click("text=Per environment step")
+    assert page.locator("#timeline .band").count() > 3
 
 
 def test_links_to_a_part_keep_working(open_page: Open, report: Path) -> None:
@@ -344,6 +347,43 @@ def test_runs_with_little_to_show(open_page: Open, tmp_path: Path, name: str) ->
     page = open_page(path=path)
     assert page.inner_text("h1")
     assert "Nothing stands out" in page.inner_text("#findings")
+
+
+def test_what_only_some_runs_have(open_page: Open, tmp_path: Path) -> None:
+    """A warm-up, a GPU, exact functions, a compilation, many functions."""
+    windows = []
+    for number in range(60):
+        begin, steps = number * 10**9, 10 if number < 9 else 40
+        phases = {
+            "env.step": PhaseDelta(steps, 6 * 10**8, 6 * 10**8, 1, 9, 0, begin + 1, begin + 2),
+            "compile": PhaseDelta(1, 10**8, 10**8, 1, 9, 0, begin + 1, begin + 10**8),
+        }
+        window = Window(number, number, begin, begin + 10**9, phases, {"env_steps": steps})
+        window.gauges = {"gpu_busy_ns": 4e8, "gpu_memory": 3e9, "resident": 5e8}
+        window.loop_last_ns = window.end_ns
+        window.samples = {("env.step", n, 0): [1, 10**7] for n in range(1, 31)}
+        windows.append(window)
+    row = {"file": "/p/a.py", "line": 3, "function": "<lambda>", "calls": 5, "self_s": 1.0}
+    notes = {"exact_functions": [{**row, "total_s": 2.0}], "libraries": {"torch": "2.1"}}
+    shard = Shard("main", {"role": "main", "command": ["train.py"]}, notes, windows)
+    shard.stacks = {n: StackRow(n, 0, "/p/a.py", f"f{n}", n, n) for n in range(1, 31)}
+    capture = Capture(Path("run"), [shard])
+    path = tmp_path / "report.html"
+    path.write_text(render_page(capture, analyze(capture), []), encoding="utf-8")
+    page = open_page(path=path)
+    assert page.locator("#timeline .warm").count() == 1
+    titles = page.locator("#timeline .title").all_text_contents()
+    assert titles == ["Environment steps per second", "Memory", "GPU busy", "GPU memory"]
+    page.locator("#timeline .chart").focus()
+    page.keyboard.press("End")
+    tip = page.inner_text(".tip.shown")
+    assert "40.0%" in tip
+    assert "3.00 GB" in tip
+    assert "2.00 s" in page.inner_text("#exact")
+    assert "torch" in page.inner_text("#run")
+    assert page.locator("#functions tbody tr").count() == 20
+    page.click("#functions .more")
+    assert page.locator("#functions tbody tr").count() == 30
 
 
 def test_a_long_run_with_many_workers_stays_small(recorded: Path) -> None:

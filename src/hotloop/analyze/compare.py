@@ -236,7 +236,22 @@ def work_changes(pairs: Sequence[tuple[Figures, Figures]]) -> list[WorkChange]:
             differs = beyond and (evidence.n < 2 or evidence.p_value() <= ALPHA)
         if differs:
             changes.append(WorkChange(counter, first, second, matters))
-    return changes
+    return _without_consequences(changes)
+
+
+def _without_consequences(changes: list[WorkChange]) -> list[WorkChange]:
+    """Half the gradient steps are half the rows too; that is one change, not two."""
+    steps = next((change for change in changes if change.counter == GRADIENT_STEPS), None)
+    if steps is None or not steps.first or not steps.second:
+        return changes
+    return [
+        change
+        for change in changes
+        if change.counter != SAMPLES
+        or not change.first
+        or not change.second
+        or abs(math.log(change.ratio / steps.ratio)) > math.log1p(WORK_TOLERANCE)
+    ]
 
 
 def judge_phases(

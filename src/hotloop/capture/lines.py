@@ -108,7 +108,7 @@ def read_window(document: dict[str, Any]) -> Window:
     try:
         first, last = (_whole(n) for n in document["w"])
         begin, end = (_whole(n) for n in document["t"])
-        phases = {_text(path): _read_phase(row) for path, row in document["p"].items()}
+        phases = _read_phases(document["p"])
         counters = {_text(name): _number(value) for name, value in document["c"].items()}
         gauges = {_text(name): _number(value) for name, value in document["g"].items()}
         window = Window(first, last, begin, end, phases, counters, {}, gauges)
@@ -121,24 +121,29 @@ def read_window(document: dict[str, Any]) -> Window:
     return window
 
 
-def _read_phase(row: list[Any]) -> PhaseDelta:
-    *numbers, counts = row
-    if len(numbers) != 8:
-        raise ValueError("a phase has nine fields")
+def _read_phases(document: dict[str, Any]) -> dict[str, PhaseDelta]:
+    phases: dict[str, PhaseDelta] = {}
+    numbers: list[Any] = []
+    for path, (*fields, counts) in document.items():
+        numbers += fields
+        calls, own, elapsed, low, high, resident, begin, last = fields
+        if _text(counts).encode().translate(None, _HISTOGRAM_LETTERS):
+            raise ValueError("not a histogram")
+        stored = histogram.Stored(counts)
+        phases[path] = PhaseDelta(calls, own, elapsed, low, high, resident, begin, last, stored)
     _all_whole(numbers)
-    calls, own, elapsed, low, high, resident, begin, last = numbers
-    if _text(counts).encode().translate(None, _HISTOGRAM_LETTERS):
-        raise ValueError("not a histogram")
-    buckets = histogram.Stored(counts)
-    return PhaseDelta(calls, own, elapsed, low, high, resident, begin, last, buckets)
+    return phases
 
 
 def _read_samples(document: dict[str, Any]) -> Samples:
     samples: Samples = {}
+    numbers: list[Any] = []
     for path, rows in document.items():
-        _all_whole([number for row in rows for number in row])
-        for stack, mode, count, ns in rows:
+        for row in rows:
+            stack, mode, count, ns = row
             samples[path, stack, mode] = [count, ns]
+            numbers += row
+    _all_whole(numbers)
     return samples
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from hotloop.histogram import added
 
 
-@dataclass
+@dataclass(slots=True)  # a long run has millions of them
 class PhaseDelta:
     """What happened at one place of the region tree during a window."""
 
@@ -24,16 +24,19 @@ class PhaseDelta:
 
     def add(self, other: PhaseDelta) -> None:
         """Take in what happened later (or elsewhere) at the same place."""
-        if other.calls:
-            self.min_ns = min(self.min_ns, other.min_ns) if self.calls else other.min_ns
+        if other.calls and (other.min_ns < self.min_ns or not self.calls):
+            self.min_ns = other.min_ns
         self.calls += other.calls
         self.self_ns += other.self_ns
         self.elapsed_ns += other.elapsed_ns
-        self.max_ns = max(self.max_ns, other.max_ns)
-        self.resident_peak = max(self.resident_peak, other.resident_peak)
-        if other.first_ns:
-            self.first_ns = min(self.first_ns or other.first_ns, other.first_ns)
-        self.last_ns = max(self.last_ns, other.last_ns)
+        if other.max_ns > self.max_ns:
+            self.max_ns = other.max_ns
+        if other.resident_peak > self.resident_peak:
+            self.resident_peak = other.resident_peak
+        if other.first_ns and (other.first_ns < self.first_ns or not self.first_ns):
+            self.first_ns = other.first_ns
+        if other.last_ns > self.last_ns:
+            self.last_ns = other.last_ns
         self.histogram = added(self.histogram, other.histogram)
 
 
@@ -75,7 +78,10 @@ class Window:
         self.end_ns = max(self.end_ns, other.end_ns)
         self.loop_last_ns = max(self.loop_last_ns, other.loop_last_ns)
         for path, delta in other.phases.items():
-            self.phases.setdefault(path, PhaseDelta()).add(delta)
+            known = self.phases.get(path)
+            if known is None:
+                known = self.phases[path] = PhaseDelta()
+            known.add(delta)
         for name, amount in other.counters.items():
             self.counters[name] = self.counters.get(name, 0) + amount
         for key, (count, ns) in other.samples.items():

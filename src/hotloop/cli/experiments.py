@@ -115,6 +115,8 @@ def stop_after(options: argparse.Namespace) -> str | None:
         return f"{options.steps}steps"
     if options.stop_after is not None:
         parse_stop_after(options.stop_after)
+    else:
+        say("each run goes on to its own end; --steps N or --stop-after 60s cuts it")
     return options.stop_after  # type: ignore[no-any-return]
 
 

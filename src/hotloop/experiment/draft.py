@@ -11,10 +11,14 @@ from collections.abc import Sequence
 
 from hotloop.analyze.model import Analysis, Phase
 from hotloop.diagnose.finding import Finding
+from hotloop.errors import HotloopError
+from hotloop.experiment.command import check_exists, parse_command
 from hotloop.words import PARENTS
 
 #: A phase with less of the loop than this is not worth an experiment.
 SMALLEST_SHARE = 0.1
+#: A finding that promises less is not worth one either.
+SMALLEST_GAIN = 1.02
 #: Phases to skip at most: the record should stay readable.
 MOST_PHASES = 4
 #: Each run of the drafted plan should take about this long.
@@ -37,7 +41,8 @@ def draft_plan(analysis: Analysis, findings: Sequence[Finding]) -> str:
         'minimum = "1.5x"',
     ]
     for finding in findings:
-        lines += ["", *_from_finding(finding, analysis)]
+        if finding.severity != "healthy" and finding.gain.high >= SMALLEST_GAIN:
+            lines += ["", *_from_finding(finding)]
     for phase in largest_phases(analysis):
         lines += ["", *_from_phase(phase)]
     return "\n".join(lines) + "\n"
@@ -51,7 +56,7 @@ def _amount(analysis: Analysis) -> list[str]:
     return [f"steps = {min(run.env_steps, enough)}"]
 
 
-def _from_finding(finding: Finding, analysis: Analysis) -> list[str]:
+def _from_finding(finding: Finding) -> list[str]:
     lines = [
         "[[hypothesis]]",
         f"name = {_quoted(finding.id)}",
@@ -61,12 +66,13 @@ def _from_finding(finding: Finding, analysis: Analysis) -> list[str]:
     ]
     lines += [f"# {line}" for line in finding.fix.splitlines()]
     changed = _verified_command(finding)
-    if changed is not None:
+    if changed is not None and _exists(changed):
         return [*lines, f"command = {_quoted(changed)}"]
-    # Without a command to compare with, the finding waits for the user's own change.
+    # Without a command that can be run, the finding waits for the user's own change.
     lines.append(
         '# Write the change here: arguments = "...", patch = "fix.patch", environment = {}'
     )
+    lines += [f"command = {_quoted(changed)}"] if changed is not None else []
     return [f"# {line}" if not line.startswith("#") else line for line in lines]
 
 
@@ -82,6 +88,15 @@ def _verified_command(finding: Finding) -> str | None:
     if len(commands) < 2 or any(mark in commands[1] for mark in ("<", "…", "...")):
         return None
     return commands[1]
+
+
+def _exists(command: str) -> bool:
+    """Whether the changed program is there, or is still to be written."""
+    try:
+        check_exists(parse_command(command))
+    except HotloopError:
+        return False
+    return True
 
 
 def largest_phases(analysis: Analysis) -> list[Phase]:

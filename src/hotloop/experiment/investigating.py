@@ -145,7 +145,8 @@ class Investigator:
     # -- one --
 
     def _try(self, hypothesis: Hypothesis) -> Tried:
-        folder = self.folder / slug(hypothesis.name)
+        number = self.plan.hypotheses.index(hypothesis) + 1
+        folder = self.folder / f"{number:02d}-{slug(hypothesis.name)}"
         if hypothesis.change.slow is not None:
             return self._slow(hypothesis, folder)
         command = self._changed([hypothesis.change], folder)
@@ -242,6 +243,8 @@ class Investigator:
             self.result.combined = self._compare("together", command, folder, None).comparison
         except HotloopError as error:
             self.result.failure = error
+        if self._stopped:
+            raise KeyboardInterrupt
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """An investigation's plan: TOML that a person writes, checked line by line.
 
 [baseline]
-command = "train.py --slow"
+command = "train.py --push loop --train-ratio 64"
 steps = 20000
 
 [goal]
@@ -11,8 +11,7 @@ stretch = "10x"
 [[hypothesis]]
 name = "training ratio"
 claim = "64 gradient steps for each vector step are far too many"
-without = "--slow"
-arguments = "--push loop --train-ratio 4"
+arguments = "--train-ratio 4"
 expected = "10-15x"
 confidence = "high"
 """

@@ -15,6 +15,7 @@ from typing import Any
 
 from hotloop import get_profiler
 from hotloop.hooks.table import Library, Place
+from hotloop.measure.pickling import same
 
 #: The address that asks Ray for a cluster of its own, whatever runs on this machine.
 _NEW_CLUSTER = "local"
@@ -73,6 +74,22 @@ def _or_hooked(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return is_function_or_method
 
 
+def _by_value(original: Any) -> Any:
+    """Ray sends the classes of the main program to its workers by value, hooked methods and all.
+
+    There a method has no name to be found by: `__main__` is Ray's own program.
+    """
+    hooked = type(get_profiler().core.region("wait").wrap(len))
+
+    def reduce(timed: Any) -> Any:
+        function = timed.__wrapped__
+        if getattr(function, "__module__", None) == "__main__":
+            return same, (function,)
+        return timed.__reduce__()
+
+    return original.new_child({hooked: reduce})
+
+
 def _invite(original: Callable[..., Any]) -> Callable[..., Any]:
     """`ray.init`: workers of a cluster that is there already do not inherit our environment."""
 
@@ -99,6 +116,7 @@ LIBRARY = Library(
         Place("ray._private.worker", "get", "wait", outermost=True),
         Place("ray._private.worker", "wait", "wait", outermost=True),
         Place("ray._private.worker", "init", "", wrapper=_invite),
+        Place("ray.cloudpickle.cloudpickle", "Pickler.dispatch_table", "", wrapper=_by_value),
         # The second is the same function, bound once more.
         Place("ray._private.inspect_util", "is_function_or_method", "", wrapper=_or_hooked),
         Place("ray.actor", "is_function_or_method", "", wrapper=_or_hooked),

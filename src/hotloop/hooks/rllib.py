@@ -62,7 +62,7 @@ def _flat(episodes: Any) -> Iterator[Any]:
             yield item
 
 
-def _after_iteration(result: Any, *_: Any, **__: Any) -> None:
+def _count_iteration(result: Any) -> None:
     """What was sampled without passing through this process (IMPALA, APPO) is in the results."""
     _profiler.count(words.ITERATIONS, 1)
     sampled = result.get("env_runners") or {}
@@ -112,6 +112,21 @@ def _name_by(argument: str) -> Wrapper:
 
 
 # -- places --
+
+
+def _iteration(original: Callable[..., Any]) -> Callable[..., Any]:
+    """No phase of its own: it holds the others."""
+
+    @functools.wraps(original)
+    def step(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        try:
+            _count_iteration(result)
+        except Exception as error:
+            _core.failures["RLlib: an iteration's results"] = repr(error)
+        return result
+
+    return step
 
 
 def _minibatches(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -204,6 +219,7 @@ LIBRARY = Library(
         # Weights and connector states between processes.
         _only(_GROUP, "EnvRunnerGroup.sync_weights", "sync_weights"),
         _only(_GROUP, "EnvRunnerGroup.sync_env_runner_states", "sync_weights"),
+        Place("ray.rllib.algorithms.algorithm", "Algorithm.step", "", wrapper=_iteration),
         # What is not training.
         _every(_ALGORITHM, "Algorithm.evaluate", "evaluate"),
         _every(_ALGORITHM, "Algorithm.save_checkpoint", "checkpoint"),

@@ -83,6 +83,13 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
         return outermost(self, args, kwargs)
 
     acts = _act.wrap(original)
+    calls: dict[Purpose, Callable[..., Any]] = {PART: original}
+
+    def timed(purpose: Purpose) -> Callable[..., Any]:
+        if purpose not in calls:
+            region, kind = purpose
+            calls[purpose] = region.wrap(original, after=None if kind is None else _tell(kind))
+        return calls[purpose]
 
     def outermost(self: Any, args: Any, kwargs: Any) -> Any:
         nonlocal owner
@@ -99,18 +106,9 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
                 return original(self, *args, **kwargs)
             if where == "collect" and not module_phases:
                 return acts(self, *args, **kwargs)
-            region, kind = what_for(self, args, kwargs, where)
-            if region is None:
-                return original(self, *args, **kwargs)
-            with region:
-                result = original(self, *args, **kwargs)
+            return timed(what_for(self, args, kwargs, where))(self, *args, **kwargs)
         finally:
             inside[0] = False
-        if kind is not None:
-            happened(kind)
-            for saw in watch:
-                saw(kind, result)
-        return result
 
     own = threading.local()
 
@@ -119,18 +117,10 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         own.inside = True
         try:
-            region, kind = what_for(self, args, kwargs, _innermost())
-            if region is None:
-                return original(self, *args, **kwargs)
-            with region:
-                result = original(self, *args, **kwargs)
+            purpose = what_for(self, args, kwargs, _innermost())
+            return timed(purpose)(self, *args, **kwargs)
         finally:
             own.inside = False
-        if kind is not None:
-            happened(kind)
-            for saw in watch:
-                saw(kind, result)
-        return result
 
     return call
 
@@ -141,6 +131,17 @@ PART: Purpose = (None, None)  # of a phase that is open already
 ACTS_INSIDE: Purpose = (_act, None)  # a library's rollout, or an environment
 ACTS: Purpose = (_act, ACT)
 LEARNS: Purpose = (_forward, FORWARD)
+
+
+def _tell(kind: int) -> Callable[..., None]:
+    """Tells the flow, and who else watches, what a network has answered."""
+
+    def tell(result: Any, *_: Any, **__: Any) -> None:
+        happened(kind)
+        for saw in watch:
+            saw(kind, result)
+
+    return tell
 
 
 def _purposes(is_grad_enabled: Callable[[], bool]) -> Callable[[Any, Any, Any, Any], Purpose]:

@@ -334,10 +334,13 @@ class Region:
                 thread = core._thread()
                 last = thread.last
                 try:
+                    core._noting = entered
                     note(result, *args, **kwargs)
                 except Exception as error:
                     core.failures[self.name] = repr(error)
                     notes[0] = None
+                finally:
+                    core._noting = False
                 if entered and thread.last == last and core.enabled:
                     own = core._clock() - last
                     core._own_ns += own
@@ -383,6 +386,7 @@ class Core:
         self._watched: tuple[str, Callable[[], object]] | None = None
         self._watch_left = 0.0
         self._own_ns = 0
+        self._noting = False
         self._forget_gap()
         self._slice_room = 0
         self._forget_slices()
@@ -508,7 +512,7 @@ class Core:
         """Since the last region ended only a hook has run: that is hotloop's own time."""
         thread = self._thread()
         own = self._clock() - thread.last
-        if 0 < own <= MOST_OWN_NS and not thread.current_stack().in_gap():
+        if (0 < own <= MOST_OWN_NS or self._noting) and not thread.current_stack().in_gap():
             self._own_ns += own
             self.skip(own)
 

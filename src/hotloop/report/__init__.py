@@ -3,4 +3,9 @@
 A renderer takes an analysis and its findings and returns text or bytes; it does no arithmetic of
 its own beyond rounding. `units` writes numbers, `terminal` knows width and colour, `text` is the
 screen, `document` the JSON, `output` chooses a renderer by a file's ending.
+
+`page` puts `page_data` and the hand-written files of `static` into one document; `web` serves it
+while a run goes on, `live_view` is the same as lines and `screen` puts them on a terminal.
+`pictures`, `markdown`, `detailed` and the files of `export` are one format each. `palette` gives
+every category its colour, the same in all of them.
 """

@@ -24,7 +24,7 @@ def dashboard(
     now: Now, analysis: Analysis, findings: list[Finding], style: Style, height: int
 ) -> list[str]:
     """At most `height` lines, each no wider than the style's width."""
-    head = [_title(now, analysis, style), _state(now, analysis, style)]
+    head = [_title(now, analysis, style), *_state(now, analysis, style)]
     finding = _finding(findings, style) if height >= 7 else []
     room = height - len(head) - len(finding)
     curve = _curve(now, style) if room >= 12 else []
@@ -59,7 +59,7 @@ def _title(now: Now, analysis: Analysis, style: Style) -> str:
     return f"{style.paint('hotloop', 'bold', 'cyan')}  {command}  {style.paint(right, 'bold')}"
 
 
-def _state(now: Now, analysis: Analysis, style: Style) -> str:
+def _state(now: Now, analysis: Analysis, style: Style) -> list[str]:
     run = analysis.run
     parts: list[str] = []
     if run.env_steps:
@@ -80,15 +80,16 @@ def _state(now: Now, analysis: Analysis, style: Style) -> str:
     return _joined(parts, style.width)
 
 
-def _joined(parts: list[str], width: int) -> str:
-    """As many parts as fit whole: a number is never cut."""
-    line = ""
+def _joined(parts: list[str], width: int) -> list[str]:
+    """Parts in as many lines as they need: a number is neither cut nor left out."""
+    lines = [""]
     for part in parts:
-        longer = f"{line} · {part}" if line else part
+        longer = f"{lines[-1]} · {part}" if lines[-1] else part
         if len(longer) > width:
-            break
-        line = longer
-    return line
+            lines.append(part)
+        else:
+            lines[-1] = longer
+    return lines
 
 
 def _curve(now: Now, style: Style) -> list[str]:

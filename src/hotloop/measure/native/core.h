@@ -29,7 +29,7 @@
 #define LONG_GAP_TIMES 10
 
 /* A hook opens a gap right after the region that it is about; what is in between is hotloop's own
- * work. More than this is not: it was told late. */
+ * work. More than this is not, unless a note is running: it was told late. */
 #define MOST_OWN_NS 50000u
 
 /* What a region's flags mean; hotloop.words sets them. */
@@ -134,6 +134,7 @@ struct Core {
     uint64_t gap_ns;      /* how long it was */
     uint64_t gap_left_ns; /* and how much of that is still with its parent */
     uint64_t own_ns;      /* hotloop's work between regions and gaps since the last `own()` */
+    int noting;           /* a note of a hook is running */
     Slice *slices; /* NULL while no trace is kept */
     uint32_t slice_count;
     uint32_t slice_room;

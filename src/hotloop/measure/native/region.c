@@ -253,7 +253,8 @@ thread_take_own(Core *core)
 {
     Thread *thread = core_thread(core);
     uint64_t now = core_now(core);
-    if (thread == NULL || now <= thread->last || now - thread->last > MOST_OWN_NS) {
+    if (thread == NULL || now <= thread->last ||
+        (now - thread->last > MOST_OWN_NS && !core->noting)) {
         return;
     }
     Stack *stack = thread_stack(thread);

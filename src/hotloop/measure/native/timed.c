@@ -59,7 +59,9 @@ timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf,
     Core *core = self->region->core;
     Thread *thread = core_thread(core);
     uint64_t last = thread != NULL ? thread->last : 0;
+    core->noting = timed;
     PyObject *answer = PyObject_Vectorcall(after, passed, (size_t)nargs + 1, names);
+    core->noting = 0;
     if (answer == NULL) {
         core_note_failure(core, self->region->name);
         Py_CLEAR(self->after);

@@ -24,11 +24,11 @@ function findingCard(finding, resolve) {
     finding.verify && [h("p", { class: "check" }, "To check it"), copyLine(finding.verify)]);
 }
 
-// Names say what a figure is: shares, seconds and megabytes are told by their endings.
+// Names say what a figure is: shares, seconds and megabytes are told by their words.
 function evidenceText(name, value) {
   if (typeof value === "number") {
-    if (/(^|_)share$/.test(name)) return format.percent(value);
-    if (/_s$/.test(name)) return format.seconds(value);
+    if (/(^|_)share(_|$)/.test(name) && value >= 0 && value <= 1) return format.percent(value);
+    if (/(^|_)(s|seconds)$/.test(name) && value >= 0) return format.seconds(value);
     if (/_mb$/.test(name)) return format.megabytes(value);
   }
   return format.any(value);

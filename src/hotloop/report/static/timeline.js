@@ -175,8 +175,9 @@ function timelineView(data) {
 
 // One slow window must not press all others flat: the scale ends a little above most of them.
 function robustMost(values) {
-  const ordered = [...values].sort((a, b) => a - b);
-  const high = ordered[Math.floor((ordered.length - 1) * 0.95)] || 1e-12;
+  const ordered = values.filter((value) => value > 0).sort((a, b) => a - b);
+  if (ordered.length === 0) return 1;
+  const high = ordered[Math.floor((ordered.length - 1) * 0.95)];
   return Math.min(ordered[ordered.length - 1], high * 1.5) * 1.05;
 }
 
