@@ -35,11 +35,16 @@ def name_this_process(name: str, again: bool = True) -> None:
 
 
 def _name_by_actor(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A worker learns what it is when it loads the class of its actor."""
+    """A worker learns what it is when it loads the class of its actor, which came by value."""
 
     @functools.wraps(original)
     def load_actor_class(*args: Any, **kwargs: Any) -> Any:
         actor = original(*args, **kwargs)
+        current = _session()
+        if current is not None and current.own_code is not None:
+            # Ray's own subclass of it first: its methods are what is called, if it has them.
+            current.own_code.look_at_unpickled(actor)
+            current.own_code.look_at_unpickled(getattr(actor, "__ray_actor_class__", actor))
         # Asked again for every task; a library may have given a better name meanwhile.
         name_this_process(f"{getattr(actor, '__name__', 'actor')}-{os.getpid()}", again=False)
         return actor

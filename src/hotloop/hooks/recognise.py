@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from hotloop.hooks import vocabulary as v
-from hotloop.hooks.standin import plain_function, unwrapped
+from hotloop.hooks.standin import plain_function, written
 
 #: One update that no hook can look into: a table's entry changed, arithmetic written out.
 OPAQUE_LEARN = ("learn", "learn.step")
@@ -69,7 +69,7 @@ def _methods(cls: type, is_own: Callable[[type], bool]) -> dict[str, Method]:
         if not is_own(owner):
             continue
         for name, raw in vars(owner).items():
-            function = unwrapped(plain_function(raw))
+            function = written(plain_function(raw))
             if function is None or name in methods or name.startswith("_"):
                 continue
             if getattr(function, "__isabstractmethod__", False):
@@ -97,7 +97,7 @@ def _all_names(methods: dict[str, Method], cls: type) -> set[str]:
     init = plain_function(cls.__dict__.get("__init__"))
     for function in [init, *(method.function for method in methods.values())]:
         if function is not None:
-            names |= v.names_in(unwrapped(function).__code__)
+            names |= v.names_in(written(function).__code__)
     return names
 
 
@@ -291,6 +291,7 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Found]:
     words = v.words_of(name)
     if not words or name.startswith("_"):
         return []
+    function = written(function)
     parameters = v.parameters_of(function, bound=False)
     if _computes_returns(function, words):
         return [Found(owner, name, ("advantage",))]

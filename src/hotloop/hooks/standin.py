@@ -24,6 +24,9 @@ Function = Callable[..., Any]
 #: alone proves nothing: only a function that finds itself there is a stand-in.
 _MARK = "__hotloop_stand_in__"
 
+#: Decorators around one function; more than anybody stacks, and an end where they go in a circle.
+_MOST_LAYERS = 16
+
 
 class Entry:
     """What a stand-in calls: the function in its phase, or the function alone."""
@@ -82,8 +85,21 @@ def unwrapped(function: Any) -> Any:
     return function.__wrapped__ if is_stand_in(function) else function
 
 
+def written(function: Any) -> Any:
+    """The function that somebody wrote, behind its decorators and hotloop's stand-ins."""
+    seen = 0
+    while isinstance(getattr(function, "__wrapped__", None), FunctionType) and seen < _MOST_LAYERS:
+        function = function.__wrapped__
+        seen += 1
+    return function
+
+
 def timed(
-    profiler: Profiler, function: Function, phases: tuple[str, ...], after: Function | None = None
+    profiler: Profiler,
+    function: Function,
+    phases: tuple[str, ...],
+    after: Function | None = None,
+    outermost: bool = True,
 ) -> Function:
     """`function` inside one phase or several, the outermost first; whatever kind it is of.
 
@@ -94,7 +110,7 @@ def timed(
     call = altered(function, *phases)
     for place, phase in enumerate(reversed(phases)):
         region = profiler.core.region(phase)
-        call = region.wrap(call, after=after if place == 0 else None, outermost=True)
+        call = region.wrap(call, after=after if place == 0 else None, outermost=outermost)
     return call
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from hotloop.hooks.standin import unwrapped
+from hotloop.hooks.standin import written
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
@@ -168,7 +168,7 @@ def _called(function: FunctionType, name: str, cls: type | None) -> FunctionType
     if raw is None and cls is not None:
         raw = inspect.getattr_static(cls, name, None)
         raw = getattr(raw, "__func__", raw)
-    raw = unwrapped(raw)
+    raw = written(raw)
     return raw if isinstance(raw, FunctionType) else None
 
 

@@ -235,7 +235,9 @@ core_method_end_gap(Core *self, PyObject *unused)
 
 PyDoc_STRVAR(core_claim_gap_doc,
 "claim_gap(region)\n--\n\n"
-"The gap that ended last was that region's: its time, which was its parent's so far, goes there.");
+"The gap that ended last was that region's: its time, which was its parent's so far, goes there.\n"
+"It is a call of its own only where the region is never called: elsewhere it is what a call\n"
+"begins or ends with.");
 
 static PyObject *
 core_method_claim_gap(Core *self, PyObject *argument)
@@ -260,10 +262,16 @@ core_method_claim_gap(Core *self, PyObject *argument)
     if (node->parent == parent) {
         node->elapsed_ns += left;
     }
-    node->calls++;
-    node_histogram_add(node, ns);
-    node->min_ns = ns < node->min_ns ? ns : node->min_ns;
-    node->max_ns = ns > node->max_ns ? ns : node->max_ns;
+    if (node->calls > node->gaps) {
+        node->flags |= NODE_CALLED;
+    }
+    if (!(node->flags & NODE_CALLED)) {
+        node->calls++;
+        node->gaps++;
+        node_histogram_add(node, ns);
+        node->min_ns = ns < node->min_ns ? ns : node->min_ns;
+        node->max_ns = ns > node->max_ns ? ns : node->max_ns;
+    }
     node->last_ns = core_now(self);
     if (node->first_ns == 0) {
         node->first_ns = node->last_ns - ns;
@@ -310,7 +318,7 @@ node_row(Node *node)
 static void
 node_forget(Node *node)
 {
-    node->calls = node->self_ns = node->elapsed_ns = node->max_ns = 0;
+    node->calls = node->gaps = node->self_ns = node->elapsed_ns = node->max_ns = 0;
     node->min_ns = UINT64_MAX;
     node->first_ns = node->last_ns = 0;
     node->resident_peak = 0;
