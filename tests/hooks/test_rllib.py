@@ -92,6 +92,7 @@ def test_actors_of_the_program_itself_keep_their_methods(profile: Any) -> None:
     assert all(actor.startswith("Walk-") for actor in actors)
     steps = sum(phase["calls"] for phase in run.phases if phase["name"] == "env.step")
     assert steps == 40
+    assert run.counter("env_steps") == 40
 
 
 def test_a_runtime_environment_is_added_to_not_replaced() -> None:

@@ -12,7 +12,7 @@ from hotloop.analyze.tree import RegionCost, build_phases
 from hotloop.analyze.trends import find_trends
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import Window
-from hotloop.words import PARENTS, names_of
+from hotloop.words import ENV_STEPS, EPISODES, GRADIENT_STEPS, PARENTS, SAMPLES, names_of
 
 
 def analyze(capture: Capture) -> Analysis:
@@ -144,10 +144,6 @@ def _overhead(
 
 def _run(capture: Capture, timeline: Timeline, loop_s: float) -> Run:
     main = capture.main
-    counters: dict[str, float] = {}
-    for window in main.windows:
-        for name, amount in window.counters.items():
-            counters[name] = counters.get(name, 0) + amount
     command = main.header.get("command")
     device = main.notes.get("device")
     return Run(
@@ -156,7 +152,7 @@ def _run(capture: Capture, timeline: Timeline, loop_s: float) -> Run:
         startup_s=(timeline.loop_begin_ns / 1e9) if timeline.found_loop else 0.0,
         loop_s=loop_s,
         after_s=max(timeline.end_ns - timeline.loop_end_ns, 0) / 1e9,
-        counters=counters,
+        counters=_counters(capture),
         device=device if isinstance(device, str) else "cpu",
         processes=len(capture.shards),
         header=main.header,
@@ -164,6 +160,26 @@ def _run(capture: Capture, timeline: Timeline, loop_s: float) -> Run:
         memory_peak_mb=_gauge_peak(main.windows, "resident_peak"),
         cpu_share=_cpu_share(timeline),
     )
+
+
+def _counters(capture: Capture) -> dict[str, float]:
+    """What the main process counted; what it counted none of, its workers have done."""
+    counters = _counted(capture.main)
+    workers = [_counted(shard) for shard in capture.shards[1:]]
+    for name in (ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES):
+        amounts = [worker[name] for worker in workers if worker.get(name)]
+        if amounts and not counters.get(name):
+            # Learners side by side make each gradient step together.
+            counters[name] = max(amounts) if name == GRADIENT_STEPS else sum(amounts)
+    return counters
+
+
+def _counted(shard: Shard) -> dict[str, float]:
+    counters: dict[str, float] = {}
+    for window in shard.windows:
+        for name, amount in window.counters.items():
+            counters[name] = counters.get(name, 0) + amount
+    return counters
 
 
 def _cpu_share(timeline: Timeline) -> float | None:
