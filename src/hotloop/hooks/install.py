@@ -16,6 +16,7 @@ from typing import Any
 
 from hotloop.hooks import LIBRARIES
 from hotloop.hooks.alter import altered
+from hotloop.hooks.standin import undo_of
 from hotloop.hooks.table import Library, Place
 from hotloop.measure.profiler import Profiler
 
@@ -162,8 +163,9 @@ class Hooks:
         else:
             region = self._profiler.core.region(place.phase)
             wrapped = region.wrap(function, after=place.after, outermost=place.outermost)
-        setattr(owner, name, kind(wrapped) if kind else wrapped)
-        self._undo.append(lambda: setattr(owner, name, raw))
+        placed = kind(wrapped) if kind else wrapped
+        setattr(owner, name, placed)
+        self._undo.append(undo_of(owner, name, raw, placed))
 
     def _follow_overrides(self, owner: Any, name: str, place: Place) -> None:
         """Hook the method in every subclass that has its own, now and as they are made."""

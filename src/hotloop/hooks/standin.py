@@ -144,5 +144,16 @@ def plain_function(raw: Any) -> FunctionType | None:
 def put_in_place(owner: Any, name: str, raw: Any, function: Function) -> Callable[[], None]:
     """Let `owner.name` be `function`, bound as `raw` was. Returns what undoes it."""
     kind = type(raw) if isinstance(raw, (staticmethod, classmethod)) else None
-    setattr(owner, name, kind(function) if kind else function)
-    return lambda: setattr(owner, name, raw)
+    placed = kind(function) if kind else function
+    setattr(owner, name, placed)
+    return undo_of(owner, name, raw, placed)
+
+
+def undo_of(owner: Any, name: str, raw: Any, placed: Any) -> Callable[[], None]:
+    """Gives `owner.name` back, unless the program has put something else there since."""
+
+    def undo() -> None:
+        if vars(owner).get(name) is placed:
+            setattr(owner, name, raw)
+
+    return undo

@@ -7,7 +7,6 @@ records, and closes its shard whatever way the process ends.
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import re
@@ -18,18 +17,20 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hotloop import get_profiler
 from hotloop.capture.writer import ShardWriter
 from hotloop.measure.calibrate import Cost, measure_cost
 from hotloop.measure.core import Sampler
+from hotloop.measure.ends import Ends
 from hotloop.measure.facts import process_header
-from hotloop.measure.recorder import Recorder
+from hotloop.measure.recorder import WINDOW_SECONDS, Recorder
 
 if TYPE_CHECKING:
     from hotloop.hooks.facts import Facts
+    from hotloop.hooks.install import Hooks
     from hotloop.hooks.own_code import OwnCode
     from hotloop.measure.stopping import StopAfter, Stopper
 
@@ -60,12 +61,14 @@ class Settings:
     slow: list[str] = field(default_factory=list)
     #: How many single calls to keep for a trace.
     trace: int = 0
+    window_s: float = WINDOW_SECONDS
 
 
 class Session:
     """One process's part of a run."""
 
     current: Session | None = None
+    _sees_forks = False
 
     def __init__(
         self, settings: Settings, role: str = "main", root_code: CodeType | None = None
@@ -82,6 +85,9 @@ class Session:
         self._finished = False
         self._pid = os.getpid()
         self._exact: Any = None
+        self._ends = Ends(self)
+        self._environment_before: dict[str, str | None] = {}
+        self.hooks: Hooks | None = None
         #: The program's own functions that are phases, once the hooks are on.
         self.own_code: OwnCode | None = None
         #: What rules need beside times.
@@ -159,30 +165,24 @@ class Session:
             os.kill(os.getpid(), self.dies_of)
 
     def _catch_every_end(self) -> None:
-        # Registered before the program's own, so it runs after them.
-        atexit.register(self.finish)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_after_fork)
-        leave = os._exit
+        self._ends.catch()
+        if hasattr(os, "register_at_fork") and not Session._sees_forks:
+            os.register_at_fork(after_in_child=_after_fork)  # which cannot be taken back
+            Session._sees_forks = True
 
-        def exit_now(status: int) -> None:
-            if Session.current is not None:
-                Session.current.finish(reason="os._exit", code=status)
-            leave(status)
-
-        os._exit = exit_now  # type: ignore[assignment]
-        if (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-        ):
-            signal.signal(signal.SIGTERM, self._on_sigterm)
-
-    def _on_sigterm(self, number: int, frame: FrameType | None) -> None:
-        # As without hotloop: the process dies of the signal, at once, and says so to its parent.
-        current = Session.current or self
-        current.finish(reason="SIGTERM")
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTERM)
+    def leave(self) -> None:
+        """After `finish`, in a process that goes on: everything is again as it was."""
+        self._ends.let_go()
+        if self.hooks is not None:
+            self.hooks.uninstall()
+        for name, value in self._environment_before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        self.profiler.leave()
+        if Session.current is self:
+            Session.current = None
 
     # -- children --
 
@@ -207,7 +207,9 @@ class Session:
         }
 
     def _invite_children(self) -> None:
-        os.environ.update(self.environment())
+        invitation = self.environment()
+        self._environment_before = {name: os.environ.get(name) for name in invitation}
+        os.environ.update(invitation)
 
     def _put_hooks_on(self) -> None:
         from hotloop.hooks import env_facts
@@ -220,7 +222,8 @@ class Session:
 
             alterations = alter.begin(self.profiler, self.settings.skip, self.settings.slow)
             self.recorder.ask(alterations.notes)
-        hooks = Hooks(self.profiler)
+        env_facts.start_over()
+        hooks = self.hooks = Hooks(self.profiler)
         self.recorder.ask(hooks.notes)
         self.recorder.ask(env_facts.growth.notes)
         self.own_code = OwnCode(hooks, self.profiler, self.settings.phases)
@@ -240,7 +243,7 @@ class Session:
     # -- inside --
 
     def _new_recorder(self) -> Recorder:
-        return Recorder(self.profiler, self._open_shard)
+        return Recorder(self.profiler, self._open_shard, self.settings.window_s)
 
     def _open_shard(self) -> ShardWriter:
         header = process_header(

@@ -735,6 +735,10 @@ class Core:
             for node in self._nodes[start:]
         ]
 
+    def forget_loop(self) -> None:
+        """The next entry of a phase of the training loop begins a loop anew."""
+        self.loop_first = self._loop_last = 0
+
     def after_fork(self) -> None:
         """In a forked child: only this thread lives on; the rest was the parent's."""
         current = self._thread()

@@ -480,6 +480,18 @@ core_method_after_fork(Core *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(core_forget_loop_doc,
+"forget_loop()\n--\n\n"
+"The next entry of a phase of the training loop begins a loop anew.");
+
+static PyObject *
+core_method_forget_loop(Core *self, PyObject *unused)
+{
+    (void)unused;
+    self->loop_first = self->loop_last = 0;
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(core_trace_doc,
 "trace(room)\n--\n\n"
 "Keep up to `room` slices from now on, until they are taken; 0 keeps none.");
@@ -596,6 +608,7 @@ static PyMethodDef core_methods[] = {
     {"snapshot", (PyCFunction)core_method_snapshot, METH_NOARGS, core_snapshot_doc},
     {"nodes", (PyCFunction)core_method_nodes, METH_VARARGS, core_nodes_doc},
     {"after_fork", (PyCFunction)core_method_after_fork, METH_NOARGS, core_after_fork_doc},
+    {"forget_loop", (PyCFunction)core_method_forget_loop, METH_NOARGS, core_forget_loop_doc},
     {"own", (PyCFunction)core_method_own, METH_NOARGS, core_own_doc},
     {"skip", (PyCFunction)core_method_skip, METH_O, core_skip_doc},
     {"trace", (PyCFunction)core_method_trace, METH_O, core_trace_doc},
