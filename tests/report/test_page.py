@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +23,6 @@ from hotloop.report.page_data import page_data
 Open = Callable[..., Any]
 
 
-class Opened:
-    """A page with everything that it said and asked for."""
-
-    def __init__(self, page: Any) -> None:
-        self.page = page
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
-        page.on("dialog", lambda dialog: (self.said.append("dialog"), dialog.dismiss()))
-        page.on("request", lambda request: self.asked.append(request.url))
-
-
 @pytest.fixture(scope="module")
 def report(material: Material, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
@@ -44,28 +31,13 @@ def report(material: Material, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 @pytest.fixture
-def open_page(browser: Any, report: Path) -> Iterator[Open]:
-    """Opens the report; at the end it must have been silent and asked for nothing."""
-    opened: list[Opened] = []
-    contexts = []
+def open_page(open_file: Open, report: Path) -> Open:
+    """Opens the report, or another page."""
 
-    def open_at(place: str = "", path: Path = report, width: int = 1280, **options: Any) -> Any:
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, reduced_motion="reduce", **options
-        )
-        context.set_default_timeout(10_000)
-        contexts.append(context)
-        opened.append(Opened(context.new_page()))
-        opened[-1].page.goto(path.as_uri() + place)
-        return opened[-1].page
+    def open_at(place: str = "", path: Path = report, **options: Any) -> Any:
+        return open_file(path, place, **options)
 
-    yield open_at
-    for each in opened:
-        assert each.said == []
-        assert all(url.startswith("file://") for url in each.asked)
-        assert len(each.asked) == 1
-    for context in contexts:
-        context.close()
+    return open_at
 
 
 def boxes(page: Any) -> list[str]:

@@ -114,10 +114,10 @@ def comparison_text(comparison: Comparison, style: Style, result: Result | None 
         _wrapped(
             headline(comparison), style, "bold", _COLOURS.get(comparison.whole.verdict, "cyan")
         ),
-        _because(comparison, style),
+        _wrapped(because(comparison), style),
         _table(comparison, style),
-        _work(comparison, style),
-        _small_print(comparison, style, result),
+        _paragraphs(work_notes(comparison), style, "yellow"),
+        _paragraphs(small_print(comparison, result), style, "dim"),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -138,14 +138,15 @@ def _title(comparison: Comparison, style: Style, result: Result | None) -> str:
     )
 
 
-def _because(comparison: Comparison, style: Style) -> str:
+def because(comparison: Comparison) -> str:
+    """Which phase most of the change is in; nothing where none is."""
     if comparison.responsible is None:
         return ""
     name = clean(label(comparison.responsible))
     phase = next(p for p in comparison.phases if p.name == comparison.responsible)
     step = one_of(comparison.unit)
     change = f"{units.seconds(phase.own.first or 0)} → {units.seconds(phase.own.second or 0)}"
-    return _wrapped(f"Most of the change is in {name}: {change} per {step}.", style)
+    return f"Most of the change is in {name}: {change} per {step}."
 
 
 def label(name: str) -> str:
@@ -158,7 +159,7 @@ def label(name: str) -> str:
 def _table(comparison: Comparison, style: Style) -> str:
     if not comparison.pairs:
         return ""
-    rows = _rows(comparison)
+    rows = rows_of(comparison)
     table = [
         [clean(text), _seconds(row.first), _seconds(row.second), ratio(row)] for text, row in rows
     ]
@@ -178,7 +179,8 @@ def _table(comparison: Comparison, style: Style) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _rows(comparison: Comparison) -> list[tuple[str, Judgement]]:
+def rows_of(comparison: Comparison) -> list[tuple[str, Judgement]]:
+    """What a table shows, the whole first; phases that are too short to judge are left out."""
     rows = [("whole", comparison.whole)]
     if comparison.whole.verdict == NOT_COMPARABLE:
         # The reason stands above the table, in full.
@@ -198,7 +200,8 @@ def _seconds(value: float | None) -> str:
     return units.seconds(value) if value is not None else ""
 
 
-def _work(comparison: Comparison, style: Style) -> str:
+def work_notes(comparison: Comparison) -> list[str]:
+    """What is not the same amount of work on both sides."""
     lines = []
     for change in comparison.work:
         sides = f"{change.first:.4g} and {change.second:.4g}"
@@ -208,10 +211,11 @@ def _work(comparison: Comparison, style: Style) -> str:
             "A change in work is not a change in speed. If that is the change you want to judge, "
             "--any-work gives a verdict on the time per step as it is."
         )
-    return "\n".join(_wrapped(line, style, "yellow") for line in lines)
+    return lines
 
 
-def _small_print(comparison: Comparison, style: Style, result: Result | None) -> str:
+def small_print(comparison: Comparison, result: Result | None) -> list[str]:
+    """What to know before one believes the figures."""
     lines = list(comparison.notes)
     if not comparison.interleaved:
         lines.insert(0, NOT_INTERLEAVED)
@@ -230,7 +234,11 @@ def _small_print(comparison: Comparison, style: Style, result: Result | None) ->
         lines += [f"{name} failed once and was run again." for name in result.retried]
         if result.interrupted:
             lines.append("Cut short: this is the verdict on the pairs that were finished.")
-    return "\n".join(_wrapped(line, style, "dim") for line in lines)
+    return lines
+
+
+def _paragraphs(lines: list[str], style: Style, *paint: str) -> str:
+    return "\n".join(_wrapped(line, style, *paint) for line in lines)
 
 
 def _wrapped(text: str, style: Style, *paint: str) -> str:

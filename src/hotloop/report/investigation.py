@@ -89,18 +89,19 @@ def investigation_text(investigation: Investigation, style: Style) -> str:
     blocks = [head, "\n".join(line.rstrip() for line in lines)]
     end = [together_in_words(investigation), *goal_in_words(investigation)]
     blocks.append("\n".join(style.paint(sentence, "bold") for sentence in end))
-    blocks.append(_small_print(investigation, style))
+    blocks.append("\n".join(style.paint(line, "dim") for line in small_print(investigation)))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _small_print(investigation: Investigation, style: Style) -> str:
+def small_print(investigation: Investigation) -> list[str]:
+    """What was left out, what changes the training, and whether it went to its end."""
     lines = [f"Left out: {clean(n)} ({why})." for n, why in investigation.left_out.items()]
     lines += _warnings(investigation)
     if investigation.interrupted:
         lines.append("Cut short; --resume goes on from what is done.")
     if investigation.failure is not None:
         lines.append(f"Ended early: {investigation.failure}")
-    return "\n".join(style.paint(line, "dim") for line in lines)
+    return lines
 
 
 def _warnings(investigation: Investigation) -> list[str]:
