@@ -17,7 +17,7 @@ from hotloop.diagnose.evidence import (
     verify_command,
     won,
 )
-from hotloop.diagnose.finding import Finding, Gain
+from hotloop.diagnose.finding import Finding, Gain, Place
 from hotloop.diagnose.ranking import YIELDS_TO, rank
 from hotloop.diagnose.verdict import ENOUGH_STEPS, too_short, verdict
 
@@ -83,17 +83,30 @@ def test_gain_is_amdahls() -> None:
 def test_the_start_up_counts_unless_the_run_was_cut(make: Make) -> None:
     whole = make(phase("learn", 5.0), startup=[phase("import", 10.0)])
     assert run_gain(whole, 5.0, 1.0, 1.0).low == pytest.approx(1 / 0.75)
-    assert run_gain(whole, 5.0, 1.0, 1.0).high == pytest.approx(2.0)
+    assert run_gain(whole, 5.0, 0.5, 1.0).low == pytest.approx(1 / 0.875)
     cut = make(phase("learn", 5.0), startup=[phase("import", 10.0)], notes={"stop_after": "5s"})
     assert run_gain(cut, 5.0, 1.0, 1.0).low == pytest.approx(2.0)
 
 
 def test_verify_can_be_pasted(make: Make) -> None:
     analysis = make()
-    assert verify_command(analysis) == (
-        "hotloop compare 'train.py --seed 1' 'train_fixed.py --seed 1'"
+    command, _, comment = verify_command(analysis).partition("  # ")
+    assert command == "hotloop compare 'train.py --seed 1' 'train_fixed.py --seed 1'"
+    assert comment == "after copying train.py to train_fixed.py and making the change there"
+    elsewhere = verify_command(analysis, [Place("/home/me/envs.py", 7, "step")])
+    assert elsewhere.endswith("using a changed envs.py there")
+    # A setting is the whole change: nothing has to be written first.
+    assert verify_command(analysis, environment="OMP_NUM_THREADS=1") == (
+        "hotloop compare 'train.py --seed 1' 'OMP_NUM_THREADS=1 train.py --seed 1'"
     )
-    assert "--log-every 100" in verify_command(analysis, "--log-every 100")
+
+
+def test_verify_of_a_module(make: Make) -> None:
+    analysis = make()
+    analysis.run.command = ["-m", "package.train", "--seed", "1"]
+    assert verify_command(analysis).startswith(
+        "hotloop compare '-m package.train --seed 1' '-m package.train_fixed --seed 1'  # after"
+    )
 
 
 def test_a_short_capture_says_so_instead_of_guessing(make: Make) -> None:

@@ -109,12 +109,10 @@ def gain_of(share: float, low: float, high: float) -> Gain:
 def run_gain(analysis: Analysis, seconds: float, low: float, high: float) -> Gain:
     """The gain of the run if between `low` and `high` of these seconds of its loop went away.
 
-    The low end is of this run as it was, start-up included; the high end is of its training
-    loop, which a longer run comes near to.
+    Of this run as it was, start-up included. A longer run gains more, as its loop does.
     """
     whole = whole_run_s(analysis)
-    share = seconds / whole if whole > 0 else 0.0
-    return Gain(gain_of(share, low, low).low, gain_of(of_loop(analysis, seconds), high, high).high)
+    return gain_of(seconds / whole if whole > 0 else 0.0, low, high)
 
 
 # -- samples --
@@ -292,22 +290,35 @@ def uses(analysis: Analysis, title: str) -> bool:
     return isinstance(libraries, dict) and title in libraries
 
 
-def verify_command(analysis: Analysis, changed: str = "") -> str:
+def verify_command(
+    analysis: Analysis, places: list[Place] | None = None, environment: str = ""
+) -> str:
     """The command that proves a fix: the program as it is beside the changed one.
 
-    `changed` is how the second command differs; by default a copy of the script.
+    `environment` is a setting that is the whole change, such as `OMP_NUM_THREADS=1`. Any other
+    change has to be written first; a comment behind the command says what and where.
     """
     command = list(analysis.run.command) or ["train.py"]
-    script = next((i for i, part in enumerate(command) if part.endswith(".py")), None)
     before = shlex.join(command)
-    if changed:
-        after = f"{before} {changed}"
-    elif script is not None:
-        copy = command[script][:-3] + "_fixed.py"
-        after = shlex.join([*command[:script], copy, *command[script + 1 :]])
-    else:
-        after = before
-    return f"hotloop compare {shlex.quote(before)} {shlex.quote(after)}"
+    if environment:
+        return f"hotloop compare {shlex.quote(before)} {shlex.quote(f'{environment} {before}')}"
+    script = next((i for i, part in enumerate(command) if part.endswith(".py")), None)
+    if script is None:
+        script = command.index("-m") + 1 if "-m" in command[:-1] else 0
+    own = command[script]
+    copy = own[:-3] + "_fixed.py" if own.endswith(".py") else own + "_fixed"
+    after = shlex.join([*command[:script], copy, *command[script + 1 :]])
+    names = f"after copying {base_name(own)} to {base_name(copy)}"
+    change = f"{names} and making the change there"
+    where_it_is = base_name(places[0].file) if places else ""
+    if where_it_is and where_it_is != base_name(own):
+        change = f"{names}, and using a changed {where_it_is} there"
+    return f"hotloop compare {shlex.quote(before)} {shlex.quote(after)}  # {change}"
+
+
+def base_name(file: str) -> str:
+    """The last part of a path of any system."""
+    return file.replace("\\", "/").rpartition("/")[2]
 
 
 # -- a finding --
@@ -347,14 +358,22 @@ def finding(
         gain=gain,
         confidence=confidence,
         fix=fix,
-        verify=verify if verify is not None else verify_command(analysis),
+        verify=verify if verify is not None else verify_command(analysis, where),
         where=list(where or []),
-        evidence={"seconds": seconds, "share_of_loop": of_loop(analysis, seconds)}
+        evidence={
+            "seconds": seconds,
+            "share_of_loop": of_loop(analysis, seconds),
+            "gain_of_loop": _pair(gain_of(of_loop(analysis, seconds), low, high)),
+        }
         | (evidence or {}),
         before=before,
         after=after,
         learning=learning,
     )
+
+
+def _pair(gain: Gain) -> list[float]:
+    return [gain.low, gain.high]
 
 
 def severity_of(gain: Gain) -> str:

@@ -79,8 +79,16 @@ def parameters(analysis: Analysis) -> float | None:
 
 
 def torch_threads(analysis: Analysis, process: str = "main") -> int | None:
-    """Threads that torch uses for one operation in a process."""
+    """Threads that torch uses for one operation in a process: most of the time, in the loop."""
+    seen: dict[int, float] = {}
+    for window in analysis.loop_windows if process == "main" else ():
+        threads = int(window.gauges.get("torch_threads", 0))
+        seen[threads] = seen.get(threads, 0.0) + window.seconds
+    seen.pop(0, None)
+    if seen:
+        return max(seen, key=lambda threads: seen[threads])
+    # What a note says is how it was at the very end.
     notes = analysis.notes if process == "main" else analysis.worker_notes.get(process, {})
-    threads = notes.get("threads")
-    value = number(threads.get("torch")) if isinstance(threads, dict) else None
+    noted = notes.get("threads")
+    value = number(noted.get("torch")) if isinstance(noted, dict) else None
     return int(value) if value and value >= 1 else None

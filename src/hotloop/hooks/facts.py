@@ -8,7 +8,7 @@ than the counting. Nothing here may fail into the program: what goes wrong is no
               predict_s, acts_seen, acts_with_graph, act_graphs_watched, act_graphs_used,
               forwards_with_graph, autocasts, empty_caches, empty_cache_s
     gauges    since the start: main_cpu_s, run_delay_s, throttled_s, throttled_periods, anomaly_s,
-              compiles, compile_s; as they are now: graphs_alive, subnormals (shares)
+              compiles, compile_s; as they are now: torch_threads, graphs_alive, subnormals (shares)
     notes     machine, threads, networks, places (of the program, by what is done there)
 """
 

@@ -15,6 +15,8 @@ from typing import Any
 from hotloop.hooks import vocabulary as v
 from hotloop.hooks.standin import plain_function, unwrapped
 
+#: A transition has at least a state, an action, a reward and what came of it.
+TRANSITION_PARTS = 4
 #: One update that no hook can look into: a table's entry changed, arithmetic written out.
 OPAQUE_LEARN = ("learn", "learn.step")
 
@@ -134,6 +136,8 @@ def _buffer(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
         return  # an agent that keeps its own memory: see there
     says_so = bool(v.BUFFER & _words_of_class(cls))
     keeps = hasattr(cls, "__len__") or bool(v.CAPACITY & _all_names(methods, cls))
+    # One transition a call (state, action, reward, …) is what nothing else takes.
+    keeps = keeps or any(len(m.parameters) >= TRANSITION_PARTS for m in ways_in)
     if not says_so and not keeps:
         return
     for method in ways_in:

@@ -36,13 +36,13 @@ RETURN_PARTS = words_set(
     "lam lambda gae bootstrap ended"
 )
 BUFFER = words_set(
-    "buffer memory replay storage experience experiences rollout rollouts trajectory "
-    "trajectories transitions"
+    "buffer memory replay storage store experience experiences rollout rollouts trajectory "
+    "trajectories transition transitions"
 )
 #: Names in the code of a class that keeps many things.
 CAPACITY = words_set(
     "capacity deque maxlen buffer memory max_size max_len buffer_size memory_size num_steps "
-    "buffer_capacity storage"
+    "buffer_capacity storage cap"
 )
 STORE = words_set(
     "add push store append remember extend insert put memorize memorise record save cache "
