@@ -204,7 +204,8 @@ def unbounded_rollout(analysis: Analysis) -> list[Finding]:
         return []
     seconds, grown, ratio = work
     rows_grow = rows is not None and rows.grows and rows.ratio >= ROWS_GROWN
-    if not rows_grow and ratio < 2 * ROWS_GROWN:
+    # Updates of as many rows as ever that get slower have another cause.
+    if not rows_grow and (rows is not None or ratio < 2 * ROWS_GROWN):
         return []
     if of_loop(analysis, seconds * grown) < 0.03:
         return []
@@ -241,13 +242,15 @@ def _draws(analysis: Analysis) -> bool:
 def _growing_updates(analysis: Analysis) -> tuple[float, float, float] | None:
     """(seconds of learning, part of them that is growth, last over first), per environment step."""
     trends = analysis.trends
-    if trends is None or len(trends.learning) < 3:
+    # The stretch in which learning begins is in part one without any.
+    learning = trends.learning[1:] if trends else []
+    if len(learning) < 3:
         return None
     names = ("learn.forward", "learn.loss", "learn.backward", "learn.optimizer", "learn",
              "learn.step", "learn.fit", "advantage", "buffer.sample")  # fmt: skip
     per_step = [
         sum(point.own_s.get(name, 0.0) for name in names) / point.steps
-        for point in trends.learning
+        for point in learning
         if point.steps
     ]
     from hotloop.analyze.trends import trend

@@ -261,7 +261,7 @@ def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
     loads = bool({"data", "loader", "fetcher", "dataset", "downloader"} & set(kind))
     for method in methods.values():
         words = method.words
-        if _evaluates(words) and _plays(method, cls):
+        if _evaluates(words) and _only_plays(v.reached(method.function, cls)):
             yield Found(method.owner, method.name, ("evaluate",))
         elif is_logger and words[0] in v.LOG and method.takes_something:
             yield Found(method.owner, method.name, ("log",))
@@ -272,9 +272,16 @@ def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
 
 
 def _evaluates(words: list[str]) -> bool:
-    if words[0] in ("evaluate", "eval", "evaluation"):
-        return True
-    return words[0] == "test" and bool({"agent", "policy", "model"} & set(words))
+    """Whether a function that plays says that it does so to judge, not to learn."""
+    said = set(words)
+    return bool(v.JUDGE & said) and not (v.LEARN | v.COLLECT) & said
+
+
+def _only_plays(functions: list[FunctionType]) -> bool:
+    """Whether these step an environment and change no weights: many a `test_…` trains."""
+    if not v.steps_an_environment(functions) or v.gradient_names(functions):
+        return False
+    return not any(v.CHANGES & v.used_names(function.__code__) for function in functions)
 
 
 def _is_data(words: list[str], parameters: list[str]) -> bool:
@@ -309,7 +316,7 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Found]:
         functions = v.reached(function, None)
         plays = v.steps_an_environment(functions)
         if _evaluates(words):
-            return [Found(owner, name, ("evaluate",))] if plays else []
+            return [Found(owner, name, ("evaluate",))] if _only_plays(functions) else []
         if plays:
             return []
         if _acts(method):

@@ -74,6 +74,13 @@ LEARN_MORE = words_set(
     "experience experiences short long gradient gradients and once iteration loss do ppo dqn "
     "sac td3 ddpg a2c the rollout rollouts buffer mini epoch online double dueling"
 )
+JUDGE = words_set(
+    "evaluate eval evaluation evaluating evaluator test testing validate validation assess "
+    "benchmark"
+)
+#: Names of methods that change an agent.
+CHANGES = words_set("learn optimize optimise update train_step train_on_batch remember push")
+COLLECT = words_set("collect collection rollout rollouts sample samples main and")
 LOGGER = words_set("logger log logs writer recorder")
 LOG = words_set("log record write dump flush add")
 DATA_VERBS = words_set(
