@@ -15,6 +15,7 @@ import statistics
 import sys
 from pathlib import Path
 
+from benchmarks.diagnosis.limits import NotHereError
 from benchmarks.diagnosis.runs import Score, all_ids, healthy_programs, look_at, score
 
 
@@ -37,6 +38,9 @@ def main() -> int:
     for id in ids:
         try:
             scores.append(score(id, options.pairs, options.keep))
+        except NotHereError as error:
+            print(f"{id:<26} not here: {error}", flush=True)
+            continue
         except (RuntimeError, ValueError, OSError) as error:
             print(f"{id:<26} failed: {error}", flush=True)
             continue

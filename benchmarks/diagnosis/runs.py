@@ -9,9 +9,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from benchmarks.diagnosis.limits import limited
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
@@ -20,6 +23,9 @@ HEALTHY = HERE / "healthy"
 #: No program of the scoreboard takes nearly as long.
 TIME_LIMIT_S = 300
 
+
+#: Programs that run with a limit, in cores' worth of time, by the beginning of their names.
+LIMITED = {"cpu_quota": 1.0}
 
 #: Causes whose very effect is that threads wait for cores.
 SHARES_CORES = frozenset({"thread-oversubscription", "cpu-quota"})
@@ -121,6 +127,12 @@ def healthy_programs() -> list[Path]:
     return sorted(p for p in HEALTHY.glob("*.py") if not p.name.startswith("_"))
 
 
+def _group_of(path: Path) -> AbstractContextManager[list[str]]:
+    """The words before a program's command; none but for those that a limit is for."""
+    cores = next((c for name, c in LIMITED.items() if path.stem.startswith(name)), None)
+    return limited(cores) if cores is not None else nullcontext([])
+
+
 def look_at(path: Path, keep: Path | None = None) -> Seen:
     """Run a program under hotloop and read its report; a capture that was kept is read again."""
     folder = Path(tempfile.mkdtemp(prefix="hotloop-scoreboard-"))
@@ -129,7 +141,8 @@ def look_at(path: Path, keep: Path | None = None) -> Seen:
         if not capture.exists():
             made = folder / "capture"
             command = [sys.executable, "-m", "hotloop", "run", "--quiet", "-o", str(made)]
-            _call([*command, str(path)], folder)
+            with _group_of(path) as before:
+                _call([*before, *command, str(path)], folder)
             capture.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(made, capture)
         report = [sys.executable, "-m", "hotloop", "report", str(capture), "--format", "json"]
@@ -151,9 +164,9 @@ def time_of(path: Path) -> tuple[float, float]:
     """
     with tempfile.TemporaryDirectory(prefix="hotloop-scoreboard-") as folder:
         begin = time.perf_counter()
-        with open(Path(folder) / "errors", "w+") as errors:
+        with open(Path(folder) / "errors", "w+") as errors, _group_of(path) as before:
             running = subprocess.Popen(
-                [sys.executable, str(path)], cwd=folder, env=_environment(),
+                [*before, sys.executable, str(path)], cwd=folder, env=_environment(),
                 stdout=subprocess.DEVNULL, stderr=errors,
             )  # fmt: skip
             waited = 0.0

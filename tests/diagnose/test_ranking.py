@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from analyses import Make, frame, phase, sample
+from analyses import Make, frame, phase, sample, window
 
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose import FAMILIES, diagnose
 from hotloop.diagnose.evidence import (
+    RUN_NOISE,
+    SHARE_ERROR,
     finding,
     gain_of,
     run_gain,
     severity_of,
     verify_command,
+    whole_run_s,
     won,
 )
 from hotloop.diagnose.finding import Finding, Gain, Place
@@ -82,10 +85,24 @@ def test_gain_is_amdahls() -> None:
 
 def test_the_start_up_counts_unless_the_run_was_cut(make: Make) -> None:
     whole = make(phase("learn", 5.0), startup=[phase("import", 10.0)])
-    assert run_gain(whole, 5.0, 1.0, 1.0).low == pytest.approx(1 / 0.75)
-    assert run_gain(whole, 5.0, 0.5, 1.0).low == pytest.approx(1 / 0.875)
+    found = run_gain(whole, 5.0, 0.5, 1.0)
+    # 5 of 20 seconds, from half of them to all, and what a measurement is off by.
+    assert found.low == pytest.approx(1 / (1 - 0.125 * (1 - SHARE_ERROR)))
+    assert found.high == pytest.approx(1 / (1 - 0.25 - RUN_NOISE))
     cut = make(phase("learn", 5.0), startup=[phase("import", 10.0)], notes={"stop_after": "5s"})
-    assert run_gain(cut, 5.0, 1.0, 1.0).low == pytest.approx(2.0)
+    assert run_gain(cut, 5.0, 1.0, 1.0).high == pytest.approx(1 / (0.5 - RUN_NOISE))
+
+
+def test_a_start_up_that_other_programs_held_up_counts_as_it_would_be_alone(make: Make) -> None:
+    def delayed(first: float, last: float, **more: float) -> float:
+        gauges = [{"main_delay_s": at} | more for at in (first, last)]
+        windows = [window(i, {}, gauges=each) for i, each in enumerate(gauges)]
+        return whole_run_s(make(windows=windows, startup=[phase("import", 10.0)]))
+
+    assert delayed(0.0, 0.0) == pytest.approx(20.0)
+    assert delayed(5.0, 5.0) == pytest.approx(15.0)  # half of the start-up was waiting
+    assert delayed(5.0, 10.0) == pytest.approx(20.0)  # and so was half of the loop
+    assert delayed(5.0, 5.0, torch_threads=8) == pytest.approx(20.0)  # for its own threads
 
 
 def test_verify_can_be_pasted(make: Make) -> None:

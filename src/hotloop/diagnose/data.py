@@ -19,6 +19,7 @@ from hotloop.diagnose.evidence import (
     vector_size,
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Place, Rule
+from hotloop.diagnose.recorded import called_at
 from hotloop.words import PARENTS, names_of
 
 # -- one push for each environment --
@@ -27,9 +28,11 @@ from hotloop.words import PARENTS, names_of
 MANY_ENVS = 4
 #: Pushes a vector step, as a part of the number of environments, that mean "one each".
 ONE_EACH = 0.75
-#: One batched push takes about as long as one or two single ones: 2-5x expected by seed 004.
-PUSH_WINS = (0.7, 0.97)
-#: Lines around a push that belong to the same loop.
+#: A batched push takes about as long as one to three single ones (2-5x expected by seed 004).
+BATCHED_PUSH = (3.0, 1.0)
+#: What a batched push of however many rows leaves at least: the rows are copied.
+MOST_OF_PUSHES = 0.985
+#: Lines around a push that belong to the same loop, where the source could not be read.
 NEAR = 12
 
 
@@ -45,6 +48,7 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
     seconds += around
     if of_loop(analysis, seconds) < 0.02:
         return []
+    low, high = (min(1 - cost / envs, MOST_OF_PUSHES) for cost in BATCHED_PUSH)
     return [
         finding(
             analysis,
@@ -53,8 +57,8 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="buffer.add",
             seconds=seconds,
-            low=PUSH_WINS[0],
-            high=PUSH_WINS[1],
+            low=max(low, 0.25),
+            high=high,
             confidence=HIGH,
             where=places or callers(analysis, "buffer.add"),
             evidence={"pushes_per_vector_step": adds / rounds, "envs": envs},
@@ -68,19 +72,30 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
 
 
 def _around_pushes(analysis: Analysis) -> tuple[float, list[Place]]:
-    """(seconds outside of any phase in the loop around the pushes, that loop's place)."""
+    """(seconds beside the pushes in the loop around them, that loop's place).
+
+    Whatever phase was thought to come next when a sample was taken: the lines of that loop are
+    there for the pushes.
+    """
     places = callers(analysis, "buffer.add")
     if not places:
         return 0.0, []
-    key, line = (places[0].file, places[0].function), places[0].line
+    first = places[0]
+    _, loop = called_at(analysis, first)
     seconds = 0.0
     for sample in samples_under(analysis):
-        last = (names_of(sample.path) or [""])[-1]
-        if last not in ("", "transfer", *PARENTS):
-            continue
         place = program_place(sample.frames)
-        if place and (place.file, place.function) == key and abs(place.line - line) <= NEAR:
-            seconds += sample.seconds
+        if place is None or (place.file, place.function) != (first.file, first.function):
+            continue
+        names = names_of(sample.path)
+        if "buffer.add" in names:
+            continue
+        if loop:
+            inside = called_at(analysis, place)[1] == loop
+        else:
+            unnamed = (names or [""])[-1] in ("", "transfer", *PARENTS)
+            inside = unnamed and abs(place.line - first.line) <= NEAR
+        seconds += sample.seconds if inside else 0.0
     return seconds, places[:1]
 
 

@@ -18,6 +18,9 @@ from hotloop.words import names_of
 #: Nothing that a fix could win below this share of the run is worth a warning: measured noise
 #: between two runs of the same program is of this size.
 SMALLEST_WARNING = 0.03
+#: Two runs of one program differ by this much and more, and a sampled share is off by this part.
+RUN_NOISE = 0.02
+SHARE_ERROR = 0.07
 #: From this expected gain on, the rest of the report matters less than this finding.
 CRITICAL_GAIN = 1.5
 #: A fix never removes everything: a claim of more is not one to stand behind.
@@ -73,7 +76,30 @@ def whole_run_s(analysis: Analysis) -> float:
     """
     run = analysis.run
     cut = run.end is None or "stop_after" in analysis.notes
-    return run.loop_s if cut else max(run.wall_s, run.loop_s)
+    if cut or run.wall_s <= run.loop_s:
+        return run.loop_s
+    before_s = run.wall_s - run.loop_s
+    return run.loop_s + before_s * _at_the_loops_pace(analysis, before_s)
+
+
+#: A start-up that others held up by more than this is not made shorter or longer any further.
+MOST_UNEVEN = 4.0
+
+
+def _at_the_loops_pace(analysis: Analysis, before_s: float) -> float:
+    """What the start-up would have taken at the loop's pace, over what it took.
+
+    Other programs come and go: one that kept the cores busy in the beginning alone makes a loop
+    look like less of the run than it is. Only told of programs with one process and one thread; of
+    others some of the waiting for cores is their own.
+    """
+    seen = [w.gauges["main_delay_s"] for w in analysis.loop_windows if "main_delay_s" in w.gauges]
+    threads = max((w.gauges.get("torch_threads", 1) for w in analysis.loop_windows), default=1)
+    if len(seen) < 2 or analysis.run.processes > 1 or threads > 1:
+        return 1.0
+    waited = min(seen[0] / before_s, 0.9)
+    in_loop = min((seen[-1] - seen[0]) / analysis.run.loop_s, 0.9)
+    return min(max((1 - waited) / (1 - in_loop), 1 / MOST_UNEVEN), MOST_UNEVEN)
 
 
 def vector_size(analysis: Analysis) -> int:
@@ -112,7 +138,9 @@ def run_gain(analysis: Analysis, seconds: float, low: float, high: float) -> Gai
     Of this run as it was, start-up included. A longer run gains more, as its loop does.
     """
     whole = whole_run_s(analysis)
-    return gain_of(seconds / whole if whole > 0 else 0.0, low, high)
+    share = seconds / whole if whole > 0 else 0.0
+    most = gain_of(share * high + RUN_NOISE, 1.0, 1.0).high if share * high > 0 else 1.0
+    return Gain(gain_of(share, low * (1 - SHARE_ERROR), low).low, most)
 
 
 # -- samples --

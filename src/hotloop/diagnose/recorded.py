@@ -64,7 +64,7 @@ def at(places: list[Place]) -> str:
     return f" ({name}:{places[0].line})"
 
 
-def called_at(analysis: Analysis, frame: Frame) -> tuple[frozenset[str], int]:
+def called_at(analysis: Analysis, frame: Frame | Place) -> tuple[frozenset[str], int]:
     """(names that a line of the program calls, first line of the loop around it or 0)."""
     entry = note(analysis, "lines", frame.file, str(frame.line))
     if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], list):

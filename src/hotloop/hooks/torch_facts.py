@@ -193,6 +193,7 @@ class Anomaly:
         if on and self._since is None:
             self._since = now
             self._facts.places.note("anomaly mode", 2)
+            self._facts.gauge("anomaly_own_frames", _own_frames())
         elif not on and self._since is not None:
             self._total += now - self._since
             self._since = None
@@ -202,6 +203,17 @@ class Anomaly:
         total = self._total + (time.perf_counter() - since if since is not None else 0.0)
         if total:
             self._facts.gauge("anomaly_s", total)
+
+
+def _own_frames() -> int:
+    """Frames of hotloop's below the program: anomaly mode writes these down too, each time."""
+    frame: Any = sys._getframe()
+    count = -2  # this one and its caller are not there later
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        count += name.partition(".")[0] in ("hotloop", "runpy")
+        frame = frame.f_back
+    return max(count, 0)
 
 
 def _is_tracing() -> bool:
