@@ -19,6 +19,7 @@ from hotloop.diagnose.evidence import (
     vector_size,
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Place, Rule
+from hotloop.diagnose.recorded import called_at
 from hotloop.words import PARENTS, names_of
 
 # -- one push for each environment --
@@ -27,9 +28,11 @@ from hotloop.words import PARENTS, names_of
 MANY_ENVS = 4
 #: Pushes a vector step, as a part of the number of environments, that mean "one each".
 ONE_EACH = 0.75
-#: One batched push takes about as long as one or two single ones: 2-5x expected by seed 004.
-PUSH_WINS = (0.7, 0.97)
-#: Lines around a push that belong to the same loop.
+#: A batched push takes about as long as one to three single ones (2-5x expected by seed 004).
+BATCHED_PUSH = (3.0, 1.0)
+#: What a batched push of however many rows leaves at least: the rows are copied.
+MOST_OF_PUSHES = 0.985
+#: Lines around a push that belong to the same loop, where the source could not be read.
 NEAR = 12
 
 
@@ -45,6 +48,7 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
     seconds += around
     if of_loop(analysis, seconds) < 0.02:
         return []
+    low, high = (min(1 - cost / envs, MOST_OF_PUSHES) for cost in BATCHED_PUSH)
     return [
         finding(
             analysis,
@@ -53,8 +57,8 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="buffer.add",
             seconds=seconds,
-            low=PUSH_WINS[0],
-            high=PUSH_WINS[1],
+            low=max(low, 0.25),
+            high=high,
             confidence=HIGH,
             where=places or callers(analysis, "buffer.add"),
             evidence={"pushes_per_vector_step": adds / rounds, "envs": envs},
@@ -68,19 +72,30 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
 
 
 def _around_pushes(analysis: Analysis) -> tuple[float, list[Place]]:
-    """(seconds outside of any phase in the loop around the pushes, that loop's place)."""
+    """(seconds beside the pushes in the loop around them, that loop's place).
+
+    Whatever phase was thought to come next when a sample was taken: the lines of that loop are
+    there for the pushes.
+    """
     places = callers(analysis, "buffer.add")
     if not places:
         return 0.0, []
-    key, line = (places[0].file, places[0].function), places[0].line
+    first = places[0]
+    _, loop = called_at(analysis, first)
     seconds = 0.0
     for sample in samples_under(analysis):
-        last = (names_of(sample.path) or [""])[-1]
-        if last not in ("", "transfer", *PARENTS):
-            continue
         place = program_place(sample.frames)
-        if place and (place.file, place.function) == key and abs(place.line - line) <= NEAR:
-            seconds += sample.seconds
+        if place is None or (place.file, place.function) != (first.file, first.function):
+            continue
+        names = names_of(sample.path)
+        if "buffer.add" in names:
+            continue
+        if loop:
+            inside = called_at(analysis, place)[1] == loop
+        else:
+            unnamed = (names or [""])[-1] in ("", "transfer", *PARENTS)
+            inside = unnamed and abs(place.line - first.line) <= NEAR
+        seconds += sample.seconds if inside else 0.0
     return seconds, places[:1]
 
 
@@ -204,7 +219,8 @@ def unbounded_rollout(analysis: Analysis) -> list[Finding]:
         return []
     seconds, grown, ratio = work
     rows_grow = rows is not None and rows.grows and rows.ratio >= ROWS_GROWN
-    if not rows_grow and ratio < 2 * ROWS_GROWN:
+    # Updates of as many rows as ever that get slower have another cause.
+    if not rows_grow and (rows is not None or ratio < 2 * ROWS_GROWN):
         return []
     if of_loop(analysis, seconds * grown) < 0.03:
         return []
@@ -241,13 +257,15 @@ def _draws(analysis: Analysis) -> bool:
 def _growing_updates(analysis: Analysis) -> tuple[float, float, float] | None:
     """(seconds of learning, part of them that is growth, last over first), per environment step."""
     trends = analysis.trends
-    if trends is None or len(trends.learning) < 3:
+    # The stretch in which learning begins is in part one without any.
+    learning = trends.learning[1:] if trends else []
+    if len(learning) < 3:
         return None
     names = ("learn.forward", "learn.loss", "learn.backward", "learn.optimizer", "learn",
              "learn.step", "learn.fit", "advantage", "buffer.sample")  # fmt: skip
     per_step = [
         sum(point.own_s.get(name, 0.0) for name in names) / point.steps
-        for point in trends.learning
+        for point in learning
         if point.steps
     ]
     from hotloop.analyze.trends import trend

@@ -215,6 +215,7 @@ class Session:
         from hotloop.hooks import env_facts
         from hotloop.hooks.facts import Facts
         from hotloop.hooks.install import Hooks
+        from hotloop.hooks.line_names import LineNames
         from hotloop.hooks.own_code import OwnCode
 
         if self.role == "main" and (self.settings.skip or self.settings.slow):
@@ -228,6 +229,7 @@ class Session:
         self.recorder.ask(env_facts.growth.notes)
         self.own_code = OwnCode(hooks, self.profiler, self.settings.phases)
         self.recorder.ask(self.own_code.notes)
+        self.recorder.ask(LineNames(self.profiler).notes)
         self.recorder.every_window(self.own_code.look_at_main)
         facts = Facts(hooks, self.profiler)
         facts.install()
