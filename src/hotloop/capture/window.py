@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from hotloop.capture.device import DeviceDelta
 from hotloop.histogram import added
 
 
@@ -67,6 +68,8 @@ class Window:
     samples: Samples = field(default_factory=dict)
     gauges: dict[str, float] = field(default_factory=dict)
     loop_last_ns: int = 0
+    #: What each place had a device do, where that was recorded.
+    device: dict[str, DeviceDelta] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
@@ -91,6 +94,8 @@ class Window:
             else:
                 entry[0] += count
                 entry[1] += ns
+        for path, device in other.device.items():
+            self.device.setdefault(path, DeviceDelta()).add(device)
         for name, value in other.gauges.items():
             if name.endswith(PEAK_SUFFIX):
                 value = max(value, self.gauges.get(name, value))
