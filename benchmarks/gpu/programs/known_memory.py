@@ -10,12 +10,14 @@ import hotloop
 
 #: Sizes in bytes, allocated one after the other; the second is freed before the last comes.
 SIZES = (10_000_001, 25_000_000, 7_777)
-#: torch's caching allocator rounds to this (`c10/cuda/CUDACachingAllocator.h`, kMinBlockSize).
-BLOCK = 512
+#: torch's caching allocator rounds to this (`c10/cuda/CUDACachingAllocator.h`: kMinBlockSize), and
+#: from the second on whole segments, multiples of the third (kMinLargeAlloc, kRoundLarge).
+BLOCK, LARGE, SEGMENT = 512, 10 << 20, 2 << 20
 
 
 def rounded(size: int) -> int:
-    return -(-size // BLOCK) * BLOCK
+    unit = SEGMENT if size >= LARGE else BLOCK
+    return -(-size // unit) * unit
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """A small PPO on a GPU: 8 environments of NumPy, a network of 64 by 64, minibatches of 64 rows.
 
-    python ppo_mlp.py [--device cpu] [--iterations 20] [--truth FILE]
+    python ppo_mlp.py [--device cpu] [--iterations 20] [--truth FILE] [--turns 3,4]
 
 Prints the seconds of its own loop. With `--truth` the whole loop runs under torch's profiler, with
 ranges that the program sets itself, and the kernel time of each range is written: what a profiler
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import time
 
 import numpy as np
@@ -64,14 +65,42 @@ class Agent(nn.Module):
         return actions, choice.log_prob(actions), choice.entropy(), value
 
 
-def train(device: str, iterations: int, span) -> float:
+class Turns:
+    """Takes turns with another process, an iteration each; times its own turns.
+
+    A machine that is faster now than a second ago is so for both. Waiting is a phase, so that it
+    can be taken out of what a profiler says.
+    """
+
+    def __init__(self, mine: int, others: int) -> None:
+        self.mine, self.others = mine, others
+        self.seconds: list[float] = []
+
+    def wait(self) -> None:
+        import hotloop
+
+        with hotloop.profile("wait"):
+            os.read(self.mine, 1)
+        self.began = time.perf_counter()
+
+    def over(self) -> None:
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        self.seconds.append(time.perf_counter() - self.began)
+        with contextlib.suppress(BrokenPipeError):
+            os.write(self.others, b"x")
+
+
+def train(device: str, iterations: int, span, turns: Turns | None = None) -> float:
     torch.manual_seed(0)
     envs, agent = CartPoles(ENVS), Agent().to(device)
     optimizer = torch.optim.Adam(agent.parameters(), lr=2.5e-4)
     observation, _ = envs.reset()
     warm_up(agent, optimizer, device)
-    begin = time.perf_counter()
+    begin, cpu = time.perf_counter(), time.thread_time()
     for _ in range(iterations):
+        if turns is not None:
+            turns.wait()
         kept = {name: [] for name in ("obs", "action", "logp", "value", "reward", "ended")}
         for _ in range(STEPS):
             here = torch.as_tensor(observation, device=device)
@@ -83,8 +112,11 @@ def train(device: str, iterations: int, span) -> float:
                 kept[name].append(each)
         advantage, returns = advantages(kept, device)
         learn(agent, optimizer, kept, advantage, returns, span)
+        if turns is not None:
+            turns.over()
     if device == "cuda":
         torch.cuda.synchronize()
+    print(f"cpu {time.thread_time() - cpu:.4f}")
     return time.perf_counter() - begin
 
 
@@ -143,11 +175,13 @@ def truth(device: str, iterations: int, file: str) -> float:
     with profile(activities=chosen if device == "cuda" else chosen[:1]) as recorded:
         seconds = train(device, iterations, record_function)
     spans, launches, kernels = [], {}, []
-    for event in recorded.profiler.kineto_results.events():
-        begin = event.start_ns()
+    events = recorded.profiler.kineto_results.events()
+    on_host = {e.name() for e in events if str(e.device_type()) == "DeviceType.CPU"}
+    for event in events:
+        begin, name = event.start_ns(), event.name()
         if str(event.device_type()) != "DeviceType.CPU":
-            name = event.name()
-            if not name.startswith(("Memcpy", "Memset")) and event.correlation_id():
+            # The profiler also shows ranges of the host on the device, under their own names.
+            if not name.startswith(("Memcpy", "Memset")) and name not in on_host:
                 kernels.append((event.correlation_id(), event.duration_ns()))
         elif event.name().startswith(("cuda", "cu")):
             launches[event.correlation_id()] = begin
@@ -156,6 +190,7 @@ def truth(device: str, iterations: int, file: str) -> float:
     spans.sort()
     begins = [span[0] for span in spans]
     totals: dict[str, float] = {}
+    counts: dict[str, int] = {}
     from bisect import bisect_right
 
     for correlation, length in kernels:
@@ -164,8 +199,9 @@ def truth(device: str, iterations: int, file: str) -> float:
         inside = index >= 0 and at < spans[index][1]
         name = spans[index][2] if inside else "other"
         totals[name] = totals.get(name, 0.0) + length / 1e9
+        counts[name] = counts.get(name, 0) + 1
     with open(file, "w") as out:
-        json.dump({"seconds": totals, "kernels": len(kernels)}, out)
+        json.dump({"seconds": totals, "kernels": counts}, out)
     return seconds
 
 
@@ -174,12 +210,17 @@ def main() -> None:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--iterations", type=int, default=20)
     parser.add_argument("--truth")
+    parser.add_argument("--turns", help="two descriptors: read from the first, write to the second")
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.truth:
         seconds = truth(options.device, options.iterations, options.truth)
     else:
-        seconds = train(options.device, options.iterations, lambda name: contextlib.nullcontext())
+        turns = Turns(*map(int, options.turns.split(","))) if options.turns else None
+        plain = contextlib.nullcontext()
+        seconds = train(options.device, options.iterations, lambda name: plain, turns)
+        if turns is not None:
+            print("turns " + json.dumps(turns.seconds))
     print(f"loop {seconds:.4f}")
 
 

@@ -14,11 +14,15 @@ from typing import Any
 
 from hotloop.analyze.model import Analysis, Phase
 from hotloop.capture.device import DeviceDelta
-from hotloop.capture.window import Window
+from hotloop.capture.window import Window, add_device
 from hotloop.words import names_of
 
 #: Fewer recorded calls than this say little: such figures are marked.
 FEW_CALLS = 20
+#: A phase is known from so many recorded calls on, or from so many calls' worth of its time.
+ENOUGH_CALLS, ENOUGH_TIME = 5, 3.0
+#: Kernel time is a share of the loop only if phases of this much of it are known.
+ENOUGH_KNOWN = 0.75
 
 
 @dataclass
@@ -30,6 +34,8 @@ class PhaseDevice:
     host_s: float
     recorded_share: float
     recorded_calls: int
+    #: Whether enough of it was recorded.
+    known: bool
     kernel_s: float
     kernels: float
     launches: float
@@ -80,7 +86,9 @@ class DeviceUse:
     stretches: int = 0
     recorded_s: float = 0.0
     spent_s: float = 0.0
-    #: Kernel time of the loop, scaled, and as a share of it; None where nothing was recorded.
+    #: Share of the loop in phases of which enough was recorded.
+    known: float = 0.0
+    #: Kernel time of the loop, scaled, and as a share of it; None where too little was recorded.
     kernel_s: float | None = None
     kernel_share: float | None = None
     launches: float | None = None
@@ -113,30 +121,39 @@ def device_use(
     use.recorded_s = _last(windows, "gpu_recorded_s") or 0.0
     use.spent_s = _last(windows, "gpu_spent_s") or 0.0
     _add_card(use, windows)
-    recorded = recorded_in(windows)
-    if recorded:
-        _add_recorded(use, recorded, phases, loop_s)
+    whole, parts = recorded_in(windows)
+    if whole or parts:
+        _add_recorded(use, whole, parts, phases, loop_s)
     elif not use.remarks:
         use.remarks.append("The loop was too short for a recording of the device.")
     return use
 
 
-def recorded_in(windows: Iterable[Window]) -> dict[str, DeviceDelta]:
-    """Place -> what was recorded of it in all these windows."""
-    totals: dict[str, DeviceDelta] = {}
+def recorded_in(
+    windows: Iterable[Window],
+) -> tuple[dict[str, DeviceDelta], dict[str, DeviceDelta]]:
+    """Place -> what was recorded of it in all these windows: whole calls, and parts of calls."""
+    whole: dict[str, DeviceDelta] = {}
+    parts: dict[str, DeviceDelta] = {}
     for window in windows:
-        for path, delta in window.device.items():
-            totals.setdefault(path, DeviceDelta()).add(delta)
-    return totals
+        add_device(whole, window.device)
+        add_device(parts, window.device_parts)
+    return whole, parts
 
 
 def _add_recorded(
-    use: DeviceUse, recorded: dict[str, DeviceDelta], phases: list[Phase], loop_s: float
+    use: DeviceUse,
+    whole: dict[str, DeviceDelta],
+    parts: dict[str, DeviceDelta],
+    phases: list[Phase],
+    loop_s: float,
 ) -> None:
     own = {p.path: p for p in phases if p.process == "main" and p.thread == "main"}
-    slower = slowdown(recorded, own)
+    slower = slowdown(whole, own)
     rest = max(loop_s - sum(phase.self_s for phase in own.values()), 0.0)
-    for path, delta in recorded.items():
+    # What whole calls say of a phase is better than what parts say; parts are all that there is of
+    # calls longer than a recording, and of the time in no phase.
+    for path, delta in {**parts, **whole}.items():
         phase = own.get(path)
         if phase is None and path:
             continue  # a phase outside of the loop
@@ -146,39 +163,47 @@ def _add_recorded(
     for phase in own.values():
         inside = (p for p in use.phases if (p.path + "/").startswith(phase.path + "/"))
         phase.device_s = sum(each.kernel_s for each in inside)
+    known_s = sum(each.host_s for each in use.phases if each.known)
+    use.known = min(known_s / loop_s, 1.0) if loop_s > 0 else 0.0
+    if use.known < ENOUGH_KNOWN:
+        use.remarks.append(
+            f"Recordings tell enough of phases that are {use.known:.0%} of the loop: kernel time "
+            "of the whole is not known. A longer run or --gpu full has more."
+        )
+        return
     use.kernel_s = sum(each.kernel_s for each in use.phases)
     use.kernel_share = min(use.kernel_s / loop_s, 1.0) if loop_s > 0 else None
     use.launches = sum(each.launches for each in use.phases)
     use.syncs = sum(each.syncs for each in use.phases)
-    use.idle = _idle(recorded, use.kernel_share or 0.0)
+    use.idle = _idle([*whole.values(), *parts.values()], use.kernel_share or 0.0)
 
 
-def slowdown(recorded: dict[str, DeviceDelta], phases: dict[str, Phase]) -> float:
+def slowdown(whole: dict[str, DeviceDelta], phases: dict[str, Phase]) -> float:
     """How many times longer calls took while they were recorded."""
     slow = plain = 0.0
-    for path, delta in recorded.items():
+    for path, delta in whole.items():
         phase = phases.get(path)
-        if phase is not None and phase.calls and delta.calls:
-            slow += delta.calls_ns / 1e9
-            plain += delta.calls * phase.self_s / phase.calls
+        if phase is not None and phase.calls and delta.millicalls:
+            slow += delta.host_ns / 1e9
+            plain += delta.millicalls / 1e3 * phase.self_s / phase.calls
     return slow / plain if plain > 0 and slow > 0 else 1.0
 
 
 def _scaled(path: str, delta: DeviceDelta, host_s: float, calls: int, slower: float) -> PhaseDevice:
-    """`factor` recorded phases make the whole loop's."""
-    host = delta.host_ns / 1e9
-    if delta.calls and calls and delta.calls_ns:
-        # Parts of calls count as much of a call as their time says.
-        factor = calls / (delta.calls * delta.host_ns / delta.calls_ns)
-    else:
-        factor = host_s * slower / host if host > 0 else 0.0
+    """`factor` recordings of a phase make the whole loop's."""
+    host, recorded = delta.host_ns / 1e9, delta.millicalls / 1e3
+    factor = calls / recorded if recorded else 0.0
+    if not factor and host > 0:
+        factor = host_s * slower / host
     share = 1 / delta.host_ns if delta.host_ns else 0.0
     moving = max(delta.copy_call_ns + delta.sync_ns - delta.waited_ns, 0)
+    seen = recorded if recorded else (host * calls / host_s if host_s > 0 else 0.0)
     return PhaseDevice(
         path=path,
         host_s=host_s,
         recorded_share=min(1 / factor, 1.0) if factor > 0 else 0.0,
-        recorded_calls=delta.calls,
+        recorded_calls=round(recorded),
+        known=seen >= (ENOUGH_CALLS if recorded else ENOUGH_TIME),
         kernel_s=factor * delta.kernel_ns / 1e9,
         kernels=factor * delta.kernels,
         launches=factor * delta.launches,
@@ -199,11 +224,11 @@ def _scaled(path: str, delta: DeviceDelta, host_s: float, calls: int, slower: fl
     )
 
 
-def _idle(recorded: dict[str, DeviceDelta], computing: float) -> Idle:
+def _idle(recorded: list[DeviceDelta], computing: float) -> Idle:
     """The loop's time in which no kernel ran, shared out as in the recordings."""
-    late = sum(each.late_ns for each in recorded.values())
-    queue = sum(each.queue_ns for each in recorded.values())
-    copying = sum(each.copy_ns for each in recorded.values())
+    late = sum(each.late_ns for each in recorded)
+    queue = sum(each.queue_ns for each in recorded)
+    copying = sum(each.copy_ns for each in recorded)
     whole = late + queue + copying
     left = max(1 - computing, 0.0)
     if whole <= 0:
@@ -253,7 +278,7 @@ def _growth(windows: list[Window]) -> float | None:
 
     Memory goes up and down within a step; what grows is what it comes down to.
     """
-    known = [w for w in windows if "gpu_allocated" in w.gauges]
+    known = [w for w in windows if "gpu_allocated_low" in w.gauges]
     if len(known) < FEWEST_WINDOWS:
         return None
     quarter = len(known) // 4
@@ -261,7 +286,7 @@ def _growth(windows: list[Window]) -> float | None:
     minutes = (last[0].begin_ns - first[0].begin_ns) / 60e9
     if minutes <= 0:
         return None
-    least = [min(w.gauges["gpu_allocated"] for w in part) for part in (first, last)]
+    least = [min(w.gauges["gpu_allocated_low"] for w in part) for part in (first, last)]
     return (least[1] - least[0]) / 1e6 / minutes
 
 

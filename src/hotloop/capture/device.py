@@ -1,7 +1,9 @@
 """What one place of the region tree had a device do, inside the stretches that were recorded.
 
 Device activity is recorded only now and then, so these figures are a sample: `host_ns` says how
-much of the place's own time was looked at, and `analyze.device` scales them to the whole run.
+much of the place's own time was looked at, and `analyze.device` scales them to the whole run. Whole
+calls and parts of calls that reached out of a recording are kept apart (`Window.device` and
+`Window.device_parts`): whole calls say what one call does.
 """
 
 from __future__ import annotations
@@ -13,10 +15,10 @@ from dataclasses import astuple, dataclass, fields
 class DeviceDelta:
     """Sums over recorded stretches; times in nanoseconds."""
 
-    #: The place's own host time that was looked at; calls that lay wholly inside, their own time.
+    #: The place's own host time that was looked at, and the calls in it, in thousandths; none where
+    #: only parts of calls were seen.
     host_ns: int = 0
-    calls: int = 0
-    calls_ns: int = 0
+    millicalls: int = 0
     #: Device time of the kernels that the place launched.
     kernels: int = 0
     kernel_ns: int = 0

@@ -62,7 +62,12 @@ def window_line(window: Window) -> str:
     samples: dict[str, list[list[int]]] = {}
     for (path, stack, mode), (count, ns) in window.samples.items():
         samples.setdefault(path, []).append([stack, mode, count, ns])
-    document: dict[str, Any] = {"d": {path: each.row() for path, each in window.device.items()}}
+    # Only a run that uses a device has these.
+    device = {
+        key: {path: each.row() for path, each in table.items()}
+        for key, table in (("d", window.device), ("dp", window.device_parts))
+        if table
+    }
     return _dump(
         {
             "w": [window.first, window.last],
@@ -72,8 +77,7 @@ def window_line(window: Window) -> str:
             "s": samples,
             "g": window.gauges,
             "l": window.loop_last_ns,
-            # Only a run that uses a device has these.
-            **(document if window.device else {}),
+            **device,
         }
     )
 
@@ -119,6 +123,7 @@ def read_window(document: dict[str, Any]) -> Window:
         window.samples = _read_samples(document["s"])
         window.loop_last_ns = _whole(document["l"])
         window.device = _read_device(document.get("d", {}))
+        window.device_parts = _read_device(document.get("dp", {}))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DamagedError(f"not a window: {error}") from None
     if first > last or begin > end:

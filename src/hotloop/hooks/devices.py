@@ -46,8 +46,8 @@ class TorchCuda:
             return "This torch has no Kineto: device activity is not recorded."
         return None
 
-    def start(self) -> None:
-        self._kineto.start()
+    def start(self, again_soon: bool = False) -> None:
+        self._kineto.start(again_soon)
 
     def stop(self, to_clock_ns: int) -> list[Activity]:
         return self._kineto.stop(to_clock_ns)
@@ -126,7 +126,7 @@ class TorchMps:
             "known; transfers, synchronisations and memory are."
         )
 
-    def start(self) -> None:
+    def start(self, again_soon: bool = False) -> None:
         raise NotImplementedError
 
     def stop(self, to_clock_ns: int) -> list[Activity]:

@@ -51,7 +51,7 @@ class JaxDevice:
             return None
         return _profiler if hasattr(_profiler, "ProfilerSession") else None
 
-    def start(self) -> None:
+    def start(self, again_soon: bool = False) -> None:
         options = sys.modules["jax"].profiler.ProfileOptions()
         options.python_tracer_level = 0
         options.host_tracer_level = 1

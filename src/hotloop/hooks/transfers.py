@@ -153,7 +153,9 @@ def _read_silently(original: Callable[..., Any], what: str) -> Callable[..., Any
     return read
 
 
-def _move(original: Callable[..., Any], what: str, away: Callable[..., bool]) -> Callable[..., Any]:
+def _move(
+    original: Callable[..., Any], what: str, away: Callable[..., bool], device: type
+) -> Callable[..., Any]:
     """`cpu`, `cuda`, `to`: timed if the tensor is elsewhere or is to go there."""
     region, seen = moves.region, moves.seen
 
@@ -161,6 +163,8 @@ def _move(original: Callable[..., Any], what: str, away: Callable[..., bool]) ->
     def move(self: Any, *args: Any, **kwargs: Any) -> Any:
         if self.is_cpu and not away(args, kwargs):
             return original(self, *args, **kwargs)
+        if args and type(args[0]) is device and args[0] == self.device:
+            return original(self, *args, **kwargs)  # it is there already
         region.enter()
         try:
             result = original(self, *args, **kwargs)
@@ -242,9 +246,10 @@ def put_on() -> Callable[[], None]:
     undo: list[Callable[[], None]] = []
     if _can_leave(torch):
         away = _goes_away(torch.device)
-        wrappers["cpu"] = functools.partial(_move, what=".cpu()", away=_never)
-        wrappers["cuda"] = functools.partial(_move, what=".cuda()", away=_always)
-        wrappers["to"] = functools.partial(_move, what=".to()", away=away)
+        moving = functools.partial(_move, device=torch.device)
+        wrappers["cpu"] = functools.partial(moving, what=".cpu()", away=_never)
+        wrappers["cuda"] = functools.partial(moving, what=".cuda()", away=_always)
+        wrappers["to"] = functools.partial(moving, what=".to()", away=away)
         for name, what in _SILENT.items():
             wrappers[name] = functools.partial(_read_silently, what=what)
         undo.append(_replace(torch.cuda, "synchronize", _wait, "torch.cuda.synchronize()"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -31,6 +32,8 @@ class Watching:
         devices = known_devices()
         if not devices:
             return None
+        # Kineto would write lines of its own to standard error for every recording.
+        os.environ.setdefault("KINETO_LOG_LEVEL", "99")
         watching = cls(profiler, devices, mode)
         hooks.on_import.append(functools.partial(_make_way, hooks, watching.watch))
         return watching

@@ -12,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from hotloop.capture.device import DeviceDelta
 
@@ -21,9 +22,11 @@ KERNEL, TO_DEVICE, TO_HOST, ON_DEVICE = "kernel", "to device", "to host", "on de
 CALLS = frozenset((LAUNCH, COPY_CALL, SYNC, OTHER_CALL))
 COPIES = frozenset((TO_DEVICE, TO_HOST, ON_DEVICE))
 
+#: A kernel that begins so soon after its launch found an idle device.
+SHORT_QUEUE_NS = 100_000
 
-@dataclass(slots=True, frozen=True)
-class Activity:
+
+class Activity(NamedTuple):  # thousands are made while the program waits
     """One call of the driver, or one piece of work on a device; times of hotloop's clock."""
 
     kind: str
@@ -52,43 +55,43 @@ class Timeline:
     begin_ns: int
     end_ns: int
     times: list[int] = field(default_factory=list)
-    paths: list[str] = field(default_factory=list)
+    #: The innermost call from each of these times on; None is no phase.
+    inside: list[Call | None] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
 
-    def at(self, ns: int) -> str:
+    def at(self, ns: int) -> Call | None:
         index = bisect_right(self.times, ns) - 1
-        return self.paths[index] if index >= 0 else ""
+        return self.inside[index] if index >= 0 else None
 
 
 def timeline(calls: Iterable[Call], begin_ns: int, end_ns: int) -> Timeline:
-    """The innermost place at each moment, from slices that lie inside each other."""
-    line = Timeline(begin_ns, end_ns, [begin_ns], [""])
+    """The innermost call at each moment, from whole slices that lie inside each other."""
+    line = Timeline(begin_ns, end_ns, [begin_ns], [None])
     open_calls: list[Call] = []
 
-    def move(now: int, path: str) -> None:
-        now = min(max(now, begin_ns), end_ns)
+    def move(now: int, call: Call | None) -> None:
+        now = min(max(now, begin_ns, line.times[-1]), end_ns)
         if open_calls:
-            open_calls[-1].self_ns += max(now - line.times[-1], 0)
-        line.times.append(max(now, line.times[-1]))
-        line.paths.append(path)
+            open_calls[-1].self_ns += now - line.times[-1]
+        line.times.append(now)
+        line.inside.append(call)
 
     def close(up_to: int) -> None:
         while open_calls and open_calls[-1].end_ns <= up_to:
-            ended = open_calls[-1].end_ns
-            move(ended, open_calls[-2].path if len(open_calls) > 1 else "")
+            move(open_calls[-1].end_ns, open_calls[-2] if len(open_calls) > 1 else None)
             open_calls.pop()
 
-    for call in sorted(_joined(calls), key=lambda c: (c.begin_ns, -c.end_ns, c.path.count("/"))):
+    for call in sorted(calls, key=lambda c: (c.begin_ns, -c.end_ns, c.path.count("/"))):
         if call.end_ns <= begin_ns or call.begin_ns >= end_ns:
             continue
         close(call.begin_ns)
-        move(call.begin_ns, call.path)
+        move(call.begin_ns, call)
         open_calls.append(call)
         line.calls.append(call)
-        call.whole = call.whole and call.begin_ns > begin_ns and call.end_ns < end_ns
+        call.whole = call.begin_ns > begin_ns and call.end_ns < end_ns
     close(end_ns)
     while open_calls:
-        move(end_ns, "")
+        move(end_ns, None)
         open_calls.pop()
     return line
 
@@ -110,32 +113,51 @@ def _joined(calls: Iterable[Call]) -> list[Call]:
     return whole
 
 
+class Found:
+    """Place -> what it had the devices do, in whole calls and in parts of calls."""
+
+    def __init__(self) -> None:
+        self.whole: dict[str, DeviceDelta] = {}
+        self.parts: dict[str, DeviceDelta] = {}
+
+    def of(self, call: Call | None) -> DeviceDelta:
+        if call is None:
+            return self.parts.setdefault("", DeviceDelta())
+        table = self.whole if call.whole else self.parts
+        return table.setdefault(call.path, DeviceDelta())
+
+
 def attribute(
-    activities: list[Activity], calls: Iterable[Call], begin_ns: int, end_ns: int
-) -> dict[str, DeviceDelta]:
-    """Place -> what it had the devices do between those two moments."""
+    activities: list[Activity],
+    calls: Iterable[Call],
+    begin_ns: int,
+    end_ns: int,
+    counted: dict[str, int] | None = None,
+) -> Found:
+    """What each place had the devices do between those two moments.
+
+    `counted` says how many calls of each place ended there: a gap may be in several slices.
+    """
     host = [a for a in activities if a.kind in CALLS]
     work = [a for a in activities if a.kind not in CALLS]
     launched = {a.correlation: a for a in host}
+    slices = _joined(calls)
+    a_slice = _calls_a_slice(slices, end_ns, counted or {})
     end_ns = min(end_ns, _known_up_to(host, work, end_ns))
-    line = timeline(calls, begin_ns, end_ns)
-    found: dict[str, DeviceDelta] = {}
-
-    def place(path: str) -> DeviceDelta:
-        return found.setdefault(path, DeviceDelta())
-
-    _host_times(line, place)
+    line = timeline(slices, begin_ns, end_ns)
+    found = Found()
+    _count_calls(line, found, a_slice)
     busy = union((a.begin_ns, a.end_ns) for a in work if a.kind == KERNEL)
     for call in host:
         if begin_ns <= call.begin_ns < end_ns:
-            _count_call(place(line.at(call.begin_ns)), call, busy)
+            _count_call(found.of(line.at(call.begin_ns)), call, busy)
     for each in work:
         cause = launched.get(each.correlation)
         if cause is not None and begin_ns <= cause.begin_ns < end_ns:
-            _count_work(place(line.at(cause.begin_ns)), each)
+            _count_work(found.of(line.at(cause.begin_ns)), each)
     for device in {a.device for a in work}:
         own = [a for a in work if a.device == device]
-        _count_idle(own, launched, line, begin_ns, end_ns, place)
+        _count_idle(own, launched, line, found)
     return found
 
 
@@ -148,17 +170,23 @@ def _known_up_to(host: list[Activity], work: list[Activity], end_ns: int) -> int
     return min((ns for ns in missing if ns > last_seen), default=end_ns)
 
 
-def _host_times(line: Timeline, place: object) -> None:
-    assert callable(place)
-    ends = [*line.times[1:], line.end_ns]
-    for path, begin, end in zip(line.paths, line.times, ends, strict=True):
-        if end > begin:
-            place(path).host_ns += end - begin
+def _calls_a_slice(slices: list[Call], end_ns: int, counted: dict[str, int]) -> dict[str, float]:
+    """Place -> calls that one of its slices stands for: one, or less where gaps go on later."""
+    ended: dict[str, int] = {}
+    for call in slices:
+        if call.end_ns < end_ns:
+            ended[call.path] = ended.get(call.path, 0) + 1
+    return {path: (counted.get(path) or number) / number for path, number in ended.items()}
+
+
+def _count_calls(line: Timeline, found: Found, a_slice: dict[str, float]) -> None:
     for call in line.calls:
+        delta = found.of(call)
+        delta.host_ns += call.self_ns
         if call.whole:
-            delta = place(call.path)
-            delta.calls += 1
-            delta.calls_ns += call.self_ns
+            delta.millicalls += round(1000 * a_slice.get(call.path, 1.0))
+    outside = line.end_ns - line.begin_ns - sum(call.self_ns for call in line.calls)
+    found.of(None).host_ns += max(outside, 0)
 
 
 def _count_call(delta: DeviceDelta, call: Activity, busy: list[tuple[int, int]]) -> None:
@@ -188,22 +216,18 @@ def _count_work(delta: DeviceDelta, each: Activity) -> None:
 
 
 def _count_idle(
-    work: list[Activity],
-    launched: dict[int, Activity],
-    line: Timeline,
-    begin_ns: int,
-    end_ns: int,
-    place: object,
+    work: list[Activity], launched: dict[int, Activity], line: Timeline, found: Found
 ) -> None:
     """Every stretch without a kernel, by what the next kernel was waiting for."""
-    assert callable(place)
+    begin_ns, end_ns = line.begin_ns, line.end_ns
     copies = union((a.begin_ns, a.end_ns) for a in work if a.kind in COPIES)
-    free_since = begin_ns
-    for kernel in sorted((a for a in work if a.kind == KERNEL), key=lambda a: a.begin_ns):
+    kernels = sorted((a for a in work if a.kind == KERNEL), key=lambda a: a.begin_ns)
+    free_since = _free_since(kernels, launched, begin_ns)
+    for kernel in kernels:
         begin, end = min(kernel.begin_ns, end_ns), min(kernel.end_ns, end_ns)
         cause = launched.get(kernel.correlation)
         if begin > free_since and cause is not None:
-            delta = place(line.at(cause.begin_ns))
+            delta = found.of(line.at(cause.begin_ns))
             copying = overlap(copies, free_since, begin)
             # Up to when the host had it launched; a kernel may begin before its launch returns.
             there = min(max(cause.end_ns, free_since), begin)
@@ -214,7 +238,21 @@ def _count_idle(
         free_since = max(free_since, end)
     if end_ns > free_since and work:
         # Nothing more was launched: the host is late, wherever it is.
-        place(line.at(end_ns - 1)).late_ns += end_ns - free_since
+        found.of(line.at(end_ns - 1)).late_ns += end_ns - free_since
+
+
+def _free_since(kernels: list[Activity], launched: dict[int, Activity], begin_ns: int) -> int:
+    """From when on the device's idle time is known.
+
+    Kernels that were launched before a recording began are not in it. Where the first one that is
+    had to wait, they were before it in the queue.
+    """
+    if not kernels:
+        return begin_ns
+    cause = launched.get(kernels[0].correlation)
+    if cause is not None and kernels[0].begin_ns - cause.end_ns < SHORT_QUEUE_NS:
+        return begin_ns
+    return kernels[0].begin_ns
 
 
 # -- intervals --

@@ -2,9 +2,9 @@
 
 A recording ("stretch") slows the program while it lasts and stops it for some milliseconds as it
 ends, so all of them together, with the work of reading them, stay within a hundredth of the loop's
-time. They begin at moments that have nothing to do with what the program is doing: each phase is
-met as often as its time says. Whatever fails here ends the recordings, is said in the report, and
-never reaches the program.
+time. Each begins in the phase of which the least is known for its share of the time: figures are
+kept a call, so what is recorded need not be a fair draw. Whatever fails here ends the recordings,
+is said in the report, and never reaches the program.
 """
 
 from __future__ import annotations
@@ -17,13 +17,17 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from hotloop.measure.activity import Activity, Call, attribute
+from hotloop.capture.window import add_device
+from hotloop.measure.activity import Activity, Call, Found, attribute
 from hotloop.measure.profiler import Profiler
 
 #: Share of the loop's time that recordings may take, their reading included.
 BUDGET = 0.01
-#: How long a recording is: the first is short, so that a run of a few seconds has one too.
-FIRST_S, LENGTH_S = 0.015, 0.04
+#: How long a recording is: the first is short, so that a run of a few seconds has one too; later
+#: ones may be longer where there are few events to read.
+FIRST_S, LENGTH_S, LONGEST_S = 0.015, 0.04, 0.2
+#: Recordings before they may be longer.
+SHORT_ONES = 5
 #: In `full` mode they follow each other.
 FULL_S = 0.25
 #: What one takes beside its length until that has been measured (H200: prepare 10 ms, stop and
@@ -33,6 +37,11 @@ FIRST_COST_S = 0.04
 MOST_EVENTS = 6000
 #: Between two looks at the memory of a device in use, and at whether one is in use.
 TICK_S, IDLE_TICK_S = 0.05, 1.0
+#: A phase is worth a recording of its own from this share of the loop's time on. It is waited for
+#: by looking where the main thread is, so often and so long.
+WORTH, LOOK_S, PATIENCE_S = 0.01, 0.0005, 0.3
+#: Recordings in a row without any activity after which the report says so.
+MOST_EMPTY = 4
 #: Slices kept during a recording.
 ROOM = 200_000
 #: A device that fails this often is left alone.
@@ -53,7 +62,7 @@ class Device(Protocol):
     def records(self) -> str | None:
         """None if activity can be recorded; otherwise why not, for the report."""
 
-    def start(self) -> None: ...
+    def start(self, again_soon: bool = False) -> None: ...
 
     def stop(self, to_clock_ns: int) -> list[Activity]: ...
 
@@ -89,7 +98,10 @@ class DeviceWatch:
         self.recorded_ns = 0
         self._next_cost_ns = int(FIRST_COST_S * 1e9)
         self._length_s = FIRST_S
-        self._failures = 0
+        self._failures = self._empty = 0
+        #: Own time of each place as the loop began, and how much of it has been recorded since.
+        self._before: dict[str, int] = {}
+        self._known: dict[str, int] = {}
         self.remarks: list[str] = []
         #: Place -> most bytes (allocated, reserved) that were seen while it was the innermost.
         self.peaks: dict[int, list[int]] = {}
@@ -101,6 +113,7 @@ class DeviceWatch:
         if self._mode == OFF or self._thread is not None:
             return
         self._stop.clear()
+        self._before = self._profiler.own_times()
         self._thread = threading.Thread(target=self._run, name="hotloop-device", daemon=True)
         self._thread.start()
 
@@ -164,6 +177,8 @@ class DeviceWatch:
                 self.remarks.append(why)
         self._look_at_memory(self.device)
         if self._failures < MOST_FAILURES and self._due():
+            if self._mode == WINDOWS:
+                self._await_phase()
             self._record(self.device)
 
     def _due(self) -> bool:
@@ -177,6 +192,22 @@ class DeviceWatch:
         wanted = self.spent_ns + self._next_cost_ns * (1 + 0.2 * self._random.random())
         return wanted <= BUDGET * elapsed
 
+    def _await_phase(self) -> None:
+        """Wait, but not for long, until the program is where the least is known."""
+        times = self._profiler.own_times()
+        since = {path: ns - self._before.get(path, 0) for path, ns in times.items()}
+        whole = sum(since.values())
+        worth = {path: ns for path, ns in since.items() if path and ns >= WORTH * whole}
+        if not worth:
+            return
+        wanted = max(worth, key=lambda path: worth[path] / (self._known.get(path, 0) + 1e6))
+        paths, core = self._profiler.paths, self._profiler.core
+        due = self._clock() + int(PATIENCE_S * 1e9)
+        while self._clock() < due and not self._stop.wait(LOOK_S):
+            node = core.main_node()
+            if node < len(paths) and paths[node] == wanted:
+                return
+
     def _look_at_memory(self, device: Device) -> None:
         node = self._profiler.core.main_node()
         memory = device.memory()
@@ -184,13 +215,15 @@ class DeviceWatch:
             return
         gauges = self._profiler.gauges
         gauges["gpu_allocated"], gauges["gpu_reserved"] = memory
+        low = gauges.get("gpu_allocated_low", memory[0])
+        gauges["gpu_allocated_low"] = min(low, memory[0])
         known = self.peaks.setdefault(node, [0, 0])
         known[0], known[1] = max(known[0], memory[0]), max(known[1], memory[1])
 
     # -- a recording --
 
     def _record(self, device: Device) -> None:
-        begun = self._clock()
+        begun, recorded = time.thread_time_ns(), self.recorded_ns
         try:
             with self._recording:
                 self._stretch(device)
@@ -199,7 +232,8 @@ class DeviceWatch:
             if self._failures >= MOST_FAILURES:
                 self.remarks.append(f"Device activity could not be recorded: {_short(error)}.")
         finally:
-            cost = self._clock() - begun
+            # Waiting for the device to come to its end is not in the program's way.
+            cost = time.thread_time_ns() - begun + self.recorded_ns - recorded
             self.spent_ns += cost
             self._profiler.gauges["gpu_spent_s"] = self.spent_ns / 1e9
             self._next_cost_ns = cost
@@ -208,27 +242,27 @@ class DeviceWatch:
         core = self._profiler.core
         seconds = FULL_S if self._mode == FULL else self._length_s
         before = time.thread_time_ns()
-        device.start()
+        device.start(again_soon=self._mode == FULL)
         lent = self._profiler.lend_trace(ROOM)
+        # A window of its own: what is open is cut at both ends, and calls are counted between them.
+        self._profiler.close_window()
+        core.slices()
         begin = self._clock()
         self._stop.wait(seconds)
         end = self._clock()
         own = time.thread_time_ns() - before
-        # What is open now is cut here, so that it has slices too.
         try:
-            self._profiler.close_window()
+            window = self._profiler.close_window()
             packed, lost = core.slices()
         finally:
             self._profiler.give_trace_back(lent)
         before = time.thread_time_ns()
         activities = device.stop(self._clock() - time.time_ns())
-        calls = self._calls(packed, end)
-        found = attribute(activities, calls, begin, end) if not lost else {}
+        if activities and not lost:
+            counted = {path: delta.calls for path, delta in window.phases.items()}
+            self._keep(attribute(activities, self._calls(packed), begin, end, counted))
+        self._note_empty(not activities)
         with self._profiler.lock:
-            for path, delta in found.items():
-                known = self._profiler.device.setdefault(path, delta)
-                if known is not delta:
-                    known.add(delta)
             self._profiler.device_ns += own + time.thread_time_ns() - before
         self.stretches += 1
         self.recorded_ns += end - begin
@@ -237,10 +271,25 @@ class DeviceWatch:
         gauges["gpu_recorded_s"] = self.recorded_ns / 1e9
         self._fit_length(len(activities), seconds)
 
-    def _calls(self, packed: bytes, end_ns: int) -> list[Call]:
+    def _keep(self, found: Found) -> None:
+        with self._profiler.lock:
+            add_device(self._profiler.device, found.whole)
+            add_device(self._profiler.device_parts, found.parts)
+        for path, delta in found.whole.items():
+            self._known[path] = self._known.get(path, 0) + delta.host_ns
+
+    def _note_empty(self, empty: bool) -> None:
+        self._empty = self._empty + 1 if empty else 0
+        if self._empty == MOST_EMPTY:
+            self.remarks.append(
+                f"{MOST_EMPTY} recordings in a row held no device activity: the device was not "
+                "used then, or its driver gave nothing away (no permission, another profiler)."
+            )
+
+    def _calls(self, packed: bytes) -> list[Call]:
         paths = self._profiler.paths
         return [
-            Call(path, begin, end, whole=end < end_ns)
+            Call(path, begin, end)
             for begin, end, node, _ in _SLICE.iter_unpack(packed)
             if not (path := paths[node]).startswith("@thread-")
         ]
@@ -248,7 +297,8 @@ class DeviceWatch:
     def _fit_length(self, events: int, seconds: float) -> None:
         """The next is as long as may be without reading more than enough events."""
         fitting = seconds * MOST_EVENTS / max(events, 1)
-        self._length_s = min(max(fitting, FIRST_S / 3), LENGTH_S)
+        most = LENGTH_S if self.stretches < SHORT_ONES else LONGEST_S
+        self._length_s = min(max(fitting, FIRST_S / 3), most)
 
 
 def _short(error: Exception) -> str:

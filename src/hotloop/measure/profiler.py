@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from hotloop import words
 from hotloop.capture.device import DeviceDelta
 from hotloop.capture.lines import StackRow
-from hotloop.capture.window import SUM_SUFFIX, PhaseDelta, Window
+from hotloop.capture.window import LOW_SUFFIX, SUM_SUFFIX, PhaseDelta, Window
 from hotloop.measure import pickling
 from hotloop.measure.core import Core, Sampler
 from hotloop.measure.memory import MemoryPeaks, MemoryRegion
@@ -58,8 +58,9 @@ class Profiler:
         self.gauges: dict[str, float] = {}
         #: Own work of the thread that watches devices, in nanoseconds of the next window.
         self.device_ns = 0
-        #: What places had a device do, since the last window.
+        #: What places had a device do since the last window: whole calls, and parts of calls.
         self.device: dict[str, DeviceDelta] = {}
+        self.device_parts: dict[str, DeviceDelta] = {}
         self._lock = threading.RLock()
         self._start_over()
 
@@ -173,12 +174,13 @@ class Profiler:
             if self.sampler is not None:
                 self._take_samples(self.sampler, window)
             window.gauges.update(self.gauges)
-            # Amounts are of one window only.
-            for name in [name for name in self.gauges if name.endswith(SUM_SUFFIX)]:
+            # Amounts and least values are of one window only.
+            for name in [n for n in self.gauges if n.endswith((SUM_SUFFIX, LOW_SUFFIX))]:
                 del self.gauges[name]
             if self.device_ns:
                 window.gauges["device_ns"], self.device_ns = self.device_ns, 0
             window.device, self.device = self.device, {}
+            window.device_parts, self.device_parts = self.device_parts, {}
             if own_ns := self.core.own():
                 window.gauges["hooks_ns"] = own_ns
             self._closed += 1
@@ -197,6 +199,11 @@ class Profiler:
     def paths(self) -> list[str]:
         """Paths of the places that closed windows know, by number."""
         return self._paths
+
+    def own_times(self) -> dict[str, int]:
+        """Place -> nanoseconds of its own, up to the last window."""
+        with self._lock:
+            return {path: delta.self_ns for path, delta in self._total.phases.items()}
 
     def lend_trace(self, room: int) -> bool:
         """Keep slices for somebody else for a while; a trace that is kept already pauses."""
@@ -236,7 +243,7 @@ class Profiler:
             self.sampler.after_fork()
         self._sink = None
         self.tracer = None
-        self.gauges, self.device, self.device_ns = {}, {}, 0
+        self.gauges, self.device, self.device_parts, self.device_ns = {}, {}, {}, 0
         self.peaks = MemoryPeaks()
         self._start_over()
 
