@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hotloop.analyze.bounds import bounds
+from hotloop.analyze.device import add_memory, device_use
 from hotloop.analyze.functions import add_modes, find_functions, find_samples
 from hotloop.analyze.model import Analysis, Overhead, Phase, Process, Run, Sample
 from hotloop.analyze.score import add_score
@@ -25,12 +27,16 @@ def analyze(capture: Capture) -> Analysis:
     sampler_s = _gauge_sum(timeline.loop, "sampler_ns")
     # What hooks took between regions is in no region, so it is only taken out of the whole.
     cost_s += _gauge_sum(timeline.loop, "hooks_ns")
+    # What watching the device took stood in the program's way, wherever it was.
+    cost_s += _gauge_sum(timeline.loop, "device_ns")
     loop_s = max(raw_loop_s - cost_s - sampler_s, 0.0)
     for phase in phases:
         phase.share = phase.total_s / loop_s if loop_s > 0 else 0.0
     for shard in capture.shards[1:]:
         phases += _other_process(shard, loop_s)
     _finish_phases(phases, main, timeline.loop)
+    use = device_use(timeline.loop, phases, main.notes, loop_s)
+    bound, whole = bounds(phases, use, outside_s)
     own = [p for p in phases if p.process == "main" and p.thread == "main"]
     named_s = sum(p.self_s for p in own)
     parents_s = sum(p.self_s for p in own if p.name in PARENTS)
@@ -53,6 +59,9 @@ def analyze(capture: Capture) -> Analysis:
         samples=_samples(capture, timeline),
         startup_samples=find_samples(timeline.startup, main.stacks, "main"),
         trends=find_trends(timeline.loop),
+        device=use,
+        bounds=bound,
+        bound=whole,
         worker_notes={shard.role: shard.notes for shard in capture.shards[1:]},
     )
 
@@ -112,6 +121,7 @@ def _finish_phases(phases: list[Phase], main: Shard, loop: list[Window]) -> None
         peak = gpu.get(phase.name) if isinstance(gpu, dict) else None
         if isinstance(peak, (int, float)):
             phase.gpu_peak_mb = peak / 1e6
+    add_memory(own, main.notes)
     how = main.notes.get("recognised")
     for phase in phases:
         if isinstance(how, dict) and isinstance(how.get(phase.name), str):

@@ -99,6 +99,7 @@ class Facts:
         #: What a library's file adds: read once a second, and what it notes.
         self._looks: list[Callable[[], None]] = []
         self._notes: list[Callable[[], dict[str, Any]]] = []
+        self._lasts: list[Callable[[], None]] = []
         self._machine = machine_note()
         self._at_start = machine.throttling()
         self._dropped: set[str] = set()
@@ -118,6 +119,7 @@ class Facts:
         look: Callable[[], None] | None = None,
         notes: Callable[[], dict[str, Any]] | None = None,
         undo: Callable[[], None] | None = None,
+        last: Callable[[], None] | None = None,
     ) -> None:
         """What a library's file brings."""
         if look is not None:
@@ -126,6 +128,13 @@ class Facts:
             self._notes.append(notes)
         if undo is not None:
             self._hooks.undo(undo)
+        if last is not None:
+            self._lasts.append(last)
+
+    def say_all(self) -> None:
+        """The program is over: what is noted now and then is noted a last time."""
+        for last in self._lasts:
+            self._guard(last)
 
     def look(self) -> None:
         """Once a second, in the recorder's thread: read what can be read from outside."""

@@ -32,6 +32,7 @@ def put_on(facts: Facts) -> None:
 
     from hotloop.hooks import torch as hooks
     from hotloop.hooks.graphs import Graphs
+    from hotloop.hooks.transfers import moves
 
     networks = Networks(facts)
     graphs = Graphs(facts)
@@ -49,6 +50,7 @@ def put_on(facts: Facts) -> None:
         _replace(torch.cuda, "empty_cache", functools.partial(_time_empty_cache, facts=facts))
     )
     facts.add(look=networks.look, notes=networks.notes)
+    facts.add(notes=moves.notes, last=moves.say_again)
     facts.add(look=anomaly.look)
     facts.add(look=Compilations(facts).look)
     facts.add(look=graphs.look)
@@ -273,11 +275,14 @@ def _time_list(original: Callable[..., Any], facts: Facts) -> Callable[..., Any]
     from hotloop.hooks.torch import _is_compiling
 
     is_compiling = _is_compiling()
+    make_there = _make_there()
     clock = time.perf_counter
     count = facts.count
 
     @functools.wraps(original)
     def tensor(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("device") is not None and not is_compiling():
+            return make_there(original, args, kwargs)
         data = args[0] if args else None
         if type(data) is not list or is_compiling() or not _holds_arrays(data):
             return original(*args, **kwargs)
@@ -290,6 +295,26 @@ def _time_list(original: Callable[..., Any], facts: Facts) -> Callable[..., Any]
             facts.places.note("tensor of a list")
 
     return tensor
+
+
+def _make_there() -> Callable[..., Any]:
+    """A tensor that is made on a device from data of the host is moved there."""
+    from hotloop.hooks.transfers import moves
+
+    def make_there(original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        data = args[0] if args else kwargs.get("data")
+        if str(kwargs["device"]).startswith("cpu") or not getattr(data, "is_cpu", True):
+            return original(*args, **kwargs)
+        moves.region.enter()
+        try:
+            result = original(*args, **kwargs)
+        finally:
+            moves.region.exit()
+        if not result.is_cpu:
+            moves.seen(f"torch.{original.__name__}()", result.nbytes, False, depth=3)
+        return result
+
+    return make_there
 
 
 def _holds_arrays(data: list[Any]) -> bool:

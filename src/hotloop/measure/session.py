@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hotloop.hooks.facts import Facts
     from hotloop.hooks.install import Hooks
     from hotloop.hooks.own_code import OwnCode
+    from hotloop.hooks.watching import Watching
     from hotloop.measure.stopping import StopAfter, Stopper
 
 T = TypeVar("T")
@@ -62,6 +63,8 @@ class Settings:
     #: How many single calls to keep for a trace.
     trace: int = 0
     window_s: float = WINDOW_SECONDS
+    #: How much of a device's activity to record: off, windows or full.
+    gpu: str = "windows"
 
 
 class Session:
@@ -92,6 +95,8 @@ class Session:
         self.own_code: OwnCode | None = None
         #: What rules need beside times.
         self.facts: Facts | None = None
+        #: Looks at the accelerator, where there is one.
+        self.watching: Watching | None = None
         self.recorder = self._new_recorder()
 
     # -- beginning --
@@ -151,7 +156,11 @@ class Session:
         self._finished = True
         if self.profiler.sampler is not None:
             self.profiler.sampler.stop()
+        if self.watching is not None:
+            self.watching.end()
         self._end_functions()
+        if self.facts is not None:
+            self.facts.say_all()
         self.recorder.finish({**self.exit, **end})
         self.profiler.disable()
         if self.profiler.tracer is not None:
@@ -193,6 +202,9 @@ class Session:
         child = Session(self.settings, role=FORKED, root_code=self._root_code)
         child._cost, child._command = self._cost, self._command
         child._record_facts(self.facts)
+        if self.watching is not None:
+            self.watching.after_fork()
+            child._record_watching(self.watching)
         child._begin_functions()
         child.recorder.start()
         return child
@@ -234,7 +246,20 @@ class Session:
         facts = Facts(hooks, self.profiler)
         facts.install()
         self._record_facts(facts)
+        self._watch_devices(hooks)
         hooks.install()
+
+    def _watch_devices(self, hooks: Hooks) -> None:
+        from hotloop.hooks.watching import Watching
+
+        watching = Watching.of_this_machine(hooks, self.profiler, self.settings.gpu)
+        if watching is not None:
+            self._record_watching(watching)
+
+    def _record_watching(self, watching: Watching) -> None:
+        self.watching = watching
+        self.recorder.ask(watching.notes)
+        self.recorder.every_window(watching.look)
 
     def _record_facts(self, facts: Facts | None) -> None:
         self.facts = facts

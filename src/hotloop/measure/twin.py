@@ -506,6 +506,11 @@ class Core:
         frames = stack.frames[:-1] if stack.in_gap() else stack.frames
         return frames[-1][_REGION].name if frames else None
 
+    def main_node(self) -> int:
+        """The place that the main thread is at, by its number; asked from any thread."""
+        main = next((t for t in list(self._threads.values()) if t.root == 0), None)
+        return main.top.id if main is not None else 0
+
     # -- gaps --
 
     def _enter_gap(self, region: Region) -> None:

@@ -217,6 +217,17 @@ core_method_innermost(Core *self, PyObject *unused)
     return name;
 }
 
+PyDoc_STRVAR(core_main_node_doc,
+"main_node()\n--\n\nThe place that the main thread is at, by its number; asked from any thread.");
+
+static PyObject *
+core_method_main_node(Core *self, PyObject *unused)
+{
+    (void)unused;
+    Thread *thread = self->main_thread;
+    return PyLong_FromUnsignedLong(thread != NULL ? thread->top->id : 0);
+}
+
 PyDoc_STRVAR(core_end_gap_doc, "end_gap()\n--\n\nEnd the gap that this thread is in, if any.");
 
 static PyObject *
@@ -603,6 +614,7 @@ static PyMethodDef core_methods[] = {
     {"disable", (PyCFunction)core_method_disable, METH_NOARGS, core_disable_doc},
     {"is_open", (PyCFunction)(void (*)(void))core_method_is_open, METH_FASTCALL, core_is_open_doc},
     {"innermost", (PyCFunction)core_method_innermost, METH_NOARGS, core_innermost_doc},
+    {"main_node", (PyCFunction)core_method_main_node, METH_NOARGS, core_main_node_doc},
     {"end_gap", (PyCFunction)core_method_end_gap, METH_NOARGS, core_end_gap_doc},
     {"claim_gap", (PyCFunction)core_method_claim_gap, METH_O, core_claim_gap_doc},
     {"snapshot", (PyCFunction)core_method_snapshot, METH_NOARGS, core_snapshot_doc},
