@@ -30,6 +30,7 @@ class Recording:
         name: str | None = None,
         phases: Sequence[str] = (),
         quiet: bool = False,
+        scalars: bool = False,
         window_s: float = WINDOW_SECONDS,
         command: Sequence[str] | None = None,
         root_code: CodeType | None = None,
@@ -38,6 +39,7 @@ class Recording:
         self._name = name or Path(sys.argv[0]).stem or "program"
         self._phases = [str(parse_phase(text)) for text in phases]
         self._quiet = quiet
+        self._scalars = scalars
         self._window_s = window_s
         self._command = list(command) if command is not None else None
         self._root_code = root_code
@@ -62,7 +64,11 @@ class Recording:
         phases = self._phases + phases_of_project(Path.cwd())
         self.folder = make_folder(self._output, self._name)
         settings = Settings(
-            str(self.folder), phases=phases, quiet=self._quiet, window_s=self._window_s
+            str(self.folder),
+            phases=phases,
+            quiet=self._quiet,
+            scalars=self._scalars,
+            window_s=self._window_s,
         )
         self._session = Session(settings, root_code=self._root_code)
         self._session.on_finish = self._show
@@ -103,10 +109,12 @@ def record(
     name: str | None = None,
     phases: Sequence[str] = (),
     quiet: bool = False,
+    scalars: bool = False,
 ) -> Recording:
     """Begin to measure now: up to `.end()`, the end of a `with` block, or that of the program.
 
     `output` is the capture's folder (it must not exist), `name` a name for one below
-    runs/hotloop; `phases` are as `hotloop run --phase` takes them; `quiet` prints no report.
+    runs/hotloop; `phases` are as `hotloop run --phase` takes them; `quiet` prints no report;
+    `scalars` writes figures beside the program's own curves.
     """
-    return Recording(output, name=name, phases=phases, quiet=quiet).begin()
+    return Recording(output, name=name, phases=phases, quiet=quiet, scalars=scalars).begin()

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hotloop.hooks.facts import Facts
     from hotloop.hooks.install import Hooks
     from hotloop.hooks.own_code import OwnCode
+    from hotloop.integrations.scalars import Scalars
     from hotloop.measure.stopping import StopAfter, Stopper
 
 T = TypeVar("T")
@@ -61,6 +62,8 @@ class Settings:
     slow: list[str] = field(default_factory=list)
     #: How many single calls to keep for a trace.
     trace: int = 0
+    #: Put figures beside the program's own curves; see `integrations/scalars.py`.
+    scalars: bool = False
     window_s: float = WINDOW_SECONDS
 
 
@@ -92,6 +95,7 @@ class Session:
         self.own_code: OwnCode | None = None
         #: What rules need beside times.
         self.facts: Facts | None = None
+        self.scalars: Scalars | None = None
         self.recorder = self._new_recorder()
 
     # -- beginning --
@@ -193,6 +197,7 @@ class Session:
         child = Session(self.settings, role=FORKED, root_code=self._root_code)
         child._cost, child._command = self._cost, self._command
         child._record_facts(self.facts)
+        child._write_scalars(self.scalars)
         child._begin_functions()
         child.recorder.start()
         return child
@@ -232,6 +237,10 @@ class Session:
         facts = Facts(hooks, self.profiler)
         facts.install()
         self._record_facts(facts)
+        if self.settings.scalars:
+            from hotloop.integrations.scalars import Scalars
+
+            self._write_scalars(Scalars(self.profiler, hooks))
         hooks.install()
 
     def _record_facts(self, facts: Facts | None) -> None:
@@ -239,6 +248,12 @@ class Session:
         if facts is not None:
             self.recorder.ask(facts.notes)
             self.recorder.every_window(facts.look)
+
+    def _write_scalars(self, scalars: Scalars | None) -> None:
+        self.scalars = scalars
+        if scalars is not None:
+            scalars.begin(self._cost)
+            self.recorder.watch(scalars.take)
 
     # -- inside --
 
