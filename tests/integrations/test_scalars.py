@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -202,6 +203,7 @@ def test_sb3_as_it_is(tmp_path: Path) -> None:
         done = subprocess.run(
             [sys.executable, *command, str(PROGRAM), "8192"],
             cwd=folder,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
             capture_output=True,
             text=True,
             timeout=300,

@@ -17,11 +17,14 @@ from types import CodeType, TracebackType
 from hotloop.cli.run import make_folder, show_end
 from hotloop.hooks.named import parse_phase, phases_of_project
 from hotloop.measure.recorder import WINDOW_SECONDS
-from hotloop.measure.session import Session, Settings
+from hotloop.measure.session import Session, Settings, say
 
 
 class Recording:
     """Measures from `begin` to `end`; also a `with` block. A program's exit is an end too."""
+
+    #: The one that measures, if one does.
+    current: Recording | None = None
 
     def __init__(
         self,
@@ -59,6 +62,10 @@ class Recording:
     def begin(self) -> Recording:
         """Begin to measure, unless somebody does already."""
         if Session.current is not None:
+            if Recording.current is not None:
+                say(f"{Recording.current.folder} is still being recorded; end it to begin another")
+            if self._scalars:
+                Session.current.write_scalars()
             self.folder = Path(Session.current.settings.folder)
             return self
         phases = self._phases + phases_of_project(Path.cwd())
@@ -72,6 +79,7 @@ class Recording:
         )
         self._session = Session(settings, root_code=self._root_code)
         self._session.on_finish = self._show
+        Recording.current = self
         self._session.start(self._command)
         if self._session.own_code is not None:
             self._session.own_code.look_at_main()
@@ -85,6 +93,7 @@ class Recording:
                 session.finish(reason=reason)
             finally:
                 session.leave()
+                Recording.current = None
         return self.folder
 
     def __enter__(self) -> Recording:

@@ -73,8 +73,10 @@ class Scalars:
             "wandb.sdk.wandb_run": ("Run", "log", self._into_row),
             "stable_baselines3.common.logger": ("Logger", "dump", self._before_dump),
         }
-        hooks.on_import.append(self._imported)
         self.begin(None)
+        hooks.on_import.append(self._imported)
+        for name in list(self._places):
+            self._imported(name)
 
     def begin(self, cost: Cost | None) -> None:
         """Nothing has been measured yet, in this process."""

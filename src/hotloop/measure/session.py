@@ -237,17 +237,22 @@ class Session:
         facts = Facts(hooks, self.profiler)
         facts.install()
         self._record_facts(facts)
-        if self.settings.scalars:
-            from hotloop.integrations.scalars import Scalars
-
-            self._write_scalars(Scalars(self.profiler, hooks))
         hooks.install()
+        if self.settings.scalars:
+            self.write_scalars()
 
     def _record_facts(self, facts: Facts | None) -> None:
         self.facts = facts
         if facts is not None:
             self.recorder.ask(facts.notes)
             self.recorder.every_window(facts.look)
+
+    def write_scalars(self) -> None:
+        """From now on, put figures beside the program's own curves."""
+        from hotloop.integrations.scalars import Scalars
+
+        if self.scalars is None and self.hooks is not None:
+            self._write_scalars(Scalars(self.profiler, self.hooks))
 
     def _write_scalars(self, scalars: Scalars | None) -> None:
         self.scalars = scalars
