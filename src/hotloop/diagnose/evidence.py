@@ -297,7 +297,9 @@ def verify_command(analysis: Analysis, changed: str = "") -> str:
 
     `changed` is how the second command differs; by default a copy of the script.
     """
-    command = list(analysis.run.command) or ["train.py"]
+    command = list(analysis.run.command)
+    if not command or command[0].startswith("%"):  # a notebook's cell is no command
+        command = ["train.py"]
     script = next((i for i, part in enumerate(command) if part.endswith(".py")), None)
     before = shlex.join(command)
     if changed:
