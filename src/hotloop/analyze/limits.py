@@ -44,7 +44,10 @@ def check_shares(analysis: Analysis, limits: Mapping[str, float]) -> list[Check]
     windows = course.windows
     if unit is not None:
         last = course.reached(unit)
-        windows = course.between(unit, WARM_UP * last, last) or windows
+        windows = course.between(unit, WARM_UP * last, last)
+    enough = len(windows) >= FEWEST_WINDOWS
+    why = f"too short: {len(windows)} windows after the warm-up, {FEWEST_WINDOWS} are needed"
+    windows = windows if enough else course.windows
     checks = []
     for phase, limit in limits.items():
         times = [window.total.get(phase, 0.0) for window in windows]
@@ -53,10 +56,7 @@ def check_shares(analysis: Analysis, limits: Mapping[str, float]) -> list[Check]
             checks.append(Check(SHARE, phase, KEPT, limit, 0.0))
             continue
         share = sum(times) / sum(whole)
-        if len(windows) < FEWEST_WINDOWS:
-            why = (
-                f"too short: {len(windows)} windows after the warm-up, {FEWEST_WINDOWS} are needed"
-            )
+        if not enough:
             checks.append(Check(SHARE, phase, UNKNOWN, limit, share, why=why))
             continue
         blocks = len(windows) // block_length(len(windows))
