@@ -326,7 +326,9 @@ def verify_command(
     `environment` is a setting that is the whole change, such as `OMP_NUM_THREADS=1`. Any other
     change has to be written first; a comment behind the command says what and where.
     """
-    command = list(analysis.run.command) or ["train.py"]
+    command = list(analysis.run.command)
+    if not command or command[0].startswith("%"):  # a notebook's cell is no command
+        command = ["train.py"]
     before = shlex.join(command)
     if environment:
         return f"hotloop compare {shlex.quote(before)} {shlex.quote(f'{environment} {before}')}"

@@ -83,7 +83,9 @@ class Shapes:
     def _is_own(self, module: ModuleType) -> bool:
         if (module.__name__ or "").partition(".")[0] in self._hooked_packages:
             return False
-        return is_program_file(getattr(module, "__file__", None))
+        file = getattr(module, "__file__", None)
+        # What is typed into a notebook or an interpreter is in no file.
+        return (file is None and module.__name__ in _MAIN) or is_program_file(file)
 
     def _look(self, module: ModuleType) -> None:
         for name, value in list(vars(module).items()):

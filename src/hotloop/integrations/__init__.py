@@ -13,12 +13,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hotloop.integrations.keras import KerasCallback
     from hotloop.integrations.recording import Recording, record
+    from hotloop.integrations.sb3 import SB3Callback
 
-__all__ = ["Recording", "record"]
+__all__ = ["KerasCallback", "Recording", "SB3Callback", "record"]
 
 #: Name -> the file of this folder that it lives in.
-_HOMES = {"Recording": "recording", "record": "recording"}
+_HOMES = {
+    "KerasCallback": "keras",
+    "Recording": "recording",
+    "SB3Callback": "sb3",
+    "record": "recording",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -17,11 +17,14 @@ from types import CodeType, TracebackType
 from hotloop.cli.run import make_folder, show_end
 from hotloop.hooks.named import parse_phase, phases_of_project
 from hotloop.measure.recorder import WINDOW_SECONDS
-from hotloop.measure.session import Session, Settings
+from hotloop.measure.session import Session, Settings, say
 
 
 class Recording:
     """Measures from `begin` to `end`; also a `with` block. A program's exit is an end too."""
+
+    #: The one that measures, if one does.
+    current: Recording | None = None
 
     def __init__(
         self,
@@ -30,6 +33,7 @@ class Recording:
         name: str | None = None,
         phases: Sequence[str] = (),
         quiet: bool = False,
+        scalars: bool = False,
         window_s: float = WINDOW_SECONDS,
         command: Sequence[str] | None = None,
         root_code: CodeType | None = None,
@@ -38,6 +42,7 @@ class Recording:
         self._name = name or Path(sys.argv[0]).stem or "program"
         self._phases = [str(parse_phase(text)) for text in phases]
         self._quiet = quiet
+        self._scalars = scalars
         self._window_s = window_s
         self._command = list(command) if command is not None else None
         self._root_code = root_code
@@ -57,15 +62,24 @@ class Recording:
     def begin(self) -> Recording:
         """Begin to measure, unless somebody does already."""
         if Session.current is not None:
+            if Recording.current is not None:
+                say(f"{Recording.current.folder} is still being recorded; end it to begin another")
+            if self._scalars:
+                Session.current.write_scalars()
             self.folder = Path(Session.current.settings.folder)
             return self
         phases = self._phases + phases_of_project(Path.cwd())
         self.folder = make_folder(self._output, self._name)
         settings = Settings(
-            str(self.folder), phases=phases, quiet=self._quiet, window_s=self._window_s
+            str(self.folder),
+            phases=phases,
+            quiet=self._quiet,
+            scalars=self._scalars,
+            window_s=self._window_s,
         )
         self._session = Session(settings, root_code=self._root_code)
         self._session.on_finish = self._show
+        Recording.current = self
         self._session.start(self._command)
         if self._session.own_code is not None:
             self._session.own_code.look_at_main()
@@ -79,6 +93,7 @@ class Recording:
                 session.finish(reason=reason)
             finally:
                 session.leave()
+                Recording.current = None
         return self.folder
 
     def __enter__(self) -> Recording:
@@ -103,10 +118,12 @@ def record(
     name: str | None = None,
     phases: Sequence[str] = (),
     quiet: bool = False,
+    scalars: bool = False,
 ) -> Recording:
     """Begin to measure now: up to `.end()`, the end of a `with` block, or that of the program.
 
     `output` is the capture's folder (it must not exist), `name` a name for one below
-    runs/hotloop; `phases` are as `hotloop run --phase` takes them; `quiet` prints no report.
+    runs/hotloop; `phases` are as `hotloop run --phase` takes them; `quiet` prints no report;
+    `scalars` writes figures beside the program's own curves.
     """
-    return Recording(output, name=name, phases=phases, quiet=quiet).begin()
+    return Recording(output, name=name, phases=phases, quiet=quiet, scalars=scalars).begin()

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from hotloop.hooks.install import Hooks
     from hotloop.hooks.own_code import OwnCode
     from hotloop.hooks.watching import Watching
+    from hotloop.integrations.scalars import Scalars
     from hotloop.measure.stopping import StopAfter, Stopper
 
 T = TypeVar("T")
@@ -62,6 +63,8 @@ class Settings:
     slow: list[str] = field(default_factory=list)
     #: How many single calls to keep for a trace.
     trace: int = 0
+    #: Put figures beside the program's own curves; see `integrations/scalars.py`.
+    scalars: bool = False
     window_s: float = WINDOW_SECONDS
     #: How much of a device's activity to record: off, windows or full.
     gpu: str = "windows"
@@ -97,6 +100,7 @@ class Session:
         self.facts: Facts | None = None
         #: Looks at the accelerator, where there is one.
         self.watching: Watching | None = None
+        self.scalars: Scalars | None = None
         self.recorder = self._new_recorder()
 
     # -- beginning --
@@ -205,6 +209,7 @@ class Session:
         if self.watching is not None:
             self.watching.after_fork()
             child._record_watching(self.watching)
+        child._write_scalars(self.scalars)
         child._begin_functions()
         child.recorder.start()
         return child
@@ -248,6 +253,8 @@ class Session:
         self._record_facts(facts)
         self._watch_devices(hooks)
         hooks.install()
+        if self.settings.scalars:
+            self.write_scalars()
 
     def _watch_devices(self, hooks: Hooks) -> None:
         from hotloop.hooks.watching import Watching
@@ -266,6 +273,19 @@ class Session:
         if facts is not None:
             self.recorder.ask(facts.notes)
             self.recorder.every_window(facts.look)
+
+    def write_scalars(self) -> None:
+        """From now on, put figures beside the program's own curves."""
+        from hotloop.integrations.scalars import Scalars
+
+        if self.scalars is None and self.hooks is not None:
+            self._write_scalars(Scalars(self.profiler, self.hooks))
+
+    def _write_scalars(self, scalars: Scalars | None) -> None:
+        self.scalars = scalars
+        if scalars is not None:
+            scalars.begin(self._cost)
+            self.recorder.watch(scalars.take)
 
     # -- inside --
 
