@@ -15,10 +15,13 @@ from made_experiments import comparison, investigation, result, sweep, written
 from recorded_run import HOSTILE, until
 
 from hotloop.report import units
-from hotloop.report.comparison import headline, ratio
+from hotloop.report.comparison import comparison_text, headline, ratio
 from hotloop.report.comparison_page import render_comparison
+from hotloop.report.investigation import investigation_text
 from hotloop.report.investigation_page import render_investigation
 from hotloop.report.sweep_page import render_sweep
+from hotloop.report.sweeping import sweep_text
+from hotloop.report.terminal import Style
 
 Open = Callable[..., Any]
 
@@ -234,3 +237,21 @@ def test_without_scripts_there_is_the_text(
 ) -> None:
     page = open_file(pages[name], java_script_enabled=False)
     assert f"hotloop {name}" in page.inner_text("noscript")
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_text_of_experiments_fits_a_terminal(width: int) -> None:
+    style = Style(width=width)
+    made = comparison(updates=(4.0, 1.0))
+    texts = [
+        comparison_text(comparison(), style),
+        comparison_text(made, style),
+        sweep_text(sweep(ENVS), style),
+        sweep_text(sweep(ENVS, ["1", "2"]), style),
+        investigation_text(investigation(), style),
+    ]
+    for text in texts:
+        table = [line for line in text.splitlines() if re.search(r" [mµ]s|\(\d", line)]
+        assert table
+        assert [line for line in table if len(line) > width] == []
+        assert "1.65 (1.64 to 1.66)" in texts[0]

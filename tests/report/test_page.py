@@ -297,6 +297,13 @@ def test_numbers_are_written_as_everywhere_else(browser: Any) -> None:
     assert written["percent"] == [units.percent(value) for value in (0.1234, 1)]
 
 
+LIBRARIES = {
+    "torch": {"version": "2.1", "places": 12, "missing": []},
+    "Gymnasium": {"version": "1.4.0", "places": 7, "missing": ["gymnasium.core:Env.step"]},
+    "SQLite": {"version": "unknown", "places": 0, "missing": []},
+}
+
+
 def small_captures() -> dict[str, Capture]:
     header = {"role": "main", "command": ["train.py"]}
     bare = Window(0, 0, 0, 10**9, {"": PhaseDelta(self_ns=10**9)})
@@ -334,7 +341,7 @@ def test_what_only_some_runs_have(open_page: Open, tmp_path: Path) -> None:
         window.samples = {("env.step", n, 0): [1, 10**7] for n in range(1, 31)}
         windows.append(window)
     row = {"file": "/p/a.py", "line": 3, "function": "<lambda>", "calls": 5, "self_s": 1.0}
-    notes = {"exact_functions": [{**row, "total_s": 2.0}], "libraries": {"torch": "2.1"}}
+    notes = {"exact_functions": [{**row, "total_s": 2.0}], "libraries": LIBRARIES}
     shard = Shard("main", {"role": "main", "command": ["train.py"]}, notes, windows)
     shard.stacks = {n: StackRow(n, 0, "/p/a.py", f"f{n}", n, n) for n in range(1, 31)}
     capture = Capture(Path("run"), [shard])
@@ -353,7 +360,10 @@ def test_what_only_some_runs_have(open_page: Open, tmp_path: Path) -> None:
     assert "40.0%" in tip
     assert "3.00 GB" in tip
     assert "2.00 s" in page.inner_text("#exact")
-    assert "torch" in page.inner_text("#run")
+    run = page.inner_text("#run")
+    assert "2.1" in run
+    assert "1.4.0 (1 place not found)" in run
+    assert "version unknown" in run
     assert page.locator("#functions tbody tr").count() == 20
     page.click("#functions .more")
     assert page.locator("#functions tbody tr").count() == 30

@@ -33,10 +33,19 @@ def main(argv: list[str] | None = None) -> int:
     """The `hotloop` command."""
     argv = sys.argv[1:] if argv is None else argv
     try:
-        return _dispatch(argv)
+        code = _dispatch(argv)
+        if argv[:1] not in (["run"], ["demo"]):  # there, it is the program's
+            sys.stdout.flush()
+        return code
     except HotloopError as error:
         print(f"hotloop: {error}", file=sys.stderr)
         return error.exit_code
+    except BrokenPipeError:
+        # A program's own never comes here: nobody reads what hotloop has to say.
+        from hotloop.report.terminal import silence
+
+        silence(sys.stdout)
+        return 0
 
 
 def _dispatch(argv: list[str]) -> int:

@@ -10,7 +10,7 @@ from hotloop.analyze.judgement import FASTER, NOT_COMPARABLE, SAME, SLOWER, UNKN
 from hotloop.analyze.portion import NO_PHASE
 from hotloop.experiment.paired import Result
 from hotloop.report import units
-from hotloop.report.terminal import Style, clean, fit
+from hotloop.report.terminal import Style, beside, clean, fit, paragraph, paragraphs
 from hotloop.words import PARENTS
 
 SCHEMA = "hotloop.compare/1"
@@ -19,6 +19,9 @@ _COLOURS = {FASTER: "green", SLOWER: "red", UNKNOWN: "yellow", NOT_COMPARABLE: "
 
 #: An interval from one end to more than this many times it says nothing.
 _ANYTHING = 10.0
+
+#: Columns that two times and a ratio with its interval take at most, with the space between them.
+_FIGURES = 50
 
 NOT_INTERLEAVED = (
     "These two runs were not interleaved: whatever else changed on the machine between them is in "
@@ -111,13 +114,13 @@ def comparison_text(comparison: Comparison, style: Style, result: Result | None 
     """The whole comparison, as text."""
     blocks = [
         _title(comparison, style, result),
-        _wrapped(
+        paragraph(
             headline(comparison), style, "bold", _COLOURS.get(comparison.whole.verdict, "cyan")
         ),
-        _wrapped(because(comparison), style),
+        paragraph(because(comparison), style),
         _table(comparison, style),
-        _paragraphs(work_notes(comparison), style, "yellow"),
-        _paragraphs(small_print(comparison, result), style, "dim"),
+        paragraphs(work_notes(comparison), style, "yellow"),
+        paragraphs(small_print(comparison, result), style, "dim"),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -160,8 +163,11 @@ def _table(comparison: Comparison, style: Style) -> str:
     if not comparison.pairs:
         return ""
     rows = rows_of(comparison)
+    # Beside the figures of a row there is so much room for its name.
+    longest = max(style.width - _FIGURES, 20)
     table = [
-        [clean(text), _seconds(row.first), _seconds(row.second), ratio(row)] for text, row in rows
+        [fit(clean(text), longest).rstrip(), _seconds(row.first), _seconds(row.second), ratio(row)]
+        for text, row in rows
     ]
     first, second = (clean(name)[:12] for name in comparison.names)
     table.insert(0, [f"per {one_of(comparison.unit)}", first, second, "times faster"])
@@ -174,8 +180,7 @@ def _table(comparison: Comparison, style: Style) -> str:
             continue
         judgement = rows[index - 1][1]
         colour = _COLOURS.get(judgement.verdict)
-        verdict = in_words(judgement)
-        lines.append(cells + (style.paint(verdict, colour) if colour else verdict))
+        lines.append(beside(cells, in_words(judgement), style, *([colour] if colour else [])))
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -235,18 +240,6 @@ def small_print(comparison: Comparison, result: Result | None) -> list[str]:
         if result.interrupted:
             lines.append("Cut short: this is the verdict on the pairs that were finished.")
     return lines
-
-
-def _paragraphs(lines: list[str], style: Style, *paint: str) -> str:
-    return "\n".join(_wrapped(line, style, *paint) for line in lines)
-
-
-def _wrapped(text: str, style: Style, *paint: str) -> str:
-    from textwrap import fill
-
-    return "\n".join(
-        style.paint(line, *paint) for line in fill(clean(text), style.width).splitlines()
-    )
 
 
 # -- JSON --

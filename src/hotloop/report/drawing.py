@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from hotloop.errors import HotloopError
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 160
+#: Letters in one line of a title.
+TITLE = 84
 
 TEXT, MUTED, FAINT, LINE, ACCENT = "#1b1f24", "#5b6570", "#88919b", "#c9ced5", "#1f5fbf"
 GOOD, BAD, DOUBT, PALE = "#1c6b45", "#b4233c", "#8f5a06", "#dbe7f8"
@@ -75,8 +78,10 @@ def heading(axes: Axes, title: str, below: str) -> None:
     """What came out, and what was run."""
     axes.axis("off")
     axes.set_ylim(0, 1)
-    axes.text(0, 0.95, fit(clean(title), 100).rstrip(), fontsize=13, fontweight="bold", va="top")
-    axes.text(0, 0.28, clean(below), color=MUTED, va="center")
+    lines = wrap(fit(clean(title), 2 * TITLE).rstrip(), TITLE)
+    size = 13 if len(lines) == 1 else 11.5
+    axes.text(0, 1.0, "\n".join(lines), fontsize=size, fontweight="bold", va="top")
+    axes.text(0, 0.2, clean(below), color=MUTED, va="center")
 
 
 def shade(colour: str, nth: int) -> str:

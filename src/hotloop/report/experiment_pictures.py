@@ -65,6 +65,8 @@ class _Row:
     text: str
     tone: str
     expected: tuple[float, float] | None = None
+    #: All phases, or all changes, together.
+    whole: bool = False
 
 
 def comparison_picture(comparison: Comparison, format: str) -> bytes:
@@ -73,9 +75,9 @@ def comparison_picture(comparison: Comparison, format: str) -> bytes:
         _Row(
             name, row.estimate, row.low, row.high,
             f"{ratio(row)}   {fit(in_words(row), 44).rstrip()}".strip(),
-            _TONES.get(row.verdict, ACCENT),
+            _TONES.get(row.verdict, ACCENT), whole=index == 0,
         )
-        for name, row in rows_of(comparison)
+        for index, (name, row) in enumerate(rows_of(comparison))
     ]  # fmt: skip
     runs = f"{comparison.pairs} interleaved pairs" if comparison.interleaved else "two captures"
     below = because(comparison) or f"{runs}, per {one_of(comparison.unit)}"
@@ -102,7 +104,8 @@ def investigation_picture(investigation: Investigation, format: str) -> bytes:
     if investigation.combined is not None and len(investigation.combined_of) > 1:
         whole = investigation.combined.whole
         tone = _TONES.get(whole.verdict, ACCENT)
-        rows.append(_Row("together", whole.estimate, whole.low, whole.high, ratio(whole), tone))
+        figures = (whole.estimate, whole.low, whole.high)
+        rows.append(_Row("together", *figures, ratio(whole), tone, whole=True))
     plan = investigation.plan
     goals = {"minimum": plan.minimum, "stretch": plan.stretch}
     return _intervals(
@@ -134,7 +137,10 @@ def _intervals(
             axes.axvspan(1 / (1 + margin), 1 + margin, color=TEXT, alpha=0.06, linewidth=0)
         for name, value in (marks or {}).items():
             axes.axvline(value, color=FAINT, linestyle=(0, (4, 3)), linewidth=1, zorder=0)
-            axes.text(value, -0.75, name, ha="center", fontsize=8.5, color=MUTED)
+            behind = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+            axes.text(
+                value, -0.75, name, ha="center", va="center", fontsize=8.5, color=MUTED, bbox=behind
+            )
         axes.set_xlabel(label)
 
     return drawn(format, (WIDE, HEAD + body), paint)
@@ -153,7 +159,7 @@ def _rows(axes: Axes, rows: Sequence[_Row], include: list[float]) -> None:
         if row.estimate is not None:
             if row.low is not None and row.high is not None:
                 axes.plot([max(row.low, low), min(row.high, high)], [index] * 2, color=row.tone)
-            axes.plot([row.estimate], [index], "D" if index == 0 else "o", color=row.tone, ms=5.5)
+            axes.plot([row.estimate], [index], "D" if row.whole else "o", color=row.tone, ms=5.5)
         axes.annotate(
             clean(row.text), (1, index), xycoords=("axes fraction", "data"), xytext=(10, 0),
             textcoords="offset points", va="center", fontsize=9, color=row.tone,

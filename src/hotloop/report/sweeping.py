@@ -12,7 +12,7 @@ from hotloop.analyze.statistics import Interval
 from hotloop.experiment.sweeping import Sweep
 from hotloop.report import units
 from hotloop.report.comparison import times
-from hotloop.report.terminal import Style, clean
+from hotloop.report.terminal import Style, clean, paragraphs
 
 SCHEMA = "hotloop.sweep/1"
 
@@ -26,8 +26,8 @@ def sweep_text(sweep: Sweep, style: Style) -> str:
         _title(sweep, style),
         _table(sweep, style),
         *[_expectation(expected, sweep, style) for expected in sweep.expected],
-        "\n".join(growth_sentences(sweep)),
-        "\n".join(style.paint(line, "dim") for line in small_print(sweep)),
+        paragraphs(growth_sentences(sweep), style),
+        paragraphs(small_print(sweep), style, "dim"),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -72,12 +72,20 @@ def fastest(sweep: Sweep) -> Point:
 
 
 def _table(sweep: Sweep, style: Style) -> str:
+    """With as many phases as there is room for; the page and the JSON have them all."""
     phases = largest_phases(sweep.points)[:MOST_PHASES]
+    table = _cells(sweep, phases)
+    while phases and max(map(len, _aligned(table))) > style.width:
+        phases.pop()
+        table = _cells(sweep, phases)
+    head, *lines = _aligned(table)
+    return "\n".join([style.paint(head, "dim"), *lines])
+
+
+def _cells(sweep: Sweep, phases: list[str]) -> list[list[str]]:
     efficiency = any(point.efficiency is not None for point in sweep.points)
-    head = [*sweep.variables, "steps/s", "time", f"per {_short(sweep.unit)}"]
-    head += [name or "(no phase)" for name in phases] + ["memory"]
-    head += ["efficiency"] if efficiency else []
-    rows = [[clean(cell) for cell in head]]
+    head = [*sweep.variables, "steps/s", "time", f"per {_short(sweep.unit)}", *phases, "memory"]
+    rows = [[clean(cell) for cell in [*head, *(["efficiency"] if efficiency else []), ""]]]
     for point in sweep.points:
         cells = [*map(clean, point.values), rate_in_words(point)]
         cells += [units.seconds(point.loop_s), units.seconds(point.seconds)]
@@ -85,15 +93,19 @@ def _table(sweep: Sweep, style: Style) -> str:
         cells.append(units.megabytes(point.memory_mb) if point.memory_mb is not None else "")
         if efficiency:
             cells.append(units.percent(point.efficiency) if point.efficiency is not None else "")
-        rows.append(cells)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    lines = []
-    for index, row in enumerate(rows):
-        line = "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-        marks = [] if index == 0 else marks_of(sweep, sweep.points[index - 1])
-        line += ("  " + ", ".join(marks)) if marks else ""
-        lines.append(style.paint(line, "dim") if index == 0 else line)
-    return "\n".join(line.rstrip() for line in lines)
+        rows.append([*cells, ", ".join(marks_of(sweep, point))])
+    return rows
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    """Numbers end below each other; the marks behind them begin below each other."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    return [
+        "  ".join(
+            [*(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]]
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def _short(unit: str) -> str:
