@@ -11,6 +11,7 @@ from hotloop.diagnose.evidence import (
     calls_of,
     finding,
     gauge,
+    in_package,
     inner_places,
     of_loop,
     program_place,
@@ -306,9 +307,9 @@ def python_gae(analysis: Analysis) -> list[Finding]:
     if of_loop(analysis, seconds) < ADVANTAGE_SHARE:
         return []
     samples = samples_under(analysis, "advantage")
-    own = use_of(samples, lambda frame: frame.of_program)
-    if own.seconds <= 0:
-        return []
+    own = sum(sample.seconds for sample in samples if _is_programs_own(sample))
+    if own < 0.5 * sum(sample.seconds for sample in samples) or not own:
+        return []  # a library's own computation is what it is
     return [
         finding(
             analysis,
@@ -329,6 +330,14 @@ def python_gae(analysis: Analysis) -> list[Finding]:
             "    last = delta[t] + gamma * lam * alive[t] * last; adv[t] = last",
         )
     ]
+
+
+_ARRAYS = in_package("torch", "numpy", "jax", "tensorflow")
+
+
+def _is_programs_own(sample: Sample) -> bool:
+    """Whether the code that uses arrays is the program's, not a library's for reinforcement."""
+    return next((frame.of_program for frame in sample.frames if not _ARRAYS(frame)), False)
 
 
 def _program_places(samples: list[Sample]) -> list[Place]:

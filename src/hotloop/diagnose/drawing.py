@@ -39,11 +39,13 @@ RENDERS_A_STEP = 0.2
 
 def render_in_step(analysis: Analysis) -> list[Finding]:
     """Frames are drawn in every step."""
+    if not analysis.run.env_steps:
+        return []
     inside = inside_steps(analysis, "env.step", "env.render")
     use = inside.use(lambda f: _DRAWS(f) or (_RENDERS.search(f.function) is not None))
-    drawn = seconds_in(analysis, "env.render")
+    drawn = seconds_in(analysis, *_rendering_regions(analysis))
     seconds = max(use.seconds, drawn) - _resizing(analysis).seconds
-    renders = calls_of(analysis, "env.render") / max(calls_of(analysis, "env.step"), 1)
+    renders = calls_of(analysis, *_rendering_regions(analysis)) / analysis.run.env_steps
     if of_loop(analysis, seconds) < SMALLEST_PART or (
         drawn > use.seconds and renders < RENDERS_A_STEP
     ):
@@ -64,7 +66,7 @@ def render_in_step(analysis: Analysis) -> list[Finding]:
             "render-in-step",
             title=f"Every environment step draws a frame{by_name(places)}: "
             f"{of_loop(analysis, seconds):.0%} of the loop",
-            phase="env.render" if drawn else "env.step",
+            phase="env.render" if seconds_in(analysis, "env.render") else "env.step",
             seconds=seconds,
             low=low,
             high=high,
@@ -80,6 +82,11 @@ def render_in_step(analysis: Analysis) -> list[Finding]:
             else "env = gym.make(name)            # no render_mode\nobs = env.step(a)",
         )
     ]
+
+
+def _rendering_regions(analysis: Analysis) -> set[str]:
+    """Names of the phases that draw: hotloop's own, and what the program calls rendering."""
+    return {"env.render"} | {p.name for p in analysis.phases if p.category == "Rendering"}
 
 
 def _is_observed(inside: InsideSteps, use: Use) -> bool:
