@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Frame
 from hotloop.diagnose.evidence import (
     Use,
     calls_of,
@@ -12,6 +12,7 @@ from hotloop.diagnose.evidence import (
     in_package,
     inner_places,
     of_loop,
+    program_place,
     samples_under,
     seconds_in,
 )
@@ -103,7 +104,21 @@ def _is_observed(inside: InsideSteps, use: Use) -> bool:
 
 def _resizing(analysis: Analysis) -> Use:
     inside = inside_steps(analysis, "env.step", "env.render", "env.reset")
-    return inside.use(lambda f: _RESIZES.search(f.function) is not None)
+    return inside.use(_resizes)
+
+
+def _resizes(frame: Frame) -> bool:
+    return _RESIZES.search(frame.function) is not None
+
+
+def _around_resizing(analysis: Analysis, use: Use) -> float:
+    """Seconds in the program's functions that resize: to pictures and back belongs to it."""
+    inside = inside_steps(analysis, "env.step", "env.render", "env.reset")
+    callers = {(place.file, place.function) for place in use.places}
+    places = ((program_place(s.frames), s.seconds) for s in inside.samples)
+    return inside.scale * sum(
+        seconds for place, seconds in places if place and (place.file, place.function) in callers
+    )
 
 
 def image_resize(analysis: Analysis) -> list[Finding]:
@@ -111,6 +126,7 @@ def image_resize(analysis: Analysis) -> list[Finding]:
     use = _resizing(analysis)
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
+    whole = max(_around_resizing(analysis, use), use.seconds)
     return [
         finding(
             analysis,
@@ -118,8 +134,8 @@ def image_resize(analysis: Analysis) -> list[Finding]:
             title=f"Resizing pictures takes {of_loop(analysis, use.seconds):.0%} of the loop"
             f"{by_name(use.where())}",
             phase="env.step",
-            seconds=use.seconds,
-            low=RESIZE_WINS[0],
+            seconds=whole,
+            low=RESIZE_WINS[0] * use.seconds / whole,
             high=RESIZE_WINS[1],
             confidence=MEDIUM,
             where=use.where(),
