@@ -118,6 +118,10 @@ def test_verify_can_be_pasted(make: Make) -> None:
     )
 
 
+def test_a_change_of_the_work_is_compared_all_the_same(make: Make) -> None:
+    assert " --any-work  # after" in verify_command(make(), any_work=True)
+
+
 def test_verify_of_a_module(make: Make) -> None:
     analysis = make()
     analysis.run.command = ["-m", "package.train", "--seed", "1"]

@@ -318,13 +318,21 @@ def uses(analysis: Analysis, title: str) -> bool:
     return isinstance(libraries, dict) and title in libraries
 
 
+#: Fixes that change how many rows or gradient steps there are for each environment step.
+OTHER_WORK = frozenset({"update-ratio", "per-sample-update", "unbounded-rollout", "single-env"})
+
+
 def verify_command(
-    analysis: Analysis, places: list[Place] | None = None, environment: str = ""
+    analysis: Analysis,
+    places: list[Place] | None = None,
+    environment: str = "",
+    any_work: bool = False,
 ) -> str:
     """The command that proves a fix: the program as it is beside the changed one.
 
     `environment` is a setting that is the whole change, such as `OMP_NUM_THREADS=1`. Any other
-    change has to be written first; a comment behind the command says what and where.
+    change has to be written first; a comment behind the command says what and where. A change of
+    how much is learned needs `any_work`, without which `compare` calls the two not comparable.
     """
     command = list(analysis.run.command) or ["train.py"]
     before = shlex.join(command)
@@ -341,7 +349,8 @@ def verify_command(
     where_it_is = base_name(places[0].file) if places else ""
     if where_it_is and where_it_is != base_name(own):
         change = f"{names}, and using a changed {where_it_is} there"
-    return f"hotloop compare {shlex.quote(before)} {shlex.quote(after)}  # {change}"
+    option = " --any-work" if any_work else ""
+    return f"hotloop compare {shlex.quote(before)} {shlex.quote(after)}{option}  # {change}"
 
 
 def base_name(file: str) -> str:
@@ -386,7 +395,9 @@ def finding(
         gain=gain,
         confidence=confidence,
         fix=fix,
-        verify=verify if verify is not None else verify_command(analysis, where),
+        verify=verify
+        if verify is not None
+        else verify_command(analysis, where, any_work=id in OTHER_WORK),
         where=list(where or []),
         evidence={
             "seconds": seconds,
