@@ -83,7 +83,7 @@ def whole_run_s(analysis: Analysis) -> float:
 
 
 #: A start-up that others held up by more than this is not made shorter or longer any further.
-MOST_UNEVEN = 4.0
+MOST_UNEVEN = 5.0
 
 
 def _at_the_loops_pace(analysis: Analysis, before_s: float) -> float:
@@ -93,13 +93,16 @@ def _at_the_loops_pace(analysis: Analysis, before_s: float) -> float:
     look like less of the run than it is. Only told of programs with one process and one thread; of
     others some of the waiting for cores is their own.
     """
-    seen = [w.gauges["main_delay_s"] for w in analysis.loop_windows if "main_delay_s" in w.gauges]
-    threads = max((w.gauges.get("torch_threads", 1) for w in analysis.loop_windows), default=1)
-    if len(seen) < 2 or analysis.run.processes > 1 or threads > 1:
+    windows = [w for w in analysis.loop_windows if "main_delay_s" in w.gauges]
+    before = gauge(analysis, "startup_delay_s")
+    threads = max((w.gauges.get("torch_threads", 1) for w in windows), default=1)
+    if len(windows) < 2 or before is None or analysis.run.processes > 1 or threads > 1:
         return 1.0
-    waited = min(seen[0] / before_s, 0.9)
-    in_loop = min((seen[-1] - seen[0]) / analysis.run.loop_s, 0.9)
-    return min(max((1 - waited) / (1 - in_loop), 1 / MOST_UNEVEN), MOST_UNEVEN)
+    # What the last, cut window says was read when the one before it closed.
+    seconds = sum(window.seconds for window in windows[:-1])
+    waited = min(before / before_s, 0.95)
+    in_loop = min((windows[-1].gauges["main_delay_s"] - before) / seconds, 0.95)
+    return min(max((1 - waited) / (1 - max(in_loop, 0.0)), 1 / MOST_UNEVEN), MOST_UNEVEN)
 
 
 def vector_size(analysis: Analysis) -> int:

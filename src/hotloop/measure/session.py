@@ -238,6 +238,7 @@ class Session:
         if facts is not None:
             self.recorder.ask(facts.notes)
             self.recorder.every_window(facts.look)
+            self.profiler.at_loop.append(facts.at_loop)
 
     # -- inside --
 
