@@ -80,6 +80,19 @@ def test_updates_of_as_many_rows_as_ever_are_no_growing_rollout(make: Make) -> N
     assert data.unbounded_rollout(flat) == []
 
 
+def test_updates_on_ever_longer_episodes_are_no_growing_rollout(make: Make) -> None:
+    windows = [
+        window(
+            i,
+            {"learn.backward": (0.5, 10), "env.step": (0.1, 100)},
+            counters={"env_steps": 100, "gradient_steps": 100 / (i + 1), "samples": 100},
+        )
+        for i in range(12)
+    ]
+    analysis = make(phase("learn.backward", 6.0), windows=windows, env_steps=1200)
+    assert data.unbounded_rollout(analysis) == []
+
+
 @pytest.mark.parametrize(("seconds", "said"), [(1.49, False), (1.51, True)])
 def test_priorities_from_their_share(make: Make, seconds: float, said: bool) -> None:
     inside = frame("PrioritizedBuffer.sample", "/home/me/replay.py")

@@ -94,15 +94,19 @@ def test_the_start_up_counts_unless_the_run_was_cut(make: Make) -> None:
 
 
 def test_a_start_up_that_other_programs_held_up_counts_as_it_would_be_alone(make: Make) -> None:
-    def delayed(first: float, last: float, **more: float) -> float:
-        gauges = [{"main_delay_s": at} | more for at in (first, last)]
-        windows = [window(i, {}, gauges=each) for i, each in enumerate(gauges)]
+    def delayed(before: float, in_loop: float, **more: float) -> float:
+        """So many seconds of waiting in the ten before the loop, and in its ten."""
+        gauges = [
+            {"startup_delay_s": before, "main_delay_s": before + in_loop * min(i + 1, 9) / 10}
+            for i in range(10)
+        ]
+        windows = [window(i, {}, gauges=each | more) for i, each in enumerate(gauges)]
         return whole_run_s(make(windows=windows, startup=[phase("import", 10.0)]))
 
     assert delayed(0.0, 0.0) == pytest.approx(20.0)
-    assert delayed(5.0, 5.0) == pytest.approx(15.0)  # half of the start-up was waiting
-    assert delayed(5.0, 10.0) == pytest.approx(20.0)  # and so was half of the loop
-    assert delayed(5.0, 5.0, torch_threads=8) == pytest.approx(20.0)  # for its own threads
+    assert delayed(5.0, 0.0) == pytest.approx(15.0)  # half of the start-up was waiting
+    assert delayed(5.0, 5.0) == pytest.approx(20.0)  # and so was half of the loop
+    assert delayed(5.0, 0.0, torch_threads=8) == pytest.approx(20.0)  # for its own threads
 
 
 def test_verify_can_be_pasted(make: Make) -> None:
@@ -116,6 +120,10 @@ def test_verify_can_be_pasted(make: Make) -> None:
     assert verify_command(analysis, environment="OMP_NUM_THREADS=1") == (
         "hotloop compare 'train.py --seed 1' 'OMP_NUM_THREADS=1 train.py --seed 1'"
     )
+
+
+def test_a_change_of_the_work_is_compared_all_the_same(make: Make) -> None:
+    assert " --any-work  # after" in verify_command(make(), any_work=True)
 
 
 def test_verify_of_a_module(make: Make) -> None:

@@ -3,4 +3,4 @@
 from env_bound_slow import main
 
 if __name__ == "__main__":
-    main(substeps=130)
+    main(substeps=500)

@@ -11,6 +11,7 @@ from hotloop.diagnose.evidence import (
     of_loop,
     samples_under,
     seconds_in,
+    vector_size,
     where,
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
@@ -97,6 +98,9 @@ ENOUGH_LOOKS = 5
 #: Measured: `no_grad` takes 6% (256 wide, 64 rows) to 17% (64 wide, 1 row) off a small network's
 #: call; many small operations, as in sampling from distributions, up to a quarter.
 NO_GRAD_WINS = (0.06, 0.25)
+#: Of so few rows, nearly all of a call is what torch does beside the arithmetic.
+FEW_ROWS = 8
+FEW_ROWS_WIN = (0.10, 0.25)
 
 
 def missing_no_grad(analysis: Analysis) -> list[Finding]:
@@ -109,6 +113,7 @@ def missing_no_grad(analysis: Analysis) -> list[Finding]:
     seconds = seconds_in(analysis, "policy.act")
     if of_loop(analysis, seconds) < SMALLEST_PART:
         return []
+    low, high = FEW_ROWS_WIN if vector_size(analysis) <= FEW_ROWS else NO_GRAD_WINS
     places = places_of(analysis, "acts with a graph")
     return [
         finding(
@@ -119,8 +124,8 @@ def missing_no_grad(analysis: Analysis) -> list[Finding]:
             "loop)",
             phase="policy.act",
             seconds=seconds,
-            low=NO_GRAD_WINS[0],
-            high=NO_GRAD_WINS[1],
+            low=low,
+            high=high,
             confidence=MEDIUM,
             where=places,
             evidence={"graphs_watched": watched, "graphs_used": 0},

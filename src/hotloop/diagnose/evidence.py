@@ -83,7 +83,7 @@ def whole_run_s(analysis: Analysis) -> float:
 
 
 #: A start-up that others held up by more than this is not made shorter or longer any further.
-MOST_UNEVEN = 4.0
+MOST_UNEVEN = 5.0
 
 
 def _at_the_loops_pace(analysis: Analysis, before_s: float) -> float:
@@ -93,13 +93,16 @@ def _at_the_loops_pace(analysis: Analysis, before_s: float) -> float:
     look like less of the run than it is. Only told of programs with one process and one thread; of
     others some of the waiting for cores is their own.
     """
-    seen = [w.gauges["main_delay_s"] for w in analysis.loop_windows if "main_delay_s" in w.gauges]
-    threads = max((w.gauges.get("torch_threads", 1) for w in analysis.loop_windows), default=1)
-    if len(seen) < 2 or analysis.run.processes > 1 or threads > 1:
+    windows = [w for w in analysis.loop_windows if "main_delay_s" in w.gauges]
+    before = gauge(analysis, "startup_delay_s")
+    threads = max((w.gauges.get("torch_threads", 1) for w in windows), default=1)
+    if len(windows) < 2 or before is None or analysis.run.processes > 1 or threads > 1:
         return 1.0
-    waited = min(seen[0] / before_s, 0.9)
-    in_loop = min((seen[-1] - seen[0]) / analysis.run.loop_s, 0.9)
-    return min(max((1 - waited) / (1 - in_loop), 1 / MOST_UNEVEN), MOST_UNEVEN)
+    # What the last, cut window says was read when the one before it closed.
+    seconds = sum(window.seconds for window in windows[:-1])
+    waited = min(before / before_s, 0.95)
+    in_loop = min((windows[-1].gauges["main_delay_s"] - before) / seconds, 0.95)
+    return min(max((1 - waited) / (1 - max(in_loop, 0.0)), 1 / MOST_UNEVEN), MOST_UNEVEN)
 
 
 def vector_size(analysis: Analysis) -> int:
@@ -318,13 +321,21 @@ def uses(analysis: Analysis, title: str) -> bool:
     return isinstance(libraries, dict) and title in libraries
 
 
+#: Fixes that change how many rows or gradient steps there are for each environment step.
+OTHER_WORK = frozenset({"update-ratio", "per-sample-update", "unbounded-rollout", "single-env"})
+
+
 def verify_command(
-    analysis: Analysis, places: list[Place] | None = None, environment: str = ""
+    analysis: Analysis,
+    places: list[Place] | None = None,
+    environment: str = "",
+    any_work: bool = False,
 ) -> str:
     """The command that proves a fix: the program as it is beside the changed one.
 
     `environment` is a setting that is the whole change, such as `OMP_NUM_THREADS=1`. Any other
-    change has to be written first; a comment behind the command says what and where.
+    change has to be written first; a comment behind the command says what and where. A change of
+    how much is learned needs `any_work`, without which `compare` calls the two not comparable.
     """
     command = list(analysis.run.command)
     if not command or command[0].startswith("%"):  # a notebook's cell is no command
@@ -343,7 +354,8 @@ def verify_command(
     where_it_is = base_name(places[0].file) if places else ""
     if where_it_is and where_it_is != base_name(own):
         change = f"{names}, and using a changed {where_it_is} there"
-    return f"hotloop compare {shlex.quote(before)} {shlex.quote(after)}  # {change}"
+    option = " --any-work" if any_work else ""
+    return f"hotloop compare {shlex.quote(before)} {shlex.quote(after)}{option}  # {change}"
 
 
 def base_name(file: str) -> str:
@@ -388,7 +400,9 @@ def finding(
         gain=gain,
         confidence=confidence,
         fix=fix,
-        verify=verify if verify is not None else verify_command(analysis, where),
+        verify=verify
+        if verify is not None
+        else verify_command(analysis, where, any_work=id in OTHER_WORK),
         where=list(where or []),
         evidence={
             "seconds": seconds,

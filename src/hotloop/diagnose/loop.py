@@ -225,13 +225,14 @@ def checkpointing(analysis: Analysis) -> list[Finding]:
     if of_loop(analysis, seconds) < CHECKPOINT_SHARE:
         return []
     times = calls_of(analysis, "checkpoint")
+    elsewhere = use.seconds + dumped > 0.5 * seconds  # in calls that nobody counted
     sb3 = uses(analysis, "Stable-Baselines3")
     return [
         finding(
             analysis,
             "checkpointing",
             title=f"Saving takes {of_loop(analysis, seconds):.0%} of the loop"
-            + (f": {times} times, {seconds / times:.2g} s each" if times else ""),
+            + (f": {times} times, {seconds / times:.2g} s each" if times and not elsewhere else ""),
             phase="checkpoint",
             seconds=seconds,
             low=CHECKPOINT_WINS[0],

@@ -8,8 +8,8 @@ than the counting. Nothing here may fail into the program: what goes wrong is no
               predict_s, acts_seen, acts_with_graph, act_graphs_watched, act_graphs_used,
               forwards_with_graph, autocasts, empty_caches, empty_cache_s
     gauges    since the start: main_cpu_s, main_delay_s, run_delay_s, throttled_s,
-              throttled_periods, anomaly_s, compiles, compile_s; as they are now: torch_threads,
-              graphs_alive, subnormals (shares)
+              throttled_periods, anomaly_s, compiles, compile_s; until the loop began:
+              startup_delay_s; as they are now: torch_threads, graphs_alive, subnormals (shares)
     notes     machine, threads, networks, places (of the program, by what is done there)
 """
 
@@ -140,6 +140,12 @@ class Facts:
         """Once a second, in the recorder's thread: read what can be read from outside."""
         for look in (self._scheduler, *self._looks):
             self._guard(look)
+
+    def at_loop(self) -> None:
+        """The training loop begins: how long the main thread has waited for a core until here."""
+        times = self._guard(machine.run_times)
+        if times is not None:
+            self.gauge("startup_delay_s", times.waiting)
 
     def notes(self) -> dict[str, Any]:
         """What the capture says; cheap, and the same again unless something changed."""

@@ -59,7 +59,7 @@ class Recorder:
         self._thread.start()
 
     def every_window(self, call: Callable[[], None]) -> None:
-        """Also call this after each window, in the recorder's thread."""
+        """Also call this before each window closes, in the recorder's thread."""
         self._every.append(call)
 
     def watch(self, call: Callable[[Window], None]) -> None:
@@ -100,9 +100,9 @@ class Recorder:
             if self._stop.wait(due - time.monotonic()):
                 return
             begin = time.thread_time_ns()
-            self._profiler.close_window()
             for call in self._every:
                 call()
+            self._profiler.close_window()
             self._spent_ns += time.thread_time_ns() - begin
 
     def _keep(self, window: Window) -> None:

@@ -273,6 +273,7 @@ class Session:
         if facts is not None:
             self.recorder.ask(facts.notes)
             self.recorder.every_window(facts.look)
+            self.profiler.at_loop.append(facts.at_loop)
 
     def write_scalars(self) -> None:
         """From now on, put figures beside the program's own curves."""
