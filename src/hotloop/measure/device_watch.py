@@ -32,14 +32,14 @@ SHORT_ONES = 5
 FULL_S = 0.25
 #: What one takes beside its length until that has been measured (H200: prepare 10 ms, stop and
 #: read 8 µs an event).
-FIRST_COST_S = 0.04
+FIRST_COST_S = 0.06
 #: Events that one recording should not go beyond: the program stands still while they are read.
 MOST_EVENTS = 6000
 #: Between two looks at the memory of a device in use, and at whether one is in use.
-TICK_S, IDLE_TICK_S = 0.05, 1.0
+TICK_S, IDLE_TICK_S = 0.1, 1.0
 #: A phase is worth a recording of its own from this share of the loop's time on. It is waited for
 #: by looking where the main thread is, so often and so long.
-WORTH, LOOK_S, PATIENCE_S = 0.01, 0.0005, 0.3
+WORTH, LOOK_S, PATIENCE_S = 0.01, 0.003, 0.3
 #: Recordings in a row without any activity after which the report says so.
 MOST_EMPTY = 4
 #: Slices kept during a recording.
@@ -223,7 +223,7 @@ class DeviceWatch:
     # -- a recording --
 
     def _record(self, device: Device) -> None:
-        begun, recorded = time.thread_time_ns(), self.recorded_ns
+        begun, recorded, length_s = time.thread_time_ns(), self.recorded_ns, self._length_s
         try:
             with self._recording:
                 self._stretch(device)
@@ -236,7 +236,7 @@ class DeviceWatch:
             cost = time.thread_time_ns() - begun + self.recorded_ns - recorded
             self.spent_ns += cost
             self._profiler.gauges["gpu_spent_s"] = self.spent_ns / 1e9
-            self._next_cost_ns = cost
+            self._next_cost_ns = int(cost * max(self._length_s / length_s, 1.0))
 
     def _stretch(self, device: Device) -> None:
         core = self._profiler.core
