@@ -103,7 +103,10 @@ def test_less_work_is_not_comparable_unless_it_is_meant(hotloop: Run, program: P
         (("train.py", "train.py", "--steps", "5", "--stop-after", "5s"), "give one of them"),
         (("train.py", "train.py", "--stop-after", "soon"), "not understood"),
         (("train.py", "train.py", "--cpus", "2"), "goes with --on ray"),
-        (("train.py", "train.py", "-o", "result.xyz"), "unknown ending"),
+        (
+            ("train.py", "train.py", "-o", "result.xyz"),
+            "unknown ending; known are .txt, .json, .html",
+        ),
         (("train.py", "train.py", "-o", "train.py.json"), "already exists"),
     ],
 )
@@ -234,6 +237,31 @@ def test_two_captures_are_compared_with_a_warning(hotloop: Run, tmp_path: Path) 
     text = hotloop("compare", "before", "after").stdout
     assert "two captures, not interleaved" in text
     assert "not interleaved: whatever else changed" in text
+
+
+def test_two_captures_as_a_page_and_as_pictures(hotloop: Run, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    write_capture(tmp_path / "before", 10.0, 1)
+    write_capture(tmp_path / "after", 5.0, 2)
+    begins = {"compare.html": b"<!doctype html>", "c.PNG": b"\x89PNG", "c.svg": b"<?xml"}
+    for name, begin in begins.items():
+        done = hotloop("compare", "before", "after", "-o", name)
+        assert (done.returncode, done.stdout) == (0, ""), done.stderr
+        assert done.stderr.endswith(f"wrote {name}\n")
+        assert (tmp_path / name).read_bytes().startswith(begin)
+    again = hotloop("compare", "before", "after", "-o", "compare.html")
+    assert (again.returncode, "already exists; -f overwrites it" in again.stderr) == (2, True)
+    assert hotloop("compare", "before", "after", "-o", "compare.html", "-f").returncode == 0
+    printed = hotloop("compare", "before", "after", "--format", "html")
+    assert printed.stdout == (tmp_path / "compare.html").read_text()
+
+
+def test_a_missing_matplotlib_is_told_before_anything_runs(hotloop: Run, program: Path) -> None:
+    (program / "matplotlib.py").write_text("raise ImportError('no matplotlib')")
+    path = os.pathsep.join([str(program), os.environ.get("PYTHONPATH", "")])
+    done = hotloop("compare", "train.py", "train.py", "-o", "c.png", env={"PYTHONPATH": path})
+    assert (done.returncode, "pip install 'hotloop[pictures]'" in done.stderr) == (2, True)
+    assert not (program / "runs").exists()
 
 
 def test_captures_from_different_devices_are_refused(hotloop: Run, tmp_path: Path) -> None:

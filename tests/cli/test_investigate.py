@@ -106,6 +106,10 @@ def test_a_plan_is_tried_and_a_record_is_left(hotloop: Run, program: Path) -> No
     assert "The minimum goal of 1.3x: met." in record
     assert "helps &lt;a lot&gt;" in record
     assert "changes the training" in record
+    # What is done is not done again: a page of it takes no time.
+    again = hotloop("investigate", "--resume", "work", "-o", "investigate.html")
+    assert (again.returncode, again.stdout) == (0, ""), again.stderr
+    assert "The minimum goal of 1.3x: met." in (program / "investigate.html").read_text()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")

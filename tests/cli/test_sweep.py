@@ -57,6 +57,17 @@ def test_a_table_for_people(hotloop: Run, program: Path) -> None:
     ]
 
 
+def test_a_page(hotloop: Run, program: Path) -> None:
+    result = hotloop(
+        "sweep",
+        *("--vary", "ms=1,4", "--rounds", "1", "--warm-up", "0", "-o", "sweep.html"),
+        *("--", "train.py", "--steps", "6", "--env-ms", "{ms}"),
+    )
+    assert (result.returncode, result.stdout) == (0, ""), result.stderr
+    assert "wrote sweep.html" in result.stderr
+    assert (program / "sweep.html").read_text().startswith("<!doctype html>")
+
+
 def test_a_setting_that_fails_is_left_out_and_told(hotloop: Run, program: Path) -> None:
     result = hotloop(
         "sweep",

@@ -13,8 +13,9 @@ import pytest
 from hotloop.analyze.analysis import analyze
 from hotloop.capture.reader import Capture, Shard, read_capture
 from hotloop.report import units
+from hotloop.report.drawing import DPI
 from hotloop.report.output import Material
-from hotloop.report.pictures import DPI, INCHES, render_png, render_svg
+from hotloop.report.pictures import INCHES, render_png, render_svg
 
 pytest.importorskip("matplotlib")
 

@@ -14,7 +14,7 @@ from hotloop.analyze.tree import RegionCost, build_phases
 from hotloop.analyze.trends import find_trends
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import Window
-from hotloop.words import PARENTS, names_of
+from hotloop.words import ENV_STEPS, EPISODES, GRADIENT_STEPS, PARENTS, SAMPLES, names_of
 
 
 def analyze(capture: Capture) -> Analysis:
@@ -154,10 +154,6 @@ def _overhead(
 
 def _run(capture: Capture, timeline: Timeline, loop_s: float) -> Run:
     main = capture.main
-    counters: dict[str, float] = {}
-    for window in main.windows:
-        for name, amount in window.counters.items():
-            counters[name] = counters.get(name, 0) + amount
     command = main.header.get("command")
     device = main.notes.get("device")
     return Run(
@@ -166,7 +162,7 @@ def _run(capture: Capture, timeline: Timeline, loop_s: float) -> Run:
         startup_s=(timeline.loop_begin_ns / 1e9) if timeline.found_loop else 0.0,
         loop_s=loop_s,
         after_s=max(timeline.end_ns - timeline.loop_end_ns, 0) / 1e9,
-        counters=counters,
+        counters=_counters(capture),
         device=device if isinstance(device, str) else _device_in_use(main.notes),
         processes=len(capture.shards),
         header=main.header,
@@ -185,6 +181,26 @@ def _device_in_use(notes: dict[str, Any]) -> str:
     about = notes.get("gpu")
     kind = about.get("name") if isinstance(about, dict) else None
     return _DEVICES.get(kind, "cpu") if isinstance(kind, str) else "cpu"
+
+
+def _counters(capture: Capture) -> dict[str, float]:
+    """What the main process counted; what it counted none of, its workers have done."""
+    counters = _counted(capture.main)
+    workers = [_counted(shard) for shard in capture.shards[1:]]
+    for name in (ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES):
+        amounts = [worker[name] for worker in workers if worker.get(name)]
+        if amounts and not counters.get(name):
+            # Learners side by side make each gradient step together.
+            counters[name] = max(amounts) if name == GRADIENT_STEPS else sum(amounts)
+    return counters
+
+
+def _counted(shard: Shard) -> dict[str, float]:
+    counters: dict[str, float] = {}
+    for window in shard.windows:
+        for name, amount in window.counters.items():
+            counters[name] = counters.get(name, 0) + amount
+    return counters
 
 
 def _cpu_share(timeline: Timeline) -> float | None:

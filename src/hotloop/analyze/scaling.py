@@ -163,6 +163,15 @@ def add_efficiency(points: Sequence[Point], place: int) -> None:
         point.efficiency = point.throughput / smallest.throughput / grown
 
 
+def in_proportion(
+    points: Sequence[Point], place: int, figure: Callable[[Point], float]
+) -> list[float]:
+    """What each point would come to if the figure grew in proportion from the smallest value."""
+    smallest = min(points, key=lambda point: float(point.values[place]))
+    unit = figure(smallest) / float(smallest.values[place])
+    return [unit * float(point.values[place]) for point in points]
+
+
 # -- exponents --
 
 

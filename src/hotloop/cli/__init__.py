@@ -15,30 +15,44 @@ from hotloop import __version__
 from hotloop.errors import HotloopError
 
 #: In the order in which a new user meets them.
-COMMANDS = ("run", "report", "live", "export", "doctor", "demo", "compare", "sweep", "investigate")
+COMMANDS = (
+    "run",
+    "report",
+    "live",
+    "export",
+    "doctor",
+    "demo",
+    "compare",
+    "sweep",
+    "investigate",
+    "completion",
+)
 
 
 def main(argv: list[str] | None = None) -> int:
     """The `hotloop` command."""
     argv = sys.argv[1:] if argv is None else argv
     try:
-        return _dispatch(argv)
+        code = _dispatch(argv)
+        if argv[:1] not in (["run"], ["demo"]):  # there, it is the program's
+            sys.stdout.flush()
+        return code
     except HotloopError as error:
         print(f"hotloop: {error}", file=sys.stderr)
         return error.exit_code
+    except BrokenPipeError:
+        # A program's own never comes here: nobody reads what hotloop has to say.
+        from hotloop.report.terminal import silence
+
+        silence(sys.stdout)
+        return 0
 
 
 def _dispatch(argv: list[str]) -> int:
     if argv and argv[0] in COMMANDS:
         # Only the one that is asked for is imported: `run` must start fast.
         command = importlib.import_module(f"hotloop.cli.{argv[0]}")
-        parser = argparse.ArgumentParser(
-            prog=f"hotloop {argv[0]}",
-            description=command.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        command.add_arguments(parser)
+        parser = parser_of(argv[0])
         if hasattr(command, "parse"):
             return int(command.main(command.parse(parser, argv[1:])))
         return int(command.main(parser.parse_args(argv[1:])))
@@ -49,6 +63,19 @@ def _dispatch(argv: list[str]) -> int:
         raise HotloopError(_unknown(argv))
     print(_usage())
     return 0
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of a command's arguments."""
+    command = importlib.import_module(f"hotloop.cli.{name}")
+    parser = argparse.ArgumentParser(
+        prog=f"hotloop {name}",
+        description=command.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.add_arguments(parser)
+    return parser
 
 
 def _unknown(argv: list[str]) -> str:

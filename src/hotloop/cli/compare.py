@@ -77,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
+    experiments.check_output(options)
     kinds = [experiments.is_capture(text) for text in (options.first, options.second)]
     if all(kinds):
         comparison, result = _captures(options), None
@@ -108,7 +109,6 @@ def _run(options: argparse.Namespace) -> Result:
     commands = parse_command(options.first), parse_command(options.second)
     for command in commands:
         check_exists(command)
-    experiments.check_output(options)
     design = Design(
         Rule(options.pairs, options.until, options.margin, options.any_work),
         warm_up=options.warm_up,
@@ -133,7 +133,17 @@ def _names(options: argparse.Namespace) -> tuple[str, str] | None:
     return names[0], names[1]
 
 
-def _rendered(form: str, style: Style, comparison: Comparison, result: Result | None) -> str:
+def _rendered(
+    form: str, style: Style, comparison: Comparison, result: Result | None
+) -> str | bytes:
+    if form == "html":
+        from hotloop.report.comparison_page import render_comparison
+
+        return render_comparison(comparison, result)
+    if form in experiments.PICTURES:
+        from hotloop.report.experiment_pictures import comparison_picture
+
+        return comparison_picture(comparison, form)
     if form == "json":
         document: dict[str, Any] = comparison_document(comparison, result)
         return json.dumps(document, indent=1) + "\n"

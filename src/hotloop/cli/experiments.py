@@ -13,11 +13,21 @@ from hotloop.errors import HotloopError
 from hotloop.experiment.here import Here, Place
 from hotloop.measure.session import say as say
 from hotloop.measure.stopping import parse_stop_after
+from hotloop.report.drawing import need_matplotlib
 from hotloop.report.output import save
 from hotloop.report.terminal import Style, style_for, write
 
 #: Format -> the endings of files that are written in it.
-FORMATS: dict[str, tuple[str, ...]] = {"text": (".txt",), "json": (".json",)}
+FORMATS: dict[str, tuple[str, ...]] = {
+    "text": (".txt",),
+    "json": (".json",),
+    "html": (".html", ".htm"),
+    "png": (".png",),
+    "svg": (".svg",),
+}
+#: Formats that are written to a file and never printed.
+FILES_ONLY = ("plan", "png")
+PICTURES = ("png", "svg")
 
 PLACES = ("here", "ray")
 
@@ -54,7 +64,7 @@ def add_output_arguments(
     """How the result is written; `more` are formats that only this command has."""
     formats = {**FORMATS, **(more or {})}
     group = parser.add_argument_group("the result")
-    printed = sorted(set(formats) - {"plan"})
+    printed = sorted(set(formats) - set(FILES_ONLY))
     group.add_argument("--format", choices=printed, default="text")
     endings = ", ".join(ending for endings in formats.values() for ending in endings)
     group.add_argument("-o", "--output", help=f"write a file; its ending says how: {endings}")
@@ -77,20 +87,21 @@ def parse_up_to_program(
     return options
 
 
-def show(options: argparse.Namespace, render: Callable[[str, Style], str]) -> None:
+def show(options: argparse.Namespace, render: Callable[[str, Style], str | bytes]) -> None:
     """Print the result, or write it to the file that was asked for."""
     if options.output:
         path = Path(options.output)
         save(path, render(format_of(path, options.formats), Style()), options.force)
         say(f"wrote {path}")
         return
-    write(sys.stdout, render(options.format, style_for(sys.stdout)))
+    content = render(options.format, style_for(sys.stdout))
+    write(sys.stdout, content if isinstance(content, str) else content.decode())
 
 
 def format_of(path: Path, formats: dict[str, tuple[str, ...]]) -> str:
     """The format that a file's ending asks for."""
     for name, endings in formats.items():
-        if path.name.endswith(endings) and name != "plan":
+        if path.name.lower().endswith(endings) and name != "plan":
             return name
     known = ", ".join(ending for endings in formats.values() for ending in endings)
     raise HotloopError(f"{path}: unknown ending; known are {known}")
@@ -98,13 +109,16 @@ def format_of(path: Path, formats: dict[str, tuple[str, ...]]) -> str:
 
 def check_output(options: argparse.Namespace) -> None:
     """Say before an hour of runs, not after it, that the result cannot be written."""
+    format = options.format
     if options.output:
         path = Path(options.output)
-        format_of(path, options.formats)
+        format = format_of(path, options.formats)
         if path.exists() and not options.force:
             raise HotloopError(f"{path}: already exists; -f overwrites it")
         if not path.absolute().parent.is_dir():
             raise HotloopError(f"{path}: no such folder {path.absolute().parent}")
+    if format in PICTURES:
+        need_matplotlib()
 
 
 def stop_after(options: argparse.Namespace) -> str | None:

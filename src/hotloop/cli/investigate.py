@@ -65,7 +65,7 @@ def main(options: argparse.Namespace) -> int:
     finally:
         place.close()
     record = folder / RECORD
-    record.write_text(_rendered("markdown", Style(), investigation), encoding="utf-8")
+    record.write_text(_record(investigation), encoding="utf-8")
     experiments.say(f"the record is {shown(record)}")
     experiments.show(options, lambda form, style: _rendered(form, style, investigation))
     if investigation.failure is not None:
@@ -128,10 +128,22 @@ def _newest() -> Path:
     return max(found, key=lambda path: path.stat().st_mtime).parent
 
 
-def _rendered(form: str, style: Style, investigation: Investigation) -> str:
+def _rendered(form: str, style: Style, investigation: Investigation) -> str | bytes:
+    if form == "html":
+        from hotloop.report.investigation_page import render_investigation
+
+        return render_investigation(investigation)
+    if form in experiments.PICTURES:
+        from hotloop.report.experiment_pictures import investigation_picture
+
+        return investigation_picture(investigation, form)
     if form == "json":
         return json.dumps(investigation_document(investigation), indent=1) + "\n"
     if form == "markdown":
-        machine = f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}"
-        return investigation_markdown(investigation, time.strftime("%Y-%m-%d"), machine)
+        return _record(investigation)
     return investigation_text(investigation, style)
+
+
+def _record(investigation: Investigation) -> str:
+    machine = f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}"
+    return investigation_markdown(investigation, time.strftime("%Y-%m-%d"), machine)

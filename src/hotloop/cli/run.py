@@ -77,6 +77,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--live", action="store_true", help="show where the time goes while the program runs"
     )
     parser.add_argument(
+        "--scalars",
+        action="store_true",
+        help="write the times of phases beside the curves that the program itself writes to "
+        "TensorBoard, Weights & Biases or Stable-Baselines3's logger",
+    )
+    parser.add_argument(
         "--trace",
         action="store_true",
         help="keep single calls for a trace; `hotloop export -o run.perfetto.json` shows them",
@@ -148,7 +154,8 @@ def main(options: argparse.Namespace) -> int:
             options.skip,
             options.slow,
             options.trace_limit if options.trace else 0,
-            options.gpu,
+            scalars=options.scalars,
+            gpu=options.gpu,
         ),
         root_code=programs.execute.__code__,
     )

@@ -97,7 +97,15 @@ def main(options: argparse.Namespace) -> int:
     return _exit_code(sweep)
 
 
-def _rendered(form: str, style: Style, sweep: Sweep) -> str:
+def _rendered(form: str, style: Style, sweep: Sweep) -> str | bytes:
+    if form == "html":
+        from hotloop.report.sweep_page import render_sweep
+
+        return render_sweep(sweep)
+    if form in experiments.PICTURES:
+        from hotloop.report.experiment_pictures import sweep_picture
+
+        return sweep_picture(sweep, form)
     if form == "json":
         return json.dumps(sweep_document(sweep), indent=1) + "\n"
     return sweep_text(sweep, style)

@@ -120,6 +120,11 @@ def _fill(word: str, chosen: dict[str, str]) -> str:
     return word
 
 
+def folder_name(setting: str) -> str:
+    """A setting's name as a folder's."""
+    return "".join(c if c.isalnum() or c in "=.-_" else "-" for c in setting)
+
+
 class SweepRuns:
     """All settings, round after round."""
 
@@ -197,11 +202,10 @@ class SweepRuns:
         self.say(f"{done}: {setting.name} done in {outcome.seconds:.1f} s")
 
     def _launch(self, setting: Setting, folder: str) -> Launch:
-        safe = "".join(c if c.isalnum() or c in "=.-_" else "-" for c in setting.name)
         return Launch(
             setting.name,
             setting.command,
-            str(self.folder / folder / safe),
+            str(self.folder / folder / folder_name(setting.name)),
             self.design.stop_after,
             self.design.timeout_s,
         )

@@ -73,6 +73,7 @@ class Networks:
         self._known: dict[int, dict[str, Any]] = {}
         self._due = time.monotonic() + SUBNORMAL_LOOKS[0]
         self._looks = 0
+        self._threads = 0
 
     def wrap_init(self, init: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(init)
@@ -87,7 +88,7 @@ class Networks:
 
         found: dict[str, Any] = {
             "threads": {
-                "torch": threads_of(torch),
+                "torch": self._threads or threads_of(torch),
                 "torch_interop": torch.get_num_interop_threads(),
             },
             "torch_build": _build(torch),
@@ -117,7 +118,10 @@ class Networks:
         return known
 
     def look(self) -> None:
-        """Now and then: the share of subnormal numbers in weights and optimizer states."""
+        """Threads as they are now; now and then the share of subnormal numbers in weights."""
+        # Collectors and trainers set the number for their own time and put it back at the end.
+        self._threads = threads_of(sys.modules["torch"])
+        self._facts.gauge("torch_threads", self._threads)
         if time.monotonic() < self._due or "numpy" not in sys.modules:
             return
         self._looks += 1
@@ -191,6 +195,7 @@ class Anomaly:
         if on and self._since is None:
             self._since = now
             self._facts.places.note("anomaly mode", 2)
+            self._facts.gauge("anomaly_own_frames", _own_frames())
         elif not on and self._since is not None:
             self._total += now - self._since
             self._since = None
@@ -200,6 +205,17 @@ class Anomaly:
         total = self._total + (time.perf_counter() - since if since is not None else 0.0)
         if total:
             self._facts.gauge("anomaly_s", total)
+
+
+def _own_frames() -> int:
+    """Frames of hotloop's below the program: anomaly mode writes these down too, each time."""
+    frame: Any = sys._getframe()
+    count = -2  # this one and its caller are not there later
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        count += name.partition(".")[0] in ("hotloop", "runpy")
+        frame = frame.f_back
+    return max(count, 0)
 
 
 def _is_tracing() -> bool:

@@ -197,7 +197,12 @@ class DeviceWatch:
         times = self._profiler.own_times()
         since = {path: ns - self._before.get(path, 0) for path, ns in times.items()}
         whole = sum(since.values())
-        worth = {path: ns for path, ns in since.items() if path and ns >= WORTH * whole}
+        # Who waits for others launches nothing.
+        worth = {
+            path: ns
+            for path, ns in since.items()
+            if path and ns >= WORTH * whole and path.rpartition("/")[2] != "wait"
+        }
         if not worth:
             return
         wanted = max(worth, key=lambda path: worth[path] / (self._known.get(path, 0) + 1e6))

@@ -94,7 +94,9 @@ class Profiler:
         """Forget all figures. Regions that are open count from now."""
         with self._lock:
             self.core.snapshot()
+            self.core.forget_loop()
             self.peaks = MemoryPeaks()
+            self.stacks = []
             self._start_over()
 
     def step(self) -> None:
@@ -234,6 +236,13 @@ class Profiler:
         if self.core.failures:
             notes["failures"] = dict(self.core.failures)
         return notes
+
+    def leave(self) -> None:
+        """After a session, in a process that goes on: nothing of it is left behind."""
+        self.sampler = None
+        self.at_loop.clear()
+        self.gauges.clear()
+        self.core.failures.clear()
 
     def after_fork(self) -> None:
         """In a forked child: the figures so far are the parent's."""

@@ -10,7 +10,7 @@ from hotloop.analyze.judgement import FASTER, NOT_COMPARABLE, SAME, SLOWER, UNKN
 from hotloop.analyze.portion import NO_PHASE
 from hotloop.experiment.paired import Result
 from hotloop.report import units
-from hotloop.report.terminal import Style, clean, fit
+from hotloop.report.terminal import Style, beside, clean, fit, paragraph, paragraphs
 from hotloop.words import PARENTS
 
 SCHEMA = "hotloop.compare/1"
@@ -19,6 +19,9 @@ _COLOURS = {FASTER: "green", SLOWER: "red", UNKNOWN: "yellow", NOT_COMPARABLE: "
 
 #: An interval from one end to more than this many times it says nothing.
 _ANYTHING = 10.0
+
+#: Columns that two times and a ratio with its interval take at most, with the space between them.
+_FIGURES = 50
 
 NOT_INTERLEAVED = (
     "These two runs were not interleaved: whatever else changed on the machine between them is in "
@@ -111,13 +114,13 @@ def comparison_text(comparison: Comparison, style: Style, result: Result | None 
     """The whole comparison, as text."""
     blocks = [
         _title(comparison, style, result),
-        _wrapped(
+        paragraph(
             headline(comparison), style, "bold", _COLOURS.get(comparison.whole.verdict, "cyan")
         ),
-        _because(comparison, style),
+        paragraph(because(comparison), style),
         _table(comparison, style),
-        _work(comparison, style),
-        _small_print(comparison, style, result),
+        paragraphs(work_notes(comparison), style, "yellow"),
+        paragraphs(small_print(comparison, result), style, "dim"),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -138,14 +141,15 @@ def _title(comparison: Comparison, style: Style, result: Result | None) -> str:
     )
 
 
-def _because(comparison: Comparison, style: Style) -> str:
+def because(comparison: Comparison) -> str:
+    """Which phase most of the change is in; nothing where none is."""
     if comparison.responsible is None:
         return ""
     name = clean(label(comparison.responsible))
     phase = next(p for p in comparison.phases if p.name == comparison.responsible)
     step = one_of(comparison.unit)
     change = f"{units.seconds(phase.own.first or 0)} → {units.seconds(phase.own.second or 0)}"
-    return _wrapped(f"Most of the change is in {name}: {change} per {step}.", style)
+    return f"Most of the change is in {name}: {change} per {step}."
 
 
 def label(name: str) -> str:
@@ -158,9 +162,12 @@ def label(name: str) -> str:
 def _table(comparison: Comparison, style: Style) -> str:
     if not comparison.pairs:
         return ""
-    rows = _rows(comparison)
+    rows = rows_of(comparison)
+    # Beside the figures of a row there is so much room for its name.
+    longest = max(style.width - _FIGURES, 20)
     table = [
-        [clean(text), _seconds(row.first), _seconds(row.second), ratio(row)] for text, row in rows
+        [fit(clean(text), longest).rstrip(), _seconds(row.first), _seconds(row.second), ratio(row)]
+        for text, row in rows
     ]
     first, second = (clean(name)[:12] for name in comparison.names)
     table.insert(0, [f"per {one_of(comparison.unit)}", first, second, "times faster"])
@@ -173,12 +180,12 @@ def _table(comparison: Comparison, style: Style) -> str:
             continue
         judgement = rows[index - 1][1]
         colour = _COLOURS.get(judgement.verdict)
-        verdict = in_words(judgement)
-        lines.append(cells + (style.paint(verdict, colour) if colour else verdict))
+        lines.append(beside(cells, in_words(judgement), style, *([colour] if colour else [])))
     return "\n".join(line.rstrip() for line in lines)
 
 
-def _rows(comparison: Comparison) -> list[tuple[str, Judgement]]:
+def rows_of(comparison: Comparison) -> list[tuple[str, Judgement]]:
+    """What a table shows, the whole first; phases that are too short to judge are left out."""
     rows = [("whole", comparison.whole)]
     if comparison.whole.verdict == NOT_COMPARABLE:
         # The reason stands above the table, in full.
@@ -198,7 +205,8 @@ def _seconds(value: float | None) -> str:
     return units.seconds(value) if value is not None else ""
 
 
-def _work(comparison: Comparison, style: Style) -> str:
+def work_notes(comparison: Comparison) -> list[str]:
+    """What is not the same amount of work on both sides."""
     lines = []
     for change in comparison.work:
         sides = f"{change.first:.4g} and {change.second:.4g}"
@@ -208,10 +216,11 @@ def _work(comparison: Comparison, style: Style) -> str:
             "A change in work is not a change in speed. If that is the change you want to judge, "
             "--any-work gives a verdict on the time per step as it is."
         )
-    return "\n".join(_wrapped(line, style, "yellow") for line in lines)
+    return lines
 
 
-def _small_print(comparison: Comparison, style: Style, result: Result | None) -> str:
+def small_print(comparison: Comparison, result: Result | None) -> list[str]:
+    """What to know before one believes the figures."""
     lines = list(comparison.notes)
     if not comparison.interleaved:
         lines.insert(0, NOT_INTERLEAVED)
@@ -230,15 +239,7 @@ def _small_print(comparison: Comparison, style: Style, result: Result | None) ->
         lines += [f"{name} failed once and was run again." for name in result.retried]
         if result.interrupted:
             lines.append("Cut short: this is the verdict on the pairs that were finished.")
-    return "\n".join(_wrapped(line, style, "dim") for line in lines)
-
-
-def _wrapped(text: str, style: Style, *paint: str) -> str:
-    from textwrap import fill
-
-    return "\n".join(
-        style.paint(line, *paint) for line in fill(clean(text), style.width).splitlines()
-    )
+    return lines
 
 
 # -- JSON --

@@ -11,7 +11,7 @@ from hotloop.analyze.statistics import Interval
 from hotloop.experiment.investigating import Investigation, Tried
 from hotloop.report import units
 from hotloop.report.comparison import comparison_document, ratio
-from hotloop.report.terminal import Style, clean
+from hotloop.report.terminal import Style, beside, clean, fit, paragraphs
 
 SCHEMA = "hotloop.investigate/1"
 
@@ -70,7 +70,7 @@ def investigation_text(investigation: Investigation, style: Style) -> str:
         hypothesis = tried.hypothesis
         rows.append(
             [
-                clean(hypothesis.name),
+                fit(clean(hypothesis.name), style.width // 3).rstrip(),
                 clean(hypothesis.expected_text),
                 measured_in_words(tried),
                 verdict_in_words(tried),
@@ -80,27 +80,27 @@ def investigation_text(investigation: Investigation, style: Style) -> str:
     lines = []
     for index, row in enumerate(rows):
         cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False))
-        verdict = row[3]
-        if index:
-            colour = _COLOURS[investigation.tried[index - 1].finding.verdict]
-            verdict = style.paint(verdict, colour)
-        line = f"{cells}  {verdict}"
-        lines.append(style.paint(line, "dim") if not index else line)
+        if not index:
+            lines.append(style.paint(f"{cells}  {row[3]}", "dim"))
+            continue
+        colour = _COLOURS[investigation.tried[index - 1].finding.verdict]
+        lines.append(beside(cells + "  ", row[3], style, colour))
     blocks = [head, "\n".join(line.rstrip() for line in lines)]
     end = [together_in_words(investigation), *goal_in_words(investigation)]
-    blocks.append("\n".join(style.paint(sentence, "bold") for sentence in end))
-    blocks.append(_small_print(investigation, style))
+    blocks.append(paragraphs(end, style, "bold"))
+    blocks.append(paragraphs(small_print(investigation), style, "dim"))
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _small_print(investigation: Investigation, style: Style) -> str:
+def small_print(investigation: Investigation) -> list[str]:
+    """What was left out, what changes the training, and whether it went to its end."""
     lines = [f"Left out: {clean(n)} ({why})." for n, why in investigation.left_out.items()]
     lines += _warnings(investigation)
     if investigation.interrupted:
         lines.append("Cut short; --resume goes on from what is done.")
     if investigation.failure is not None:
         lines.append(f"Ended early: {investigation.failure}")
-    return "\n".join(style.paint(line, "dim") for line in lines)
+    return lines
 
 
 def _warnings(investigation: Investigation) -> list[str]:

@@ -1,4 +1,4 @@
-"""The page: one file that needs nothing else, for one run or (later) for several side by side.
+"""The page: one file that needs nothing else, for one run or for several side by side.
 
 `shell` puts a document of data together with the hand-written style and script in `static/`. What
 comes from a program is only ever data: it is embedded as JSON in which no markup can begin, and
@@ -25,7 +25,7 @@ from hotloop.report.terminal import Style, clean
 from hotloop.report.text import text_report
 
 #: In the order in which they build on each other.
-BASE_SCRIPTS = ("base.js", "format.js", "parts.js")
+BASE_SCRIPTS = ("base.js", "format.js", "parts.js", "axes.js")
 REPORT_SCRIPTS = (
     *BASE_SCRIPTS,
     "findings.js",
@@ -35,7 +35,9 @@ REPORT_SCRIPTS = (
     "tables.js",
     "report.js",
 )
+EXPERIMENT_SCRIPTS = (*BASE_SCRIPTS, "intervals.js", "experiments.js")
 STYLES = ("base.css", "report.css")
+EXPERIMENT_STYLES = (*STYLES, "experiments.css")
 
 
 def render(material: Material) -> str:
@@ -56,9 +58,10 @@ def shell(
     scripts: tuple[str, ...],
     without_script: str = "",
     connect: str = "'none'",
+    styles: tuple[str, ...] = STYLES,
 ) -> str:
     """A whole document; `without_script` is what a reader without scripts sees."""
-    style = "\n".join(asset(name) for name in STYLES)
+    style = "\n".join(asset(name) for name in styles)
     script = '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in scripts) + "\n})();\n"
     policy = "; ".join(
         (

@@ -1,57 +1,30 @@
-"""A picture for a paper or a pull request: breakdown, categories, the run as it went, memory.
-
-Drawn with matplotlib, which `hotloop[pictures]` brings and which is imported only here. No display
-is needed and no setting of the user's own is used or changed.
-"""
+"""A picture for a paper or a pull request: breakdown, categories, the run as it went, memory."""
 
 from __future__ import annotations
 
-import io
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hotloop.analyze import course
 from hotloop.analyze.flame import NO_PHASE
 from hotloop.analyze.model import Analysis
 from hotloop.capture.reader import Capture
 from hotloop.diagnose.verdict import verdict
-from hotloop.errors import HotloopError
 from hotloop.report import units
 from hotloop.report.document import categories
+from hotloop.report.drawing import ACCENT, OTHER, TEXT, drawn, heading, shade
 from hotloop.report.output import Material, need_capture
 from hotloop.report.palette import colours
 from hotloop.report.terminal import clean, fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 #: Bars of the breakdown; what is smaller is summed up in one.
 MOST_BARS = 10
 MOST_BANDS = 8
 #: Fits a column and a half of a paper and a comment on a pull request.
 INCHES = (11.0, 7.4)
-DPI = 160
-
-_TEXT, _MUTED, _ACCENT, _OTHER = "#1b1f24", "#5b6570", "#1f5fbf", "#b9aeb4"
-
-_STYLE: Any = {
-    "font.family": "sans-serif",
-    "font.size": 9.5,
-    "axes.edgecolor": "#c9ced5",
-    "axes.labelcolor": _MUTED,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlesize": 10.5,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.titlecolor": _TEXT,
-    "text.color": _TEXT,
-    "text.parse_math": False,  # a name with dollars in it is a name
-    "xtick.color": _MUTED,
-    "ytick.color": _MUTED,
-    "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "hotloop",  # the same figures give the same file
-}
 
 
 def render_png(material: Material) -> bytes:
@@ -65,39 +38,20 @@ def render_svg(material: Material) -> bytes:
 
 
 def _draw(material: Material, format: str) -> bytes:
-    try:
-        import matplotlib
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise HotloopError("a picture needs matplotlib: pip install 'hotloop[pictures]'") from None
     capture, analysis = need_capture(material), material.analysis
     run = course.points(capture.main, course.cost_of(analysis))
-    with warnings.catch_warnings(), matplotlib.rc_context(_STYLE):
-        # It warns of every sign that its font lacks; a box in the picture says the same.
-        warnings.simplefilter("ignore")
-        figure = Figure(figsize=INCHES, layout="constrained")
-        FigureCanvasAgg(figure)
+
+    def paint(figure: Figure) -> None:
         grid = figure.add_gridspec(3, 2, height_ratios=(0.16, 1.0, 0.4), width_ratios=(1.0, 1.3))
-        _heading(figure.add_subplot(grid[0, :]), material)
+        about = verdict(analysis, material.findings)
+        heading(figure.add_subplot(grid[0, :]), about, _headline(analysis))
         _breakdown(figure.add_subplot(grid[1, 0]), analysis)
         _categories(figure.add_subplot(grid[2, 0]), analysis)
         top = figure.add_subplot(grid[1, 1])
         _course(top, capture, analysis, run)
         _memory(figure.add_subplot(grid[2, 1], sharex=top), run)
-        buffer = io.BytesIO()
-        metadata = {"Date": None} if format == "svg" else {"Software": "hotloop"}
-        figure.savefig(buffer, format=format, dpi=DPI, metadata=metadata)
-    return buffer.getvalue()
 
-
-def _heading(axes: Axes, material: Material) -> None:
-    """The verdict, and what was run."""
-    axes.axis("off")
-    axes.set_ylim(0, 1)
-    title = fit(clean(verdict(material.analysis, material.findings)), 100).rstrip()
-    axes.text(0, 0.95, title, fontsize=13, fontweight="bold", va="top")
-    axes.text(0, 0.28, _headline(material.analysis), color=_MUTED, va="center")
+    return drawn(format, INCHES, paint)
 
 
 def _headline(analysis: Analysis) -> str:
@@ -121,7 +75,7 @@ def _breakdown(axes: Axes, analysis: Analysis) -> None:
     rows = [(name, *row) for name, row in ordered if row[0] > 0]
     rest = sum(seconds for _, seconds, _ in rows[MOST_BARS:])
     rows = rows[:MOST_BARS]
-    palette = colours([category for _, _, category in rows]) | {course.OTHER_PHASES: _OTHER}
+    palette = colours([category for _, _, category in rows]) | {course.OTHER_PHASES: OTHER}
     if rest > 0:
         rows.append((course.OTHER_PHASES, rest, course.OTHER_PHASES))
     loop_s = analysis.run.loop_s or 1.0
@@ -133,7 +87,7 @@ def _breakdown(axes: Axes, analysis: Analysis) -> None:
         text = f" {units.percent(share)}  {units.seconds(seconds)}"
         axes.text(share, index, text, va="center", fontsize=9)
     axes.set_yticks(range(len(rows)), [fit(clean(name), 26).rstrip() for name, *_ in rows])
-    axes.tick_params(axis="y", length=0, labelcolor=_TEXT)
+    axes.tick_params(axis="y", length=0, labelcolor=TEXT)
     axes.invert_yaxis()
     axes.set_xlim(0, max(shares, default=1.0) * 1.38)
     axes.xaxis.set_visible(False)
@@ -176,7 +130,7 @@ def _course(axes: Axes, capture: Capture, analysis: Analysis, run: list[course.P
         if phase.process == "main"
     }
     bands = course.bands(run, known, MOST_BANDS)
-    palette = colours(list(known.values())) | {course.OTHER_PHASES: _OTHER}
+    palette = colours(list(known.values())) | {course.OTHER_PHASES: OTHER}
     edges = [run[0].begin_s, *(point.end_s for point in run)]
     below = [0.0] * len(run)
     seen: dict[str, int] = {}
@@ -187,7 +141,7 @@ def _course(axes: Axes, capture: Capture, analysis: Analysis, run: list[course.P
         above = [b + share for b, share in zip(below, shares, strict=True)]
         axes.stairs(
             above, edges, baseline=below, fill=True, label=clean(name),
-            color=_shade(palette[category], seen[category]), linewidth=0,
+            color=shade(palette[category], seen[category]), linewidth=0,
         )  # fmt: skip
         below = above
     _backdrop(axes, capture, analysis, run)
@@ -223,22 +177,22 @@ def _memory(axes: Axes, run: list[course.Point]) -> None:
     if known:
         edges = [known[0].begin_s, *(point.end_s for point in known)]
         values = [point.memory_mb or 0.0 for point in known]
-        axes.stairs(values, edges, fill=True, color=_ACCENT, alpha=0.15, linewidth=0)
-        axes.stairs(values, edges, color=_ACCENT, linewidth=1.3, baseline=None)
+        axes.stairs(values, edges, fill=True, color=ACCENT, alpha=0.15, linewidth=0)
+        axes.stairs(values, edges, color=ACCENT, linewidth=1.3, baseline=None)
         axes.set_ylim(0, max(values) * 1.25)
     axes.yaxis.set_major_formatter(lambda value, _: units.megabytes(value))
-    axes.tick_params(axis="y", labelcolor=_ACCENT)
+    axes.tick_params(axis="y", labelcolor=ACCENT)
     axes.xaxis.set_major_formatter(lambda value, _: _clock(value))
     if any(point.steps for point in run):
         rates = axes.twinx()
         edges = [run[0].begin_s, *(point.end_s for point in run)]
         rates.stairs(
-            [point.steps_per_s for point in run], edges, color=_TEXT, linewidth=1.1, baseline=None
+            [point.steps_per_s for point in run], edges, color=TEXT, linewidth=1.1, baseline=None
         )
         rates.set_ylim(bottom=0)
         rates.yaxis.set_major_formatter(lambda value, _: units.rate(value))
         rates.spines["right"].set_visible(True)
-        rates.set_ylabel("steps/s", color=_TEXT)
+        rates.set_ylabel("steps/s", color=TEXT)
 
 
 def _clock(seconds: float) -> str:
@@ -247,12 +201,3 @@ def _clock(seconds: float) -> str:
         if seconds >= 2 * factor:
             return f"{seconds / factor:.3g} {unit}"
     return f"{seconds:g} s"
-
-
-def _shade(colour: str, nth: int) -> str:
-    """A category's colour for its nth phase: in turn darker and lighter."""
-    towards = (48, 54, 61) if nth % 2 else (255, 255, 255)
-    strength = min(0.22 * nth, 0.6)
-    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    mixed = [round(p + (t - p) * strength) for p, t in zip(parts, towards, strict=True)]
-    return "#" + "".join(f"{part:02x}" for part in mixed)

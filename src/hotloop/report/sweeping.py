@@ -12,7 +12,7 @@ from hotloop.analyze.statistics import Interval
 from hotloop.experiment.sweeping import Sweep
 from hotloop.report import units
 from hotloop.report.comparison import times
-from hotloop.report.terminal import Style, clean
+from hotloop.report.terminal import Style, clean, paragraphs
 
 SCHEMA = "hotloop.sweep/1"
 
@@ -26,101 +26,152 @@ def sweep_text(sweep: Sweep, style: Style) -> str:
         _title(sweep, style),
         _table(sweep, style),
         *[_expectation(expected, sweep, style) for expected in sweep.expected],
-        _growths(sweep, style),
-        _small_print(sweep, style),
+        paragraphs(growth_sentences(sweep), style),
+        paragraphs(small_print(sweep), style, "dim"),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def _title(sweep: Sweep, style: Style) -> str:
     head = style.paint("hotloop sweep", "bold", "cyan") + f"  {clean(sweep.command)}"
+    return f"{head}\n  {design_in_words(sweep)}"
+
+
+def design_in_words(sweep: Sweep) -> str:
+    """How many settings, how often, how long."""
     cut = f", each run cut after {sweep.stop_after}" if sweep.stop_after else ""
-    return f"{head}\n  {len(sweep.points)} settings, {sweep.rounds} rounds{cut}"
+    return f"{len(sweep.points)} settings, {sweep.rounds} rounds{cut}"
+
+
+def headline(sweep: Sweep) -> str:
+    """What came out, in one sentence: off what was expected, the knee, or the fastest setting."""
+    for expected in sweep.expected:
+        last = expected.rows[-1]
+        return clean(f"{expected.variable}={last.value} is {slower_in_words(last)}.")
+    for name, value in sweep.knees.items():
+        return clean(_knee(sweep, name, value))
+    if len(sweep.points) < 2:
+        return "One setting was measured: nothing to compare it with."
+    best = fastest(sweep)
+    return clean(
+        f"The fastest is {setting_name(sweep, best)}: {units.rate(best.throughput)} steps/s."
+    )
+
+
+def setting_name(sweep: Sweep, point: Point) -> str:
+    """ "envs=64 ratio=2"."""
+    return " ".join(f"{n}={v}" for n, v in zip(sweep.variables, point.values, strict=True))
+
+
+def fastest(sweep: Sweep) -> Point:
+    """The setting with the most steps a second."""
+    return max(sweep.points, key=lambda point: point.throughput)
 
 
 # -- the table --
 
 
 def _table(sweep: Sweep, style: Style) -> str:
-    phases = _largest_phases(sweep.points)
+    """With as many phases as there is room for; the page and the JSON have them all."""
+    phases = largest_phases(sweep.points)[:MOST_PHASES]
+    table = _cells(sweep, phases)
+    while phases and max(map(len, _aligned(table))) > style.width:
+        phases.pop()
+        table = _cells(sweep, phases)
+    head, *lines = _aligned(table)
+    return "\n".join([style.paint(head, "dim"), *lines])
+
+
+def _cells(sweep: Sweep, phases: list[str]) -> list[list[str]]:
     efficiency = any(point.efficiency is not None for point in sweep.points)
-    head = [*sweep.variables, "steps/s", "time", f"per {_short(sweep.unit)}"]
-    head += [name or "(no phase)" for name in phases] + ["memory"]
-    head += ["efficiency"] if efficiency else []
-    rows = [[clean(cell) for cell in head]]
-    best = max(sweep.points, key=lambda point: point.throughput)
+    head = [*sweep.variables, "steps/s", "time", f"per {_short(sweep.unit)}", *phases, "memory"]
+    rows = [[clean(cell) for cell in [*head, *(["efficiency"] if efficiency else []), ""]]]
     for point in sweep.points:
-        cells = [*map(clean, point.values), _throughput(point)]
+        cells = [*map(clean, point.values), rate_in_words(point)]
         cells += [units.seconds(point.loop_s), units.seconds(point.seconds)]
         cells += [units.seconds(point.own.get(name, 0.0)) for name in phases]
         cells.append(units.megabytes(point.memory_mb) if point.memory_mb is not None else "")
         if efficiency:
             cells.append(units.percent(point.efficiency) if point.efficiency is not None else "")
-        rows.append(cells)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
-    lines = []
-    for index, row in enumerate(rows):
-        line = "  ".join(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=True))
-        marks = [] if index == 0 else _marks(sweep, sweep.points[index - 1], best)
-        line += ("  " + ", ".join(marks)) if marks else ""
-        lines.append(style.paint(line, "dim") if index == 0 else line)
-    return "\n".join(line.rstrip() for line in lines)
+        rows.append([*cells, ", ".join(marks_of(sweep, point))])
+    return rows
+
+
+def _aligned(rows: list[list[str]]) -> list[str]:
+    """Numbers end below each other; the marks behind them begin below each other."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    return [
+        "  ".join(
+            [*(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]]
+        ).rstrip()
+        for row in rows
+    ]
 
 
 def _short(unit: str) -> str:
     return {"env_steps": "step", "gradient_steps": "update"}.get(unit, "iteration")
 
 
-def _throughput(point: Point) -> str:
+def rate_in_words(point: Point) -> str:
+    """Steps a second, and how well that is known."""
     text = units.rate(point.throughput)
     if point.low is None or point.high is None:
         return text
     return f"{text} ±{units.percent(math.sqrt(point.high / point.low) - 1)}"
 
 
-def _marks(sweep: Sweep, point: Point, best: Point) -> list[str]:
-    marks = ["fastest"] if point is best and len(sweep.points) > 1 else []
+def marks_of(sweep: Sweep, point: Point) -> list[str]:
+    """What stands out about a setting."""
+    marks = ["fastest"] if len(sweep.points) > 1 and point is fastest(sweep) else []
     for place, name in enumerate(sweep.variables):
         if sweep.knees.get(name) == point.values[place]:
             marks.append("knee")
     return marks
 
 
-def _largest_phases(points: list[Point]) -> list[str]:
+def largest_phases(points: list[Point]) -> list[str]:
+    """Phases with a notable share of some setting's time, the largest first."""
     shares: dict[str, float] = {}
     for point in points:
         for name, seconds in point.own.items():
             share = seconds / point.seconds if point.seconds > 0 else 0.0
             shares[name] = max(shares.get(name, 0.0), share)
     ordered = sorted((name for name in shares if name != NO_PHASE), key=lambda n: -shares[n])
-    return [name for name in ordered[:MOST_PHASES] if shares[name] >= 0.02]
+    return [name for name in ordered if shares[name] >= 0.02]
 
 
 # -- what it means --
 
 
 def _expectation(expected: Expectation, sweep: Sweep, style: Style) -> str:
-    lines = [style.paint(f"Expected: {_meaning(expected)}", "bold")]
+    lines = [style.paint(f"Expected: {meaning(expected)}", "bold")]
     show = units.rate if expected.quantity == "steps_per_s" else units.seconds
     unit = " steps/s" if expected.quantity == "steps_per_s" else ""
     for row in expected.rows[1:]:
         name = f"{expected.variable}={row.value}"
         figures = f"expected {show(row.expected)}{unit}, actual {show(row.actual)}{unit}"
         lines.append(f"  {clean(name)}: {figures}, {slower_in_words(row)}")
+    return "\n".join([*lines, *(f"  {line}" for line in blame_sentences(expected, sweep))])
+
+
+def blame_sentences(expected: Expectation, sweep: Sweep) -> list[str]:
+    """Which phase is behind what was not expected, and what the excess is made of."""
+    lines = []
     if expected.responsible is not None:
         last = f"{expected.variable}={expected.rows[-1].value}"
         phase = clean(expected.responsible or "time in no phase")
         part = units.percent(expected.part)
-        lines.append(f"  At {clean(last)}, {phase} is responsible for {part} of the excess.")
+        lines.append(f"At {clean(last)}, {phase} is responsible for {part} of the excess.")
     if expected.steps_factor is not None and expected.step_time_factor is not None:
         lines.append(
-            f"  Of that factor, {times(expected.steps_factor)} is more steps and "
+            f"Of that factor, {times(expected.steps_factor)} is more steps and "
             f"{times(expected.step_time_factor)} is more time per {one_of(sweep.unit)}."
         )
-    return "\n".join(lines)
+    return lines
 
 
-def _meaning(expected: Expectation) -> str:
+def meaning(expected: Expectation) -> str:
+    """What was expected, in words."""
     variable = clean(expected.variable)
     return {
         "linear-throughput": f"throughput in proportion to {variable}",
@@ -142,23 +193,27 @@ def slower_in_words(row: Deviation) -> str:
     return f"{times(factor)} times {direction} than predicted{doubt}"
 
 
-def _growths(sweep: Sweep, style: Style) -> str:
+def growth_sentences(sweep: Sweep) -> list[str]:
+    """How time grows with each variable, which phase is the steepest, and where the knee is."""
     lines = []
     for growth in sweep.growths:
         name = clean(growth.variable)
         lines.append(
             f"Time per {one_of(sweep.unit)} grows as {name} to the power of "
-            f"{_power(growth.exponent)}."
+            f"{power(growth.exponent)}."
         )
         steepest = _steepest(growth)
         if steepest is not None:
             phase, interval = steepest
-            lines.append(f"Steepest is {clean(phase or 'time in no phase')}: {_power(interval)}.")
+            lines.append(f"Steepest is {clean(phase or 'time in no phase')}: {power(interval)}.")
         if growth.variable in sweep.knees:
-            value = sweep.knees[growth.variable]
-            why = "brings little more" if sweep.stop_after else "takes more than its share of time"
-            lines.append(f"The knee is at {name}={clean(value)}: more than that {why}.")
-    return "\n".join(lines)
+            lines.append(clean(_knee(sweep, growth.variable, sweep.knees[growth.variable])))
+    return lines
+
+
+def _knee(sweep: Sweep, name: str, value: str) -> str:
+    why = "brings little more" if sweep.stop_after else "takes more than its share of time"
+    return f"The knee is at {name}={value}: more than that {why}."
 
 
 def _steepest(growth: Growth) -> tuple[str, Interval] | None:
@@ -169,20 +224,22 @@ def _steepest(growth: Growth) -> tuple[str, Interval] | None:
     return name, known[name]
 
 
-def _power(interval: Interval) -> str:
+def power(interval: Interval) -> str:
+    """An exponent with its interval."""
     if not math.isfinite(interval.half):
         return f"{interval.estimate:.2f}"
     return f"{interval.estimate:.2f} ({interval.low:.2f} to {interval.high:.2f})"
 
 
-def _small_print(sweep: Sweep, style: Style) -> str:
+def small_print(sweep: Sweep) -> list[str]:
+    """What went on around the runs."""
     lines = [f"{clean(name)} failed once and was run again." for name in sweep.retried]
     for failure in sweep.failures:
         name = clean(failure.outcome.name)
         lines.append(f"{name} {failure.outcome.failure}: it is left out of the rounds after that.")
     if sweep.interrupted:
         lines.append("Cut short: these are the rounds that were finished.")
-    return "\n".join(style.paint(line, "dim") for line in lines)
+    return lines
 
 
 # -- JSON --

@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TextIO
 
 NARROW, WIDE = 80, 120
@@ -55,6 +56,25 @@ def fit(text: str, width: int) -> str:
     return text[: width - 1 - tail] + "…" + text[-tail:]
 
 
+def beside(cells: str, words: str, style: Style, *paint: str) -> str:
+    """A row of a table with words at its end: below the row where there is no room beside it."""
+    if len(cells) + len(words) <= style.width:
+        return cells + style.paint(words, *paint)
+    lines = wrap(words, style.width, initial_indent="    ", subsequent_indent="    ")
+    return "\n".join([cells.rstrip(), *(style.paint(line, *paint) for line in lines)])
+
+
+def paragraph(text: str, style: Style, *paint: str) -> str:
+    """A sentence or more in as many lines as it takes."""
+    lines = [line for part in text.splitlines() for line in wrap(clean(part), style.width)]
+    return "\n".join(style.paint(line, *paint) for line in lines)
+
+
+def paragraphs(texts: list[str], style: Style, *paint: str) -> str:
+    """Each on lines of its own."""
+    return "\n".join(paragraph(text, style, *paint) for text in texts)
+
+
 def style_for(stream: TextIO) -> Style:
     """What that stream can show: NO_COLOR, pipes and dumb terminals are plain."""
     terminal = stream.isatty() if hasattr(stream, "isatty") else False
@@ -67,6 +87,11 @@ def style_for(stream: TextIO) -> Style:
     return Style(min(max(width, NARROW), WIDE), colour, encoding.startswith("utf"))
 
 
+def silence(stream: TextIO) -> None:
+    """Nobody reads it any more: Python would complain again as it closes the stream."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
 def write(stream: TextIO, text: str) -> None:
     """Print, and be silent when nobody reads any more."""
     try:
@@ -77,6 +102,5 @@ def write(stream: TextIO, text: str) -> None:
         stream.write(text.encode(encoding, "replace").decode(encoding) + "\n")
         stream.flush()
     except BrokenPipeError:
-        # Python would complain again as it closes the stream; give it one that works.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        silence(stream)
         sys.exit(0)

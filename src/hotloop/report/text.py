@@ -108,6 +108,10 @@ def _finding(finding: Finding, style: Style) -> str:
 
 def _command(command: str, style: Style) -> str:
     """A command to be pasted: never cut, continued on the next line where it is too long."""
+    command, _, comment = command.partition("  # ")
+    if comment:
+        # Before the command, as it is what has to be done first.
+        return _wrapped(f"# {comment}", style, indent=2) + "\n" + _command(command, style)
     if len(command) + 2 <= style.width:
         return f"  {command}"
     try:

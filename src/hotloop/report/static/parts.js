@@ -6,6 +6,16 @@ function colourOf(category) {
   return colours[category] || colours.Custom;
 }
 
+// Phases of one category have its colour in different strengths.
+function shades(bands) {
+  const seen = {};
+  return bands.map(({ category }) => {
+    if (category === "other phases") return "#b9aeb4";
+    const nth = seen[category] = (seen[category] ?? -1) + 1;
+    return nth === 0 ? colourOf(category) : `color-mix(in oklab, ${colourOf(category)} ${Math.max(100 - nth * 24, 40)}%, ${nth % 2 ? "#30363d" : "#ffffff"})`;
+  });
+}
+
 function section(id, title, note, ...content) {
   return h("section", { id, "aria-labelledby": id + "-title" },
     h("div", { class: "head" }, h("h2", { id: id + "-title" }, title), note && h("p", { class: "note" }, note)),

@@ -14,6 +14,13 @@ function figures(data) {
     h("div", { class: "figure" }, h("div", { class: "value" }, value), h("div", { class: "label" }, label, more ? h("small", null, more) : null))));
 }
 
+// A library's version, and how much of what hotloop looks for it does not have.
+function libraryText(facts) {
+  if (!facts || typeof facts !== "object") return format.any(facts);
+  const missing = (facts.missing || []).length;
+  return (facts.version === "unknown" ? "version unknown" : format.any(facts.version)) + (missing ? ` (${missing} place${missing === 1 ? "" : "s"} not found)` : "");
+}
+
 function machine(data) {
   const { facts: known, cost, run } = data;
   const exit = run.exit.reason ? `${run.exit.reason}${run.exit.code !== undefined ? ` (${run.exit.code})` : ""}` : run.finished ? "in good order" : "no end: killed, or still running";
@@ -26,7 +33,7 @@ function machine(data) {
     h("div", { class: "facts" },
       facts("Run", [["command", h("span", { class: "mono" }, run.command.join(" "))], ["began", run.started && new Date(run.started * 1000).toLocaleString()], ["ended", exit], ["stopped after", known.stop_after], ["start-up", format.seconds(run.startup_s)], ["after the loop", format.seconds(run.after_s)], ["steps per episode", run.steps_per_episode && format.rate(run.steps_per_episode)], ["gradient steps per step", run.updates_per_step && Number(run.updates_per_step.toPrecision(3))]]),
       facts("Machine", [["host", known.host], ["platform", known.platform], ["cores", known.cores], ["device", run.device], ["Python", known.python]]),
-      facts("Libraries", Object.entries(known.libraries).map(([name, version]) => [name, format.any(version)])),
+      facts("Libraries", Object.entries(known.libraries).map(([name, facts]) => [name, libraryText(facts)])),
       facts("Counted", Object.entries(known.counters).map(([name, value]) => [name.replaceAll("_", " "), format.count(value)])),
       facts("What measuring cost", [["share of the loop", format.percent(cost.share)], ["regions", `${format.count(cost.regions)} of ${cost.region_ns.toFixed(0)} ns`], ["sampler", format.seconds(cost.sampler_s)], ["recorder", format.seconds(cost.recorder_s)], ["taken out of these figures", cost.corrected ? "yes" : "no"], ["in named phases", format.percent(data.coverage)], ["unexplained", format.percent(data.unexplained)], ["hotloop", known.version]])),
     notes.length > 0 && h("p", { class: "small muted", style: { "margin-top": "18px" } }, notes.join(" ")),

@@ -2,15 +2,6 @@
 
 const LEFT = 58, RIGHT = 12;
 
-function niceTicks(most, count) {
-  if (!(most > 0)) return [0];
-  const raw = most / count, power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 2.5, 5, 10].find((each) => each * power >= raw) * power;
-  const ticks = [];
-  for (let value = 0; value <= most * 1.0001; value += step) ticks.push(value);
-  return ticks;
-}
-
 function timeTicks(begin, end, count) {
   const steps = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 43200, 86400];
   const step = steps.find((each) => (end - begin) / each <= count) || 86400;
@@ -179,14 +170,4 @@ function robustMost(values) {
   if (ordered.length === 0) return 1;
   const high = ordered[Math.floor((ordered.length - 1) * 0.95)];
   return Math.min(ordered[ordered.length - 1], high * 1.5) * 1.05;
-}
-
-// Phases of one category have its colour in different strengths.
-function shades(bands) {
-  const seen = {};
-  return bands.map(({ category }) => {
-    if (category === "other phases") return "#b9aeb4";
-    const nth = seen[category] = (seen[category] ?? -1) + 1;
-    return nth === 0 ? colourOf(category) : `color-mix(in oklab, ${colourOf(category)} ${Math.max(100 - nth * 24, 40)}%, ${nth % 2 ? "#30363d" : "#ffffff"})`;
-  });
 }

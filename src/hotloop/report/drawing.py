@@ -1,0 +1,93 @@
+"""What every picture shares: matplotlib without a display, one look, the same file each time.
+
+matplotlib comes with `hotloop[pictures]` and is imported only here. No setting of the user's own is
+used or changed.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Callable
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+from hotloop.errors import HotloopError
+from hotloop.report.terminal import clean, fit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+DPI = 160
+#: Letters in one line of a title.
+TITLE = 84
+
+TEXT, MUTED, FAINT, LINE, ACCENT = "#1b1f24", "#5b6570", "#88919b", "#c9ced5", "#1f5fbf"
+GOOD, BAD, DOUBT, PALE = "#1c6b45", "#b4233c", "#8f5a06", "#dbe7f8"
+OTHER = "#b9aeb4"
+
+_STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.size": 9.5,
+    "axes.edgecolor": LINE,
+    "axes.labelcolor": MUTED,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlecolor": TEXT,
+    "text.color": TEXT,
+    "text.parse_math": False,  # a name with dollars in it is a name
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "hotloop",  # the same figures give the same file
+}
+
+
+def need_matplotlib() -> Any:
+    """matplotlib, or one line that names the extra."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise HotloopError("a picture needs matplotlib: pip install 'hotloop[pictures]'") from None
+    return matplotlib
+
+
+def drawn(format: str, inches: tuple[float, float], paint: Callable[[Figure], None]) -> bytes:
+    """A file of that format with what `paint` puts on it."""
+    matplotlib = need_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with warnings.catch_warnings(), matplotlib.rc_context(_STYLE):
+        # It warns of every sign that its font lacks; a box in the picture says the same.
+        warnings.simplefilter("ignore")
+        figure = Figure(figsize=inches, layout="constrained")
+        FigureCanvasAgg(figure)
+        paint(figure)
+        buffer = io.BytesIO()
+        metadata = {"Date": None} if format == "svg" else {"Software": "hotloop"}
+        figure.savefig(buffer, format=format, dpi=DPI, metadata=metadata)
+    return buffer.getvalue()
+
+
+def heading(axes: Axes, title: str, below: str) -> None:
+    """What came out, and what was run."""
+    axes.axis("off")
+    axes.set_ylim(0, 1)
+    lines = wrap(fit(clean(title), 2 * TITLE).rstrip(), TITLE)
+    size = 13 if len(lines) == 1 else 11.5
+    axes.text(0, 1.0, "\n".join(lines), fontsize=size, fontweight="bold", va="top")
+    axes.text(0, 0.2, clean(below), color=MUTED, va="center")
+
+
+def shade(colour: str, nth: int) -> str:
+    """A category's colour for its nth phase: in turn darker and lighter."""
+    towards = (48, 54, 61) if nth % 2 else (255, 255, 255)
+    strength = min(0.22 * nth, 0.6)
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    mixed = [round(p + (t - p) * strength) for p, t in zip(parts, towards, strict=True)]
+    return "#" + "".join(f"{part:02x}" for part in mixed)

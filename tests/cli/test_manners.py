@@ -1,0 +1,90 @@
+"""How every command behaves on a terminal: closed pipes, narrow screens, no colours."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import time
+from hotloop import count, profile
+
+for _ in range(40):
+    with profile("collect"):
+        with profile("env.step"):
+            time.sleep(0.001)
+        count("env_steps", 8)
+    with profile("learn"), profile("learn.backward"):
+        time.sleep(0.001)
+        count("gradient_steps")
+"""
+
+
+@pytest.fixture(scope="module")
+def capture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("manners")
+    (folder / "train.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "hotloop", "run", "-q", "-o", "cap", "train.py"]
+    subprocess.run(command, cwd=folder, check=True, timeout=60)
+    return folder / "cap"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of a shell")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--help",
+        "--version",
+        "report --help",
+        "demo --list",
+        "report CAPTURE",
+        "report CAPTURE --format json",
+        "export CAPTURE --format collapsed",
+        "export CAPTURE --format pstats",
+        "compare CAPTURE CAPTURE",
+        "compare CAPTURE CAPTURE --format html",
+        "investigate --from CAPTURE",
+    ],
+)
+def test_a_closed_pipe_is_silent(capture: Path, arguments: str) -> None:
+    if "compare" in arguments:
+        pytest.importorskip("scipy")
+    words = arguments.replace("CAPTURE", str(capture)).split()
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "hotloop", *words],
+            stdout=write,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+        )
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("arguments", ["report CAPTURE", "compare CAPTURE CAPTURE"])
+@pytest.mark.parametrize("columns", [80, 120])
+def test_lines_fit_and_no_number_is_cut(capture: Path, arguments: str, columns: int) -> None:
+    pytest.importorskip("scipy")
+    words = arguments.replace("CAPTURE", str(capture)).split()
+    done = subprocess.run(
+        [sys.executable, "-m", "hotloop", *words],
+        env={**os.environ, "COLUMNS": str(columns), "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    # A command that is to be pasted stays in one piece; everything else fits.
+    assert [line for line in lines if len(line) > columns and str(capture) not in line] == []
+    assert "\x1b" not in done.stdout
+    # A name may be cut in its middle, a number never.
+    assert not any("…" in word and any(c.isdigit() for c in word) for word in done.stdout.split())
