@@ -39,6 +39,8 @@ class StandIn:
         if self.fails is not None:
             raise self.fails
 
+    def settle(self) -> None: ...
+
     def stop(self, to_clock_ns: int) -> list[Activity]:
         if self.empty:
             return []

@@ -64,6 +64,9 @@ class Device(Protocol):
 
     def start(self, again_soon: bool = False) -> None: ...
 
+    def settle(self) -> None:
+        """Wait for what has been launched: it is recorded only once it has run."""
+
     def stop(self, to_clock_ns: int) -> list[Activity]: ...
 
     def memory(self) -> tuple[int, int] | None:
@@ -99,6 +102,7 @@ class DeviceWatch:
         self._next_cost_ns = int(FIRST_COST_S * 1e9)
         self._length_s = FIRST_S
         self._failures = self._empty = 0
+        self._idle_ns = 0
         #: Own time of each place as the loop began, and how much of it has been recorded since.
         self._before: dict[str, int] = {}
         self._known: dict[str, int] = {}
@@ -237,8 +241,8 @@ class DeviceWatch:
             if self._failures >= MOST_FAILURES:
                 self.remarks.append(f"Device activity could not be recorded: {_short(error)}.")
         finally:
-            # Waiting for the device to come to its end is not in the program's way.
-            cost = time.thread_time_ns() - begun + self.recorded_ns - recorded
+            cost = time.thread_time_ns() - begun - self._idle_ns + self.recorded_ns - recorded
+            self._idle_ns = 0
             self.spent_ns += cost
             self._profiler.gauges["gpu_spent_s"] = self.spent_ns / 1e9
             self._next_cost_ns = int(cost * max(self._length_s / length_s, 1.0))
@@ -261,6 +265,10 @@ class DeviceWatch:
             packed, lost = core.slices()
         finally:
             self._profiler.give_trace_back(lent)
+        # Waiting for the device, even if it burns a core, is not in the program's way.
+        before = time.thread_time_ns()
+        device.settle()
+        self._idle_ns += time.thread_time_ns() - before
         before = time.thread_time_ns()
         activities = device.stop(self._clock() - time.time_ns())
         if activities and not lost:
