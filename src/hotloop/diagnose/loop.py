@@ -151,8 +151,9 @@ _LOGS = in_package(
     "wandb", "tensorboard", "tensorboardX", "mlflow", "neptune", "comet_ml", "clearml", "aim",
     "logging", "sqlite3", "sqlalchemy", "loguru", "csv",
 )  # fmt: skip
-#: Phases whose own meaning stands, whatever writes inside them.
-_NOT_LOGGING = frozenset({"data", "checkpoint", "import", "startup", "evaluate", "log"})
+#: Phases whose own meaning stands, whatever writes inside them. `print(loss.item())` waits for a
+#: device in `transfer`, and would wait for it elsewhere.
+_NOT_LOGGING = frozenset({"data", "checkpoint", "import", "startup", "evaluate", "log", "transfer"})
 #: What a line calls to write something down that has no frame of its own.
 _WRITES = frozenset(
     [
