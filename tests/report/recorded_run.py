@@ -84,7 +84,7 @@ if __name__ == "__main__":
 """
 
 
-def record(folder: Path, hostile: tuple[str, ...], *options: str, iterations: int = 120) -> Path:
+def record(folder: Path, hostile: tuple[str, ...], *options: str, iterations: int = 280) -> Path:
     """A capture of that program, made by the real command."""
     (folder / "train.py").write_text(PROGRAM.format(hostile=hostile), encoding="utf-8")
     done = subprocess.run(
