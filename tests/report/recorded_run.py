@@ -68,7 +68,7 @@ def iteration(number):
 
 if __name__ == "__main__":
     with profile("data"):
-        work(0.3)
+        work(1.2)
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=worker, name=f"env-{{n}}") for n in range(2)]
     for process in processes:
