@@ -4,6 +4,7 @@ python -m benchmarks.diagnosis                     every cause and every healthy
 python -m benchmarks.diagnosis env-bound logging   some causes
 python -m benchmarks.diagnosis --healthy           the healthy programs only
 python -m benchmarks.diagnosis --json board.json   also as a file
+python -m benchmarks.diagnosis --keep FOLDER       keep captures and times, run what is missing
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import statistics
 import sys
 from pathlib import Path
 
+from benchmarks.diagnosis.limits import NotHereError
 from benchmarks.diagnosis.runs import Score, all_ids, healthy_programs, look_at, score
 
 
@@ -23,6 +25,7 @@ def main() -> int:
     parser.add_argument("--healthy", action="store_true")
     parser.add_argument("--pairs", type=int, default=3, help="timed runs of each version")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--keep", type=Path, help="captures and times; those there are used again")
     options = parser.parse_args()
     ids = [] if options.healthy else options.ids or all_ids()
     unknown = [id for id in ids if id not in all_ids()]
@@ -34,12 +37,15 @@ def main() -> int:
     print(f"{heading}  inside  on the fixed version / instead")
     for id in ids:
         try:
-            scores.append(score(id, options.pairs))
+            scores.append(score(id, options.pairs, options.keep))
+        except NotHereError as error:
+            print(f"{id:<26} not here: {error}", flush=True)
+            continue
         except (RuntimeError, ValueError, OSError) as error:
             print(f"{id:<26} failed: {error}", flush=True)
             continue
         print(row(scores[-1]), flush=True)
-    alarms = [] if options.ids and not options.healthy else _healthy()
+    alarms = [] if options.ids and not options.healthy else _healthy(options.keep)
     print(summary(scores, len(ids), alarms))
     if options.json:
         options.json.write_text(json.dumps([_plain(each) for each in scores], indent=1))
@@ -82,10 +88,10 @@ def summary(scores: list[Score], wanted: int, alarms: list[str] | None) -> str:
     return "\n".join(line for line in lines)
 
 
-def _healthy() -> list[str]:
+def _healthy(keep: Path | None) -> list[str]:
     alarms = []
     for path in healthy_programs():
-        seen = look_at(path)
+        seen = look_at(path, keep)
         loud = seen.ids("critical", "warning")
         print(f"healthy {path.stem:<24} {', '.join(loud) or seen.verdict}", flush=True)
         alarms += [f"{path.stem}:{id}" for id in loud]

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from benchmarks.diagnosis.limits import limited
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "programs"
@@ -20,6 +22,13 @@ HEALTHY = HERE / "healthy"
 
 #: No program of the scoreboard takes nearly as long.
 TIME_LIMIT_S = 300
+
+
+#: Programs that run with a limit, in cores' worth of time, by the beginning of their names.
+LIMITED = {"cpu_quota": 1.0}
+
+#: Causes whose very effect is that threads wait for cores.
+SHARES_CORES = frozenset({"thread-oversubscription", "cpu-quota"})
 
 
 @dataclass
@@ -49,8 +58,9 @@ class Score:
     id: str
     slow: Seen
     fixed: Seen
-    slow_s: list[float] = field(default_factory=list)
-    fixed_s: list[float] = field(default_factory=list)
+    #: (seconds, of which waiting for a core) of each timed run.
+    slow_s: list[tuple[float, float]] = field(default_factory=list)
+    fixed_s: list[tuple[float, float]] = field(default_factory=list)
 
     @property
     def first(self) -> bool:
@@ -68,10 +78,19 @@ class Score:
 
     @property
     def gain(self) -> float | None:
-        """Measured: the whole run, from start to exit."""
+        """Measured: the whole run, from start to exit; the least disturbed run of each version.
+
+        Waiting for a core is left out where a program is one process with one thread: there it is
+        other programs' doing.
+        """
         if not self.slow_s or not self.fixed_s:
             return None
-        return statistics.median(self.slow_s) / statistics.median(self.fixed_s)
+        alone = self.id not in SHARES_CORES and self.slow.run["processes"] == 1
+        slow, fixed = (
+            min(seconds - waited if alone else seconds for seconds, waited in times)
+            for times in (self.slow_s, self.fixed_s)
+        )
+        return slow / fixed
 
     @property
     def loop_gain(self) -> float:
@@ -108,13 +127,24 @@ def healthy_programs() -> list[Path]:
     return sorted(p for p in HEALTHY.glob("*.py") if not p.name.startswith("_"))
 
 
-def look_at(path: Path) -> Seen:
-    """Run a program under hotloop and read its report."""
+def _group_of(path: Path) -> AbstractContextManager[list[str]]:
+    """The words before a program's command; none but for those that a limit is for."""
+    cores = next((c for name, c in LIMITED.items() if path.stem.startswith(name)), None)
+    return limited(cores) if cores is not None else nullcontext([])
+
+
+def look_at(path: Path, keep: Path | None = None) -> Seen:
+    """Run a program under hotloop and read its report; a capture that was kept is read again."""
     folder = Path(tempfile.mkdtemp(prefix="hotloop-scoreboard-"))
     try:
-        capture = folder / "capture"
-        command = [sys.executable, "-m", "hotloop", "run", "--quiet", "-o", str(capture)]
-        _call([*command, str(path)], folder)
+        capture = (keep or folder) / path.stem
+        if not capture.exists():
+            made = folder / "capture"
+            command = [sys.executable, "-m", "hotloop", "run", "--quiet", "-o", str(made)]
+            with _group_of(path) as before:
+                _call([*before, *command, str(path)], folder)
+            capture.parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(made, capture)
         report = [sys.executable, "-m", "hotloop", "report", str(capture), "--format", "json"]
         document = json.loads(_call(report, folder))
         return Seen(document["findings"], document["run"], document["verdict"])
@@ -122,29 +152,83 @@ def look_at(path: Path) -> Seen:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def time_of(path: Path) -> float:
-    """Seconds from start to exit of a program without hotloop."""
+#: How often a running program is looked at for the time in which it had no core.
+LOOK_S = 0.05
+
+
+def time_of(path: Path) -> tuple[float, float]:
+    """(seconds from start to exit without hotloop, of which its main thread waited for a core).
+
+    Other people's programs on the same machine make any program slower; what the system says of
+    its waiting (Linux's `schedstat`) tells that from what it does itself.
+    """
     with tempfile.TemporaryDirectory(prefix="hotloop-scoreboard-") as folder:
         begin = time.perf_counter()
-        _call([sys.executable, str(path)], Path(folder))
-        return time.perf_counter() - begin
+        with open(Path(folder) / "errors", "w+") as errors, _group_of(path) as before:
+            running = subprocess.Popen(
+                [*before, sys.executable, str(path)], cwd=folder, env=_environment(),
+                stdout=subprocess.DEVNULL, stderr=errors,
+            )  # fmt: skip
+            waited = 0.0
+            while running.poll() is None:
+                waited = max(waited, _waited_s(running.pid))
+                if time.perf_counter() - begin > TIME_LIMIT_S:
+                    running.kill()
+                time.sleep(LOOK_S)
+            seconds = time.perf_counter() - begin
+            if running.returncode:
+                errors.seek(0)
+                raise RuntimeError(f"{path} ended with {running.returncode}:\n{errors.read()}")
+        return seconds, waited
 
 
-def score(id: str, pairs: int) -> Score:
+def _waited_s(pid: int) -> float:
+    """Seconds that a process's main thread stood ready without a core; 0 where nobody says."""
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def score(id: str, pairs: int, keep: Path | None = None) -> Score:
     """Both versions of one cause, timed in turn."""
     slow, fixed = program(id, "slow"), program(id, "fixed")
-    result = Score(id, look_at(slow), look_at(fixed))
-    for turn in range(pairs):
+    result = Score(id, look_at(slow, keep), look_at(fixed, keep))
+    result.slow_s, result.fixed_s = _kept_times(keep, slow), _kept_times(keep, fixed)
+    for turn in range(len(result.fixed_s), pairs):
         order = [(slow, result.slow_s), (fixed, result.fixed_s)]
         for path, times in order if turn % 2 == 0 else order[::-1]:
             times.append(time_of(path))
+    if keep is not None:
+        for path, times in ((slow, result.slow_s), (fixed, result.fixed_s)):
+            _times_file(keep, path).write_text(json.dumps(times))
     return result
 
 
+def _times_file(keep: Path, path: Path) -> Path:
+    return keep / f"{path.stem}.times.json"
+
+
+def _kept_times(keep: Path | None, path: Path) -> list[tuple[float, float]]:
+    if keep is None or not _times_file(keep, path).exists():
+        return []
+    return [
+        (seconds, waited) for seconds, waited in json.loads(_times_file(keep, path).read_text())
+    ]
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+
+
 def _call(command: list[str], folder: Path) -> str:
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=TIME_LIMIT_S
+        command,
+        cwd=folder,
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT_S,
     )
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")

@@ -12,6 +12,7 @@ Without `hotloop run` (or `get_profiler().enable()`) a region costs almost nothi
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from hotloop.measure.profiler import F, Profiler
 
@@ -36,6 +37,20 @@ def profile_function(
 ) -> Callable[[F], F]:
     """Decorator: time every call of a function, a coroutine function or a generator."""
     return _profiler.profile_function(name, category, track_memory)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext hotloop`, in a notebook."""
+    from hotloop.integrations.notebook import load
+
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext hotloop`."""
+    from hotloop.integrations.notebook import unload
+
+    unload(shell)
 
 
 def get_profiler() -> Profiler:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from analyses import Make, frame, phase, sample, window
 
+from hotloop.capture.window import Window
 from hotloop.diagnose import data, loading
 
 
@@ -38,6 +39,58 @@ def test_the_loop_around_the_pushes_counts_too(make: Make) -> None:
     (found,) = data.per_item_buffer_push(analysis)
     assert found.evidence["seconds"] == pytest.approx(2.2)
     assert found.where[0].function == "Trainer.store"
+
+
+def test_the_lines_of_the_pushes_loop_whatever_came_next(make: Make) -> None:
+    """A sample is in the phase that was expected when it was taken; the source says better."""
+    file = "/home/me/train.py"
+    analysis = make(
+        phase("env.step", 1.0, 100),
+        phase("buffer.add", 0.2, 1600),
+        samples=[
+            sample("buffer.add", 0.2, frame("Buffer.push"), frame("train", line=50)),
+            sample("policy.act", 2.0, frame("train", line=52)),
+            sample("policy.act", 4.0, frame("train", line=47)),
+        ],
+        notes={
+            "shapes": {"buffer.add": ["buffer:Buffer.push"]},
+            "lines": {file: {"50": [["push"], 49], "52": [["item"], 49], "47": [["net"], 30]}},
+        },
+        gauges={"envs": 16},
+        env_steps=1600,
+    )
+    (found,) = data.per_item_buffer_push(analysis)
+    assert found.evidence["seconds"] == pytest.approx(2.2)
+
+
+def test_updates_of_as_many_rows_as_ever_are_no_growing_rollout(make: Make) -> None:
+    def windows(rows: int) -> list[Window]:
+        return [
+            window(
+                i,
+                {"learn.backward": (0.02 * (i + 1), 10), "env.step": (0.1, 100)},
+                counters={"env_steps": 100, "gradient_steps": 10, "samples": 640 + rows * i},
+            )
+            for i in range(12)
+        ]
+
+    growing = make(phase("learn.backward", 8.0), windows=windows(640), env_steps=1200)
+    assert data.unbounded_rollout(growing)
+    flat = make(phase("learn.backward", 8.0), windows=windows(0), env_steps=1200)
+    assert data.unbounded_rollout(flat) == []
+
+
+def test_updates_on_ever_longer_episodes_are_no_growing_rollout(make: Make) -> None:
+    windows = [
+        window(
+            i,
+            {"learn.backward": (0.5, 10), "env.step": (0.1, 100)},
+            counters={"env_steps": 100, "gradient_steps": 100 / (i + 1), "samples": 100},
+        )
+        for i in range(12)
+    ]
+    analysis = make(phase("learn.backward", 6.0), windows=windows, env_steps=1200)
+    assert data.unbounded_rollout(analysis) == []
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(1.49, False), (1.51, True)])

@@ -58,6 +58,28 @@ def test_a_tracker_that_no_hook_knows_is_seen_in_the_stacks(make: Make) -> None:
     assert found.where[0].line == 5
 
 
+def calling(*names: str) -> dict[str, object]:
+    """The note of a program whose line 10 calls these."""
+    return {"lines": {"/home/me/train.py": {"10": [list(names), 3]}}}
+
+
+@pytest.mark.parametrize("name", ["print", "log_file.write", "os.fsync", "writer.writerow"])
+def test_a_line_that_writes_is_logging(make: Make, name: str) -> None:
+    """What C does has no frame: the line of the program says what it called."""
+    taken = [sample("buffer.add", 2.0, frame("train")), sample("env.step", 3.0, frame("Env.step"))]
+    (found,) = loop.logging(make(samples=taken, notes=calling(name), env_steps=1000))
+    assert found.evidence["seconds"] == pytest.approx(2.0)  # an environment may write for its own
+    assert found.where[0].line == 10
+    assert loop.logging(make(samples=taken, notes=calling("append"), env_steps=1000)) == []
+
+
+def test_a_line_that_dumps_is_saving(make: Make) -> None:
+    taken = [sample("learn.target", 2.0, frame("Trainer.persist"))]
+    (found,) = loop.checkpointing(make(samples=taken, notes=calling("pickle.dump"), env_steps=1000))
+    assert found.where[0].function == "Trainer.persist"
+    assert loop.checkpointing(make(samples=taken, notes=calling("json.dump"), env_steps=9)) == []
+
+
 @pytest.mark.parametrize(("seconds", "said"), [(0.4, False), (0.6, True)])
 def test_saving_from_its_share(make: Make, seconds: float, said: bool) -> None:
     analysis = make(phase("checkpoint", seconds, 5), env_steps=1000)

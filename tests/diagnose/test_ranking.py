@@ -5,19 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from analyses import Make, frame, phase, sample
+from analyses import Make, frame, phase, sample, window
 
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose import FAMILIES, diagnose
 from hotloop.diagnose.evidence import (
+    RUN_NOISE,
+    SHARE_ERROR,
     finding,
     gain_of,
     run_gain,
     severity_of,
     verify_command,
+    whole_run_s,
     won,
 )
-from hotloop.diagnose.finding import Finding, Gain
+from hotloop.diagnose.finding import Finding, Gain, Place
 from hotloop.diagnose.ranking import YIELDS_TO, rank
 from hotloop.diagnose.verdict import ENOUGH_STEPS, too_short, verdict
 
@@ -82,18 +85,53 @@ def test_gain_is_amdahls() -> None:
 
 def test_the_start_up_counts_unless_the_run_was_cut(make: Make) -> None:
     whole = make(phase("learn", 5.0), startup=[phase("import", 10.0)])
-    assert run_gain(whole, 5.0, 1.0, 1.0).low == pytest.approx(1 / 0.75)
-    assert run_gain(whole, 5.0, 1.0, 1.0).high == pytest.approx(2.0)
+    found = run_gain(whole, 5.0, 0.5, 1.0)
+    # 5 of 20 seconds, from half of them to all, and what a measurement is off by.
+    assert found.low == pytest.approx(1 / (1 - 0.125 * (1 - SHARE_ERROR)))
+    assert found.high == pytest.approx(1 / (1 - 0.25 - RUN_NOISE))
     cut = make(phase("learn", 5.0), startup=[phase("import", 10.0)], notes={"stop_after": "5s"})
-    assert run_gain(cut, 5.0, 1.0, 1.0).low == pytest.approx(2.0)
+    assert run_gain(cut, 5.0, 1.0, 1.0).high == pytest.approx(1 / (0.5 - RUN_NOISE))
+
+
+def test_a_start_up_that_other_programs_held_up_counts_as_it_would_be_alone(make: Make) -> None:
+    def delayed(before: float, in_loop: float, **more: float) -> float:
+        """So many seconds of waiting in the ten before the loop, and in its ten."""
+        gauges = [
+            {"startup_delay_s": before, "main_delay_s": before + in_loop * min(i + 1, 9) / 10}
+            for i in range(10)
+        ]
+        windows = [window(i, {}, gauges=each | more) for i, each in enumerate(gauges)]
+        return whole_run_s(make(windows=windows, startup=[phase("import", 10.0)]))
+
+    assert delayed(0.0, 0.0) == pytest.approx(20.0)
+    assert delayed(5.0, 0.0) == pytest.approx(15.0)  # half of the start-up was waiting
+    assert delayed(5.0, 5.0) == pytest.approx(20.0)  # and so was half of the loop
+    assert delayed(5.0, 0.0, torch_threads=8) == pytest.approx(20.0)  # for its own threads
 
 
 def test_verify_can_be_pasted(make: Make) -> None:
     analysis = make()
-    assert verify_command(analysis) == (
-        "hotloop compare 'train.py --seed 1' 'train_fixed.py --seed 1'"
+    command, _, comment = verify_command(analysis).partition("  # ")
+    assert command == "hotloop compare 'train.py --seed 1' 'train_fixed.py --seed 1'"
+    assert comment == "after copying train.py to train_fixed.py and making the change there"
+    elsewhere = verify_command(analysis, [Place("/home/me/envs.py", 7, "step")])
+    assert elsewhere.endswith("using a changed envs.py there")
+    # A setting is the whole change: nothing has to be written first.
+    assert verify_command(analysis, environment="OMP_NUM_THREADS=1") == (
+        "hotloop compare 'train.py --seed 1' 'OMP_NUM_THREADS=1 train.py --seed 1'"
     )
-    assert "--log-every 100" in verify_command(analysis, "--log-every 100")
+
+
+def test_a_change_of_the_work_is_compared_all_the_same(make: Make) -> None:
+    assert " --any-work  # after" in verify_command(make(), any_work=True)
+
+
+def test_verify_of_a_module(make: Make) -> None:
+    analysis = make()
+    analysis.run.command = ["-m", "package.train", "--seed", "1"]
+    assert verify_command(analysis).startswith(
+        "hotloop compare '-m package.train --seed 1' '-m package.train_fixed --seed 1'  # after"
+    )
 
 
 def test_a_short_capture_says_so_instead_of_guessing(make: Make) -> None:

@@ -38,6 +38,14 @@ class RingBuffer:
     def update_priorities(self, indices: Any, priorities: Any) -> None: ...
 
 
+class TransitionStore:
+    """Says neither buffer nor capacity, but takes one transition a call."""
+
+    def remember(self, s: Any, a: Any, r: float, s2: Any, d: bool) -> None: ...
+
+    def sample_batch(self, k: int) -> None: ...
+
+
 class PathStorage:
     """As in Spinning Up: filled, finished, and given out once."""
 
@@ -131,6 +139,7 @@ class PriceTable:
                 "update_priorities": "buffer.add",
             },
         ),
+        (TransitionStore, {"remember": "buffer.add", "sample_batch": "buffer.sample"}),
         (PathStorage, {"store": "buffer.add", "get": "buffer.sample", "finish_path": "advantage"}),
         (
             SelfContainedAgent,
@@ -168,9 +177,22 @@ def update_counter(n: int) -> int:
     return n + 1
 
 
+def run_test_episodes(net: Any, env: Any) -> Any:
+    return env.step(net(env.reset()))
+
+
+def test_and_train(net: Any, env: Any, optimizer: Any) -> None:
+    env.step(net(env.reset())).backward()
+
+
+test_and_train.__test__ = False  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     ("function", "phases"),
     [
+        (run_test_episodes, [("evaluate",)]),
+        (test_and_train, []),  # what changes weights is no evaluation, whatever its name
         (discounted_returns, [("advantage",)]),
         (log_returns, []),
         (optimize_model, []),  # torch's own calls tell more than one region around them
@@ -283,7 +305,7 @@ def test_network_that_acts_without_being_called(profile: Any) -> None:
     run = same_twice(profile, PROGRAMS / "minimal_dqn.py", "40")
     steps, _, updates = map(int, run.out.split()[:3])
     assert run.report["shapes"]["policy.act"] == ["__main__:Qnet.sample_action"]
-    assert run.calls("policy.act") >= steps
+    assert run.calls("policy.act") >= steps - 1  # the first action is chosen before the loop begins
     assert run.counter("gradient_steps") == updates
 
 

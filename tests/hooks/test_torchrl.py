@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
+from places import check_places
 
 pytestmark = pytest.mark.skipif(find_spec("torchrl") is None, reason="TorchRL is not installed")
 
@@ -63,18 +63,14 @@ def test_dqn_is_accounted_for(profile: Any) -> None:
 
 
 def test_time_lands_in_the_right_phase(profile: Any, tmp_path: Path) -> None:
-    quiet = profile(PROGRAMS / "torchrl_places.py", *["0"] * 6, str(tmp_path / "quiet"))
-    kept = profile(
-        PROGRAMS / "torchrl_places.py", *map(str, STAYS.values()), str(tmp_path / "kept")
+    def run(name: str, seconds: list[str]) -> Any:
+        return profile(PROGRAMS / "torchrl_places.py", *seconds, str(tmp_path / name))
+
+    check_places(
+        lambda: run("quiet", ["0"] * 6),
+        lambda: run("kept", [*map(str, STAYS.values())]),
+        set(STAYS),
     )
-    spent = json.loads(kept.out.splitlines()[-1])
-    assert set(spent) == set(STAYS)
-    for phase, seconds in spent.items():
-        moved = kept.seconds(phase) - quiet.seconds(phase)
-        assert moved == pytest.approx(seconds, rel=0.05), f"{phase}\n{kept.table()}"
-    for name in {phase["name"] for phase in kept.phases} - set(STAYS):
-        moved = kept.seconds(name) - quiet.seconds(name)
-        assert abs(moved) < 0.1 + 0.5 * quiet.seconds(name), f"{name}\n{kept.table()}"
 
 
 @pytest.mark.parametrize("workers", ["environments", "collectors"])

@@ -126,7 +126,7 @@ def test_the_time_of_threads(root: Path) -> None:
             "proc/self/task/102/schedstat": "",
         },
     )
-    assert machine.run_times(root) == (2.0, 2.0)
+    assert machine.run_times(root) == machine.RunTimes(2.0, 0.5, 2.0)
 
 
 def test_this_machine_has_cores() -> None:

@@ -8,7 +8,7 @@ from _training import dqn
 
 def load_prices(path: str) -> pd.DataFrame:
     rng = np.random.default_rng(0)
-    pd.DataFrame({"close": 100 + rng.normal(0, 1, 30_000).cumsum()}).to_csv(path)
+    pd.DataFrame({"close": 100 + rng.normal(0, 1, 90_000).cumsum()}).to_csv(path)
     return pd.read_csv(path)
 
 

@@ -4,8 +4,8 @@ from _environments import Pendulums
 from _training import dqn
 
 
-def main(env_class=Pendulums) -> None:
-    dqn(env_class(substeps=500), 2500, every=4)
+def main(env_class=Pendulums, substeps: int = 1500) -> None:
+    dqn(env_class(substeps=substeps), 2500, every=1)
 
 
 if __name__ == "__main__":

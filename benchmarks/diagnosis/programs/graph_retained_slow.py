@@ -10,7 +10,7 @@ def keep(baseline):
     return baseline
 
 
-def main(carry=keep, updates: int = 3500, length: int = 4) -> None:
+def main(carry=keep, updates: int = 1800, length: int = 4) -> None:
     torch.manual_seed(0)
     envs = gym.make_vec("CartPole-v1", num_envs=8, vectorization_mode="sync")
     model = ActorCritic(4, 2)

@@ -54,7 +54,7 @@ class Memory:
 
 def main(memory=Memory) -> None:
     random.seed(0)
-    dqn(Walk(), 9000, memory(), batch=64, every=1)
+    dqn(Walk(), 3500, memory(), batch=64, every=1)
 
 
 if __name__ == "__main__":

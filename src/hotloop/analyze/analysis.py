@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hotloop.analyze.bounds import bounds
+from hotloop.analyze.device import add_memory, device_use
 from hotloop.analyze.functions import add_modes, find_functions, find_samples
 from hotloop.analyze.model import Analysis, Overhead, Phase, Process, Run, Sample
 from hotloop.analyze.score import add_score
@@ -12,7 +14,7 @@ from hotloop.analyze.tree import RegionCost, build_phases
 from hotloop.analyze.trends import find_trends
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import Window
-from hotloop.words import PARENTS, names_of
+from hotloop.words import ENV_STEPS, EPISODES, GRADIENT_STEPS, PARENTS, SAMPLES, names_of
 
 
 def analyze(capture: Capture) -> Analysis:
@@ -25,12 +27,16 @@ def analyze(capture: Capture) -> Analysis:
     sampler_s = _gauge_sum(timeline.loop, "sampler_ns")
     # What hooks took between regions is in no region, so it is only taken out of the whole.
     cost_s += _gauge_sum(timeline.loop, "hooks_ns")
+    # What watching the device took stood in the program's way, wherever it was.
+    cost_s += _gauge_sum(timeline.loop, "device_ns")
     loop_s = max(raw_loop_s - cost_s - sampler_s, 0.0)
     for phase in phases:
         phase.share = phase.total_s / loop_s if loop_s > 0 else 0.0
     for shard in capture.shards[1:]:
         phases += _other_process(shard, loop_s)
     _finish_phases(phases, main, timeline.loop)
+    use = device_use(timeline.loop, phases, main.notes, loop_s)
+    bound, whole = bounds(phases, use, outside_s)
     own = [p for p in phases if p.process == "main" and p.thread == "main"]
     named_s = sum(p.self_s for p in own)
     parents_s = sum(p.self_s for p in own if p.name in PARENTS)
@@ -53,6 +59,9 @@ def analyze(capture: Capture) -> Analysis:
         samples=_samples(capture, timeline),
         startup_samples=find_samples(timeline.startup, main.stacks, "main"),
         trends=find_trends(timeline.loop),
+        device=use,
+        bounds=bound,
+        bound=whole,
         worker_notes={shard.role: shard.notes for shard in capture.shards[1:]},
     )
 
@@ -112,6 +121,7 @@ def _finish_phases(phases: list[Phase], main: Shard, loop: list[Window]) -> None
         peak = gpu.get(phase.name) if isinstance(gpu, dict) else None
         if isinstance(peak, (int, float)):
             phase.gpu_peak_mb = peak / 1e6
+    add_memory(own, main.notes)
     how = main.notes.get("recognised")
     for phase in phases:
         if isinstance(how, dict) and isinstance(how.get(phase.name), str):
@@ -144,10 +154,6 @@ def _overhead(
 
 def _run(capture: Capture, timeline: Timeline, loop_s: float) -> Run:
     main = capture.main
-    counters: dict[str, float] = {}
-    for window in main.windows:
-        for name, amount in window.counters.items():
-            counters[name] = counters.get(name, 0) + amount
     command = main.header.get("command")
     device = main.notes.get("device")
     return Run(
@@ -156,7 +162,7 @@ def _run(capture: Capture, timeline: Timeline, loop_s: float) -> Run:
         startup_s=(timeline.loop_begin_ns / 1e9) if timeline.found_loop else 0.0,
         loop_s=loop_s,
         after_s=max(timeline.end_ns - timeline.loop_end_ns, 0) / 1e9,
-        counters=counters,
+        counters=_counters(capture),
         device=device if isinstance(device, str) else "cpu",
         processes=len(capture.shards),
         header=main.header,
@@ -164,6 +170,26 @@ def _run(capture: Capture, timeline: Timeline, loop_s: float) -> Run:
         memory_peak_mb=_gauge_peak(main.windows, "resident_peak"),
         cpu_share=_cpu_share(timeline),
     )
+
+
+def _counters(capture: Capture) -> dict[str, float]:
+    """What the main process counted; what it counted none of, its workers have done."""
+    counters = _counted(capture.main)
+    workers = [_counted(shard) for shard in capture.shards[1:]]
+    for name in (ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES):
+        amounts = [worker[name] for worker in workers if worker.get(name)]
+        if amounts and not counters.get(name):
+            # Learners side by side make each gradient step together.
+            counters[name] = max(amounts) if name == GRADIENT_STEPS else sum(amounts)
+    return counters
+
+
+def _counted(shard: Shard) -> dict[str, float]:
+    counters: dict[str, float] = {}
+    for window in shard.windows:
+        for name, amount in window.counters.items():
+            counters[name] = counters.get(name, 0) + amount
+    return counters
 
 
 def _cpu_share(timeline: Timeline) -> float | None:

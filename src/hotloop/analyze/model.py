@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from hotloop.analyze.trends import Trends
 from hotloop.capture.window import Window
+
+if TYPE_CHECKING:
+    from hotloop.analyze.bounds import Bound
+    from hotloop.analyze.device import DeviceUse
 
 
 class Later:
@@ -59,6 +63,9 @@ class Phase:
     cpu_peak_mb: float | None = None
     cpu_added_mb: float | None = None
     gpu_peak_mb: float | None = None
+    gpu_reserved_mb: float | None = None
+    #: Device time of the kernels launched here and below; None where no device was recorded.
+    device_s: float | None = None
     score: float = 0.0
     marks: list[str] = field(default_factory=list)
     how: str = "named"
@@ -208,6 +215,11 @@ class Analysis:
     worker_notes: dict[str, dict[str, Any]] = field(default_factory=dict)
     #: How the loop changed as it went on; None of an analysis without windows.
     trends: Trends | None = None
+    #: The accelerator; None of a run without one.
+    device: DeviceUse | None = None
+    #: What bounds each phase's own time, and the whole loop.
+    bounds: dict[str, Bound] = field(default_factory=dict)
+    bound: Bound | None = None
 
     def phase(self, path: str, process: str = "main") -> Phase | None:
         """The phase at that place, if there was one."""

@@ -63,7 +63,7 @@ class Course:
 
     def __init__(self, analysis: Analysis) -> None:
         cost = _cost_of(analysis)
-        self.windows = [_amounts(window, cost) for window in analysis.loop_windows]
+        self.windows = [amounts_of(window, cost) for window in analysis.loop_windows]
         self._times = [(w.begin_ns / 1e9, w.end_ns / 1e9) for w in analysis.loop_windows]
         self._sums = [Amounts()]
         for amounts in self.windows:
@@ -120,7 +120,7 @@ def largest_share(windows: Sequence[Amounts], counter: str) -> float:
     return max(amounts) / whole if whole > 0 else 0.0
 
 
-def _amounts(window: Window, cost: RegionCost) -> Amounts:
+def amounts_of(window: Window, cost: RegionCost) -> Amounts:
     """A window's times without what measuring cost, by the name of each phase."""
     places = {p: d for p, d in window.phases.items() if not p.startswith("@thread")}
     one = Window(window.first, window.last, window.begin_ns, window.end_ns, places)

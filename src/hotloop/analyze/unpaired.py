@@ -22,6 +22,7 @@ from hotloop.analyze.compare import (
     settle,
     work_changes,
 )
+from hotloop.analyze.contention import Contention
 from hotloop.analyze.judgement import MARGIN, Evidence, judge, not_comparable
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.portion import Amounts, Course, common_unit
@@ -112,8 +113,12 @@ def compare_captures(
     *,
     margin: float = MARGIN,
     any_work: bool = False,
+    contentions: tuple[Contention | None, Contention | None] = (None, None),
 ) -> Comparison:
-    """The verdict on two captures, from their windows."""
+    """The verdict on two captures, from their windows.
+
+    `contentions` say what other programs took from each, where somebody has watched.
+    """
     courses = Course(first), Course(second)
     unit = common_unit(courses)
     found = differences(first, second)
@@ -122,7 +127,10 @@ def compare_captures(
         nothing = not_comparable("no step was counted on one side or both")
         return Comparison(names, "env_steps", nothing, [], [], 0, "", margin, interleaved=False)
     last = min(course.reached(unit) for course in courses)
-    pair = figures(courses[0], unit, last, first), figures(courses[1], unit, last, second)
+    pair = (
+        figures(courses[0], unit, last, first, contentions[0]),
+        figures(courses[1], unit, last, second, contentions[1]),
+    )
     windows = _Windows(pair, courses, unit, last)
     sides = [pair[0].seconds], [pair[1].seconds]
     comparison = Comparison(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hotloop import histogram
+from hotloop.capture.device import DeviceDelta, from_row
 from hotloop.capture.window import PhaseDelta, Samples, Window
 
 SCHEMA = "capture"
@@ -61,6 +62,12 @@ def window_line(window: Window) -> str:
     samples: dict[str, list[list[int]]] = {}
     for (path, stack, mode), (count, ns) in window.samples.items():
         samples.setdefault(path, []).append([stack, mode, count, ns])
+    # Only a run that uses a device has these.
+    device = {
+        key: {path: each.row() for path, each in table.items()}
+        for key, table in (("d", window.device), ("dp", window.device_parts))
+        if table
+    }
     return _dump(
         {
             "w": [window.first, window.last],
@@ -70,6 +77,7 @@ def window_line(window: Window) -> str:
             "s": samples,
             "g": window.gauges,
             "l": window.loop_last_ns,
+            **device,
         }
     )
 
@@ -114,6 +122,8 @@ def read_window(document: dict[str, Any]) -> Window:
         window = Window(first, last, begin, end, phases, counters, {}, gauges)
         window.samples = _read_samples(document["s"])
         window.loop_last_ns = _whole(document["l"])
+        window.device = _read_device(document.get("d", {}))
+        window.device_parts = _read_device(document.get("dp", {}))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise DamagedError(f"not a window: {error}") from None
     if first > last or begin > end:
@@ -133,6 +143,16 @@ def _read_phases(document: dict[str, Any]) -> dict[str, PhaseDelta]:
         phases[path] = PhaseDelta(calls, own, elapsed, low, high, resident, begin, last, stored)
     _all_whole(numbers)
     return phases
+
+
+def _read_device(document: dict[str, Any]) -> dict[str, DeviceDelta]:
+    device: dict[str, DeviceDelta] = {}
+    for path, row in document.items():
+        if type(row) is not list:
+            raise ValueError("not a row")
+        _all_whole(row)
+        device[_text(path)] = from_row(row)
+    return device
 
 
 def _read_samples(document: dict[str, Any]) -> Samples:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from hotloop.capture.device import DeviceDelta
 from hotloop.histogram import added
 
 
@@ -45,6 +46,8 @@ Samples = dict[tuple[str, int, int], list[int]]
 
 #: Gauges that keep their largest value when windows merge; the others keep the last.
 PEAK_SUFFIX = "_peak"
+#: Gauges that keep their least.
+LOW_SUFFIX = "_low"
 #: Gauges that are amounts of this window, and add up.
 SUM_SUFFIX = "_ns"
 
@@ -67,6 +70,10 @@ class Window:
     samples: Samples = field(default_factory=dict)
     gauges: dict[str, float] = field(default_factory=dict)
     loop_last_ns: int = 0
+    #: What each place had a device do, where that was recorded.
+    device: dict[str, DeviceDelta] = field(default_factory=dict)
+    #: The same of calls of which only a part was recorded.
+    device_parts: dict[str, DeviceDelta] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
@@ -91,12 +98,22 @@ class Window:
             else:
                 entry[0] += count
                 entry[1] += ns
+        add_device(self.device, other.device)
+        add_device(self.device_parts, other.device_parts)
         for name, value in other.gauges.items():
             if name.endswith(PEAK_SUFFIX):
                 value = max(value, self.gauges.get(name, value))
+            elif name.endswith(LOW_SUFFIX):
+                value = min(value, self.gauges.get(name, value))
             elif name.endswith(SUM_SUFFIX):
                 value += self.gauges.get(name, 0)
             self.gauges[name] = value
+
+
+def add_device(into: dict[str, DeviceDelta], other: dict[str, DeviceDelta]) -> None:
+    """Add what places had a device do."""
+    for path, delta in other.items():
+        into.setdefault(path, DeviceDelta()).add(delta)
 
 
 def merged(windows: Iterable[Window]) -> Window | None:

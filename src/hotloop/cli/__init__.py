@@ -15,7 +15,18 @@ from hotloop import __version__
 from hotloop.errors import HotloopError
 
 #: In the order in which a new user meets them.
-COMMANDS = ("run", "report", "live", "export", "doctor", "demo", "compare", "sweep", "investigate")
+COMMANDS = (
+    "run",
+    "report",
+    "live",
+    "export",
+    "doctor",
+    "demo",
+    "compare",
+    "sweep",
+    "investigate",
+    "completion",
+)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -41,13 +52,7 @@ def _dispatch(argv: list[str]) -> int:
     if argv and argv[0] in COMMANDS:
         # Only the one that is asked for is imported: `run` must start fast.
         command = importlib.import_module(f"hotloop.cli.{argv[0]}")
-        parser = argparse.ArgumentParser(
-            prog=f"hotloop {argv[0]}",
-            description=command.__doc__,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        command.add_arguments(parser)
+        parser = parser_of(argv[0])
         if hasattr(command, "parse"):
             return int(command.main(command.parse(parser, argv[1:])))
         return int(command.main(parser.parse_args(argv[1:])))
@@ -58,6 +63,19 @@ def _dispatch(argv: list[str]) -> int:
         raise HotloopError(_unknown(argv))
     print(_usage())
     return 0
+
+
+def parser_of(name: str) -> argparse.ArgumentParser:
+    """The parser of a command's arguments."""
+    command = importlib.import_module(f"hotloop.cli.{name}")
+    parser = argparse.ArgumentParser(
+        prog=f"hotloop {name}",
+        description=command.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    command.add_arguments(parser)
+    return parser
 
 
 def _unknown(argv: list[str]) -> str:

@@ -68,7 +68,9 @@ DEFAULT = "snake"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "hotloop demo [--list] [name] [arguments of the program]"
     parser.add_argument("--list", action="store_true", help="say what there is")
-    parser.add_argument("name", nargs="?", default=DEFAULT, help=f"one of {', '.join(DEMOS)}")
+    parser.add_argument(
+        "name", nargs="?", default=DEFAULT, metavar=f"{{{','.join(DEMOS)}}}", help="which one"
+    )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from hotloop.errors import HotloopError
 from hotloop.measure import program as programs
+from hotloop.measure.device_watch import MODES, WINDOWS
 from hotloop.measure.session import Session, Settings, say
 from hotloop.measure.stopping import StopAfter, parse_stop_after
 from hotloop.measure.trace import MOST_SLICES
@@ -76,6 +77,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--live", action="store_true", help="show where the time goes while the program runs"
     )
     parser.add_argument(
+        "--scalars",
+        action="store_true",
+        help="write the times of phases beside the curves that the program itself writes to "
+        "TensorBoard, Weights & Biases or Stable-Baselines3's logger",
+    )
+    parser.add_argument(
         "--trace",
         action="store_true",
         help="keep single calls for a trace; `hotloop export -o run.perfetto.json` shows them",
@@ -86,6 +93,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_above_zero,
         default=MOST_SLICES,
         help=f"keep at most so many (default: {MOST_SLICES:,})",
+    )
+    parser.add_argument(
+        "--gpu",
+        choices=MODES,
+        default=WINDOWS,
+        help="record what a GPU does: in short windows, a hundredth of the time in all (default), "
+        "nearly always (full: slows the program), or off",
     )
     parser.add_argument("-m", dest="module", help="run a module, as python -m does")
     parser.add_argument("-c", dest="code", help="run code, as python -c does")
@@ -140,6 +154,8 @@ def main(options: argparse.Namespace) -> int:
             options.skip,
             options.slow,
             options.trace_limit if options.trace else 0,
+            scalars=options.scalars,
+            gpu=options.gpu,
         ),
         root_code=programs.execute.__code__,
     )

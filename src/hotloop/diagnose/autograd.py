@@ -7,25 +7,31 @@ from hotloop.diagnose.evidence import (
     callers,
     finding,
     gauge,
+    in_package,
     of_loop,
+    samples_under,
     seconds_in,
+    vector_size,
     where,
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
-from hotloop.diagnose.recorded import at, counted, gauge_rise, places_of
+from hotloop.diagnose.recorded import NETWORKS, at, counted, gauge_rise, places_of
 
 #: Below this share of the loop no rule of this family speaks.
 SMALLEST_PART = 0.01
 
 # -- anomaly mode --
 
-#: Measured on small networks: with anomaly mode every operation of a forward pass writes down its
-#: Python stack (51 to 753 microseconds a pass, more in deep stacks), and a backward pass looks for
-#: NaN after each operation (160 to 322).
-ANOMALY_FORWARD = (0.70, 0.93)
-ANOMALY_BACKWARD = (0.30, 0.70)
+#: With anomaly mode every operation of a forward pass writes down its Python stack, which samples
+#: see; what else goes with it (the strings, the extra frames of the graph) is up to half as much
+#: again.
+STACKS_WIN = (0.9, 1.3)
+#: Measured on small networks, a backward pass that looks for NaN after each operation takes 160 to
+#: 322 microseconds where 90 to 110 would do.
+ANOMALY_BACKWARD = (0.30, 0.65)
 #: Shorter than this share of the loop, it was somebody's search for a fault.
 ANOMALY_SHARE = 0.05
+_STACKS = in_package("traceback", "linecache", "tokenize")
 
 
 def anomaly_mode(analysis: Analysis) -> list[Finding]:
@@ -33,15 +39,14 @@ def anomaly_mode(analysis: Analysis) -> list[Finding]:
     on_s = gauge_rise(analysis, "anomaly_s")
     if not on_s or of_loop(analysis, on_s) < ANOMALY_SHARE:
         return []
-    acting = seconds_in(analysis, "policy.act") * _graph_share(analysis)
-    forward = seconds_in(analysis, "learn.forward", "learn.loss") + acting
+    forward = _stacks_s(analysis)
     backward = seconds_in(analysis, "learn.backward")
     seconds = forward + backward
     if of_loop(analysis, seconds) < SMALLEST_PART:
         return []
     low, high = (
         (forward * f + backward * b) / seconds
-        for f, b in zip(ANOMALY_FORWARD, ANOMALY_BACKWARD, strict=True)
+        for f, b in zip(STACKS_WIN, ANOMALY_BACKWARD, strict=True)
     )
     places = places_of(analysis, "anomaly mode")
     return [
@@ -49,7 +54,8 @@ def anomaly_mode(analysis: Analysis) -> list[Finding]:
             analysis,
             "anomaly-mode",
             title=f"Autograd's anomaly detection is on{at(places)}: every operation writes down "
-            f"where it was called ({of_loop(analysis, seconds):.0%} of the loop under it)",
+            f"where it was called ({of_loop(analysis, forward):.0%} of the loop), and backward "
+            "passes look for NaN",
             phase="learn.forward" if forward > backward else "learn.backward",
             seconds=seconds,
             low=low,
@@ -65,6 +71,20 @@ def anomaly_mode(analysis: Analysis) -> list[Finding]:
     ]
 
 
+def _stacks_s(analysis: Analysis) -> float:
+    """Seconds of writing down stacks that the program would have spent without hotloop.
+
+    That takes as long as a stack is deep, and hotloop's frames are at the bottom of each.
+    """
+    own = gauge(analysis, "anomaly_own_frames") or 0.0
+    seconds = 0.0
+    for sample in samples_under(analysis, *NETWORKS):
+        depth = sum(not _STACKS(frame) for frame in sample.frames)
+        if depth < len(sample.frames):
+            seconds += sample.seconds * depth / (depth + own)
+    return seconds
+
+
 def _graph_share(analysis: Analysis) -> float:
     """The share of acting calls that built a graph, of those that were looked at."""
     seen = counted(analysis, "acts_seen")
@@ -78,6 +98,9 @@ ENOUGH_LOOKS = 5
 #: Measured: `no_grad` takes 6% (256 wide, 64 rows) to 17% (64 wide, 1 row) off a small network's
 #: call; many small operations, as in sampling from distributions, up to a quarter.
 NO_GRAD_WINS = (0.06, 0.25)
+#: Of so few rows, nearly all of a call is what torch does beside the arithmetic.
+FEW_ROWS = 8
+FEW_ROWS_WIN = (0.10, 0.25)
 
 
 def missing_no_grad(analysis: Analysis) -> list[Finding]:
@@ -90,6 +113,7 @@ def missing_no_grad(analysis: Analysis) -> list[Finding]:
     seconds = seconds_in(analysis, "policy.act")
     if of_loop(analysis, seconds) < SMALLEST_PART:
         return []
+    low, high = FEW_ROWS_WIN if vector_size(analysis) <= FEW_ROWS else NO_GRAD_WINS
     places = places_of(analysis, "acts with a graph")
     return [
         finding(
@@ -100,8 +124,8 @@ def missing_no_grad(analysis: Analysis) -> list[Finding]:
             "loop)",
             phase="policy.act",
             seconds=seconds,
-            low=NO_GRAD_WINS[0],
-            high=NO_GRAD_WINS[1],
+            low=low,
+            high=high,
             confidence=MEDIUM,
             where=places,
             evidence={"graphs_watched": watched, "graphs_used": 0},

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 
 from hotloop.analyze.model import Analysis, Sample
+from hotloop.analyze.trends import Trends, trend
 from hotloop.diagnose.evidence import (
     callers,
     calls_of,
     finding,
     gauge,
+    in_package,
     inner_places,
     of_loop,
     program_place,
@@ -19,6 +21,7 @@ from hotloop.diagnose.evidence import (
     vector_size,
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Place, Rule
+from hotloop.diagnose.recorded import called_at
 from hotloop.words import PARENTS, names_of
 
 # -- one push for each environment --
@@ -27,9 +30,11 @@ from hotloop.words import PARENTS, names_of
 MANY_ENVS = 4
 #: Pushes a vector step, as a part of the number of environments, that mean "one each".
 ONE_EACH = 0.75
-#: One batched push takes about as long as one or two single ones: 2-5x expected by seed 004.
-PUSH_WINS = (0.7, 0.97)
-#: Lines around a push that belong to the same loop.
+#: A batched push takes about as long as one to three single ones (2-5x expected by seed 004).
+BATCHED_PUSH = (3.0, 1.0)
+#: What a batched push of however many rows leaves at least: the rows are copied.
+MOST_OF_PUSHES = 0.985
+#: Lines around a push that belong to the same loop, where the source could not be read.
 NEAR = 12
 
 
@@ -45,6 +50,7 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
     seconds += around
     if of_loop(analysis, seconds) < 0.02:
         return []
+    low, high = (min(1 - cost / envs, MOST_OF_PUSHES) for cost in BATCHED_PUSH)
     return [
         finding(
             analysis,
@@ -53,8 +59,8 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="buffer.add",
             seconds=seconds,
-            low=PUSH_WINS[0],
-            high=PUSH_WINS[1],
+            low=max(low, 0.25),
+            high=high,
             confidence=HIGH,
             where=places or callers(analysis, "buffer.add"),
             evidence={"pushes_per_vector_step": adds / rounds, "envs": envs},
@@ -68,19 +74,30 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
 
 
 def _around_pushes(analysis: Analysis) -> tuple[float, list[Place]]:
-    """(seconds outside of any phase in the loop around the pushes, that loop's place)."""
+    """(seconds beside the pushes in the loop around them, that loop's place).
+
+    Whatever phase was thought to come next when a sample was taken: the lines of that loop are
+    there for the pushes.
+    """
     places = callers(analysis, "buffer.add")
     if not places:
         return 0.0, []
-    key, line = (places[0].file, places[0].function), places[0].line
+    first = places[0]
+    _, loop = called_at(analysis, first)
     seconds = 0.0
     for sample in samples_under(analysis):
-        last = (names_of(sample.path) or [""])[-1]
-        if last not in ("", "transfer", *PARENTS):
-            continue
         place = program_place(sample.frames)
-        if place and (place.file, place.function) == key and abs(place.line - line) <= NEAR:
-            seconds += sample.seconds
+        if place is None or (place.file, place.function) != (first.file, first.function):
+            continue
+        names = names_of(sample.path)
+        if "buffer.add" in names:
+            continue
+        if loop:
+            inside = called_at(analysis, place)[1] == loop
+        else:
+            unnamed = (names or [""])[-1] in ("", "transfer", *PARENTS)
+            inside = unnamed and abs(place.line - first.line) <= NEAR
+        seconds += sample.seconds if inside else 0.0
     return seconds, places[:1]
 
 
@@ -199,13 +216,14 @@ def unbounded_rollout(analysis: Analysis) -> list[Finding]:
     if trends is None or (seconds_in(analysis, "buffer.sample") and _draws(analysis)):
         return []
     rows = trends.rows_per_update
-    work = _growing_updates(analysis)
-    if work is None:
-        return []
-    seconds, grown, ratio = work
     rows_grow = rows is not None and rows.grows and rows.ratio >= ROWS_GROWN
-    if not rows_grow and ratio < 2 * ROWS_GROWN:
+    if rows is not None and not rows_grow:
+        return []  # updates of as many rows as ever that get slower have another cause
+    work = _growing_rows(trends) if rows is not None else _growing_updates(analysis)
+    if work is None or (rows is None and work[1] < 2 * ROWS_GROWN):
         return []
+    grown, ratio = work
+    seconds = seconds_in(analysis, *_UPDATES)
     if of_loop(analysis, seconds * grown) < 0.03:
         return []
     return [
@@ -238,26 +256,43 @@ def _draws(analysis: Analysis) -> bool:
     return gauge(analysis, "buffer_length") is not None
 
 
-def _growing_updates(analysis: Analysis) -> tuple[float, float, float] | None:
-    """(seconds of learning, part of them that is growth, last over first), per environment step."""
-    trends = analysis.trends
-    if trends is None or len(trends.learning) < 3:
+#: What an update consists of.
+_UPDATES = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.optimizer",
+            "learn.step", "learn.fit", "advantage", "buffer.sample")  # fmt: skip
+
+
+def _growing_rows(trends: Trends) -> tuple[float, float] | None:
+    """(part of the updates' work that is growth, last over first), by the rows learned from.
+
+    For each environment step: an update on a whole episode has more rows when episodes get
+    longer, and comes more rarely.
+    """
+    counted = [p for p in trends.learning if p.steps and p.rows]
+    line = trend([p.at for p in counted], [p.rows / p.steps for p in counted])
+    if line is None or not line.grows or line.ratio < ROWS_GROWN:
         return None
-    names = ("learn.forward", "learn.loss", "learn.backward", "learn.optimizer", "learn",
-             "learn.step", "learn.fit", "advantage", "buffer.sample")  # fmt: skip
+    first = counted[0].rows / counted[0].steps
+    mean = sum(p.rows for p in counted) / sum(p.steps for p in counted)
+    return max(1 - min(first, line.first) / mean, 0.0), line.ratio
+
+
+def _growing_updates(analysis: Analysis) -> tuple[float, float] | None:
+    """The same by the time of updates per environment step, where rows were not counted."""
+    trends = analysis.trends
+    # The stretch in which learning begins is in part one without any.
+    learning = trends.learning[1:] if trends else []
+    if len(learning) < 3:
+        return None
     per_step = [
-        sum(point.own_s.get(name, 0.0) for name in names) / point.steps
-        for point in trends.learning
+        sum(point.own_s.get(name, 0.0) for name in _UPDATES) / point.steps
+        for point in learning
         if point.steps
     ]
-    from hotloop.analyze.trends import trend
-
     line = trend([float(i) for i in range(len(per_step))], per_step)
     if line is None or not line.grows or line.first <= 0:
         return None
     mean = sum(per_step) / len(per_step)
-    seconds = seconds_in(analysis, "learn", *names)
-    return seconds, max(1 - min(per_step[0], line.first) / mean, 0.0), line.ratio
+    return max(1 - min(per_step[0], line.first) / mean, 0.0), line.ratio
 
 
 #: Advantages below this share are not worth the work (72x faster gave 1.4% in the catalogue).
@@ -272,9 +307,9 @@ def python_gae(analysis: Analysis) -> list[Finding]:
     if of_loop(analysis, seconds) < ADVANTAGE_SHARE:
         return []
     samples = samples_under(analysis, "advantage")
-    own = use_of(samples, lambda frame: frame.of_program)
-    if own.seconds <= 0:
-        return []
+    own = sum(sample.seconds for sample in samples if _is_programs_own(sample))
+    if own < 0.5 * sum(sample.seconds for sample in samples) or not own:
+        return []  # a library's own computation is what it is
     return [
         finding(
             analysis,
@@ -295,6 +330,14 @@ def python_gae(analysis: Analysis) -> list[Finding]:
             "    last = delta[t] + gamma * lam * alive[t] * last; adv[t] = last",
         )
     ]
+
+
+_ARRAYS = in_package("torch", "numpy", "jax", "tensorflow")
+
+
+def _is_programs_own(sample: Sample) -> bool:
+    """Whether the code that uses arrays is the program's, not a library's for reinforcement."""
+    return next((frame.of_program for frame in sample.frames if not _ARRAYS(frame)), False)
 
 
 def _program_places(samples: list[Sample]) -> list[Place]:

@@ -1,12 +1,14 @@
 """Causes in how an accelerator is used: not at all, for too little, in too small pieces.
 
-Needs, beside the notes of `hooks.facts`: the gauge `gpu_busy_ns` (how long the device computed in a
-window), the counters `kernel_s` and `kernel_launches`, and the `transfer` phase with its counters.
-Without an accelerator in the notes nothing here speaks; nor does a rule without its figures.
+Rests on `analyze.device` (kernel time and launches by phase, from recordings) and `analyze.bounds`
+(what the host's time went into), on the driver's own figure where nothing was recorded, and on the
+`transfer` phase with its counters. Without an accelerator in the notes nothing here speaks; nor
+does a rule without its figures.
 """
 
 from __future__ import annotations
 
+from hotloop.analyze.device import kernel_seconds, launches_in
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose.evidence import callers, finding, note, of_loop, seconds_in, where
 from hotloop.diagnose.finding import LOW, MEDIUM, Finding, Place, Rule
@@ -50,7 +52,13 @@ def device_of(analysis: Analysis) -> str | None:
 
 
 def busy_share(analysis: Analysis) -> float | None:
-    """How busy the device was in the loop; None where nobody could say."""
+    """How busy the device was in the loop; None where nobody could say.
+
+    Kernel time from recordings counts first: the driver's figure is the share of moments at which
+    some kernel ran, which many tiny kernels make look high.
+    """
+    if analysis.device is not None and analysis.device.kernel_share is not None:
+        return analysis.device.kernel_share
     known = [w for w in analysis.loop_windows if "gpu_busy_ns" in w.gauges]
     seconds = sum(window.seconds for window in known)
     busy = sum(window.gauges["gpu_busy_ns"] for window in known) / 1e9
@@ -198,7 +206,8 @@ LAUNCH_WINS = (0.45, 0.85)
 
 def launch_bound(analysis: Analysis) -> list[Finding]:
     """The device waits for the next small kernel most of the time."""
-    kernels, launches = counted(analysis, "kernel_s"), counted(analysis, "kernel_launches")
+    kernels = kernel_seconds(analysis, *LEARNING)
+    launches = launches_in(analysis, *LEARNING)
     updates, seconds = counted(analysis, "gradient_steps"), seconds_in(analysis, *LEARNING)
     if not _on_device(analysis) or not (kernels and launches and updates and seconds):
         return []

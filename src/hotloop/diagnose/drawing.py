@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Frame
 from hotloop.diagnose.evidence import (
     Use,
     calls_of,
@@ -12,6 +12,7 @@ from hotloop.diagnose.evidence import (
     in_package,
     inner_places,
     of_loop,
+    program_place,
     samples_under,
     seconds_in,
 )
@@ -39,11 +40,13 @@ RENDERS_A_STEP = 0.2
 
 def render_in_step(analysis: Analysis) -> list[Finding]:
     """Frames are drawn in every step."""
+    if not analysis.run.env_steps:
+        return []
     inside = inside_steps(analysis, "env.step", "env.render")
     use = inside.use(lambda f: _DRAWS(f) or (_RENDERS.search(f.function) is not None))
-    drawn = seconds_in(analysis, "env.render")
+    drawn = seconds_in(analysis, *_rendering_regions(analysis))
     seconds = max(use.seconds, drawn) - _resizing(analysis).seconds
-    renders = calls_of(analysis, "env.render") / max(calls_of(analysis, "env.step"), 1)
+    renders = calls_of(analysis, *_rendering_regions(analysis)) / analysis.run.env_steps
     if of_loop(analysis, seconds) < SMALLEST_PART or (
         drawn > use.seconds and renders < RENDERS_A_STEP
     ):
@@ -64,7 +67,7 @@ def render_in_step(analysis: Analysis) -> list[Finding]:
             "render-in-step",
             title=f"Every environment step draws a frame{by_name(places)}: "
             f"{of_loop(analysis, seconds):.0%} of the loop",
-            phase="env.render" if drawn else "env.step",
+            phase="env.render" if seconds_in(analysis, "env.render") else "env.step",
             seconds=seconds,
             low=low,
             high=high,
@@ -82,6 +85,11 @@ def render_in_step(analysis: Analysis) -> list[Finding]:
     ]
 
 
+def _rendering_regions(analysis: Analysis) -> set[str]:
+    """Names of the phases that draw: hotloop's own, and what the program calls rendering."""
+    return {"env.render"} | {p.name for p in analysis.phases if p.category == "Rendering"}
+
+
 def _is_observed(inside: InsideSteps, use: Use) -> bool:
     """Whether what is drawn is drawn by code that makes an observation."""
     words = re.compile(r"obs|observation|_get_state|pixels", re.IGNORECASE)
@@ -96,7 +104,21 @@ def _is_observed(inside: InsideSteps, use: Use) -> bool:
 
 def _resizing(analysis: Analysis) -> Use:
     inside = inside_steps(analysis, "env.step", "env.render", "env.reset")
-    return inside.use(lambda f: _RESIZES.search(f.function) is not None)
+    return inside.use(_resizes)
+
+
+def _resizes(frame: Frame) -> bool:
+    return _RESIZES.search(frame.function) is not None
+
+
+def _around_resizing(analysis: Analysis, use: Use) -> float:
+    """Seconds in the program's functions that resize: to pictures and back belongs to it."""
+    inside = inside_steps(analysis, "env.step", "env.render", "env.reset")
+    callers = {(place.file, place.function) for place in use.places}
+    places = ((program_place(s.frames), s.seconds) for s in inside.samples)
+    return inside.scale * sum(
+        seconds for place, seconds in places if place and (place.file, place.function) in callers
+    )
 
 
 def image_resize(analysis: Analysis) -> list[Finding]:
@@ -104,6 +126,7 @@ def image_resize(analysis: Analysis) -> list[Finding]:
     use = _resizing(analysis)
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
+    whole = max(_around_resizing(analysis, use), use.seconds)
     return [
         finding(
             analysis,
@@ -111,8 +134,8 @@ def image_resize(analysis: Analysis) -> list[Finding]:
             title=f"Resizing pictures takes {of_loop(analysis, use.seconds):.0%} of the loop"
             f"{by_name(use.where())}",
             phase="env.step",
-            seconds=use.seconds,
-            low=RESIZE_WINS[0],
+            seconds=whole,
+            low=RESIZE_WINS[0] * use.seconds / whole,
             high=RESIZE_WINS[1],
             confidence=MEDIUM,
             where=use.where(),

@@ -18,6 +18,9 @@ from hotloop.words import names_of
 #: Nothing that a fix could win below this share of the run is worth a warning: measured noise
 #: between two runs of the same program is of this size.
 SMALLEST_WARNING = 0.03
+#: Two runs of one program differ by this much and more, and a sampled share is off by this part.
+RUN_NOISE = 0.02
+SHARE_ERROR = 0.07
 #: From this expected gain on, the rest of the report matters less than this finding.
 CRITICAL_GAIN = 1.5
 #: A fix never removes everything: a claim of more is not one to stand behind.
@@ -73,7 +76,33 @@ def whole_run_s(analysis: Analysis) -> float:
     """
     run = analysis.run
     cut = run.end is None or "stop_after" in analysis.notes
-    return run.loop_s if cut else max(run.wall_s, run.loop_s)
+    if cut or run.wall_s <= run.loop_s:
+        return run.loop_s
+    before_s = run.wall_s - run.loop_s
+    return run.loop_s + before_s * _at_the_loops_pace(analysis, before_s)
+
+
+#: A start-up that others held up by more than this is not made shorter or longer any further.
+MOST_UNEVEN = 5.0
+
+
+def _at_the_loops_pace(analysis: Analysis, before_s: float) -> float:
+    """What the start-up would have taken at the loop's pace, over what it took.
+
+    Other programs come and go: one that kept the cores busy in the beginning alone makes a loop
+    look like less of the run than it is. Only told of programs with one process and one thread; of
+    others some of the waiting for cores is their own.
+    """
+    windows = [w for w in analysis.loop_windows if "main_delay_s" in w.gauges]
+    before = gauge(analysis, "startup_delay_s")
+    threads = max((w.gauges.get("torch_threads", 1) for w in windows), default=1)
+    if len(windows) < 2 or before is None or analysis.run.processes > 1 or threads > 1:
+        return 1.0
+    # What the last, cut window says was read when the one before it closed.
+    seconds = sum(window.seconds for window in windows[:-1])
+    waited = min(before / before_s, 0.95)
+    in_loop = min((windows[-1].gauges["main_delay_s"] - before) / seconds, 0.95)
+    return min(max((1 - waited) / (1 - max(in_loop, 0.0)), 1 / MOST_UNEVEN), MOST_UNEVEN)
 
 
 def vector_size(analysis: Analysis) -> int:
@@ -109,12 +138,12 @@ def gain_of(share: float, low: float, high: float) -> Gain:
 def run_gain(analysis: Analysis, seconds: float, low: float, high: float) -> Gain:
     """The gain of the run if between `low` and `high` of these seconds of its loop went away.
 
-    The low end is of this run as it was, start-up included; the high end is of its training
-    loop, which a longer run comes near to.
+    Of this run as it was, start-up included. A longer run gains more, as its loop does.
     """
     whole = whole_run_s(analysis)
     share = seconds / whole if whole > 0 else 0.0
-    return Gain(gain_of(share, low, low).low, gain_of(of_loop(analysis, seconds), high, high).high)
+    most = gain_of(share * high + RUN_NOISE, 1.0, 1.0).high if share * high > 0 else 1.0
+    return Gain(gain_of(share, low * (1 - SHARE_ERROR), low).low, most)
 
 
 # -- samples --
@@ -292,22 +321,46 @@ def uses(analysis: Analysis, title: str) -> bool:
     return isinstance(libraries, dict) and title in libraries
 
 
-def verify_command(analysis: Analysis, changed: str = "") -> str:
+#: Fixes that change how many rows or gradient steps there are for each environment step.
+OTHER_WORK = frozenset({"update-ratio", "per-sample-update", "unbounded-rollout", "single-env"})
+
+
+def verify_command(
+    analysis: Analysis,
+    places: list[Place] | None = None,
+    environment: str = "",
+    any_work: bool = False,
+) -> str:
     """The command that proves a fix: the program as it is beside the changed one.
 
-    `changed` is how the second command differs; by default a copy of the script.
+    `environment` is a setting that is the whole change, such as `OMP_NUM_THREADS=1`. Any other
+    change has to be written first; a comment behind the command says what and where. A change of
+    how much is learned needs `any_work`, without which `compare` calls the two not comparable.
     """
-    command = list(analysis.run.command) or ["train.py"]
-    script = next((i for i, part in enumerate(command) if part.endswith(".py")), None)
+    command = list(analysis.run.command)
+    if not command or command[0].startswith("%"):  # a notebook's cell is no command
+        command = ["train.py"]
     before = shlex.join(command)
-    if changed:
-        after = f"{before} {changed}"
-    elif script is not None:
-        copy = command[script][:-3] + "_fixed.py"
-        after = shlex.join([*command[:script], copy, *command[script + 1 :]])
-    else:
-        after = before
-    return f"hotloop compare {shlex.quote(before)} {shlex.quote(after)}"
+    if environment:
+        return f"hotloop compare {shlex.quote(before)} {shlex.quote(f'{environment} {before}')}"
+    script = next((i for i, part in enumerate(command) if part.endswith(".py")), None)
+    if script is None:
+        script = command.index("-m") + 1 if "-m" in command[:-1] else 0
+    own = command[script]
+    copy = own[:-3] + "_fixed.py" if own.endswith(".py") else own + "_fixed"
+    after = shlex.join([*command[:script], copy, *command[script + 1 :]])
+    names = f"after copying {base_name(own)} to {base_name(copy)}"
+    change = f"{names} and making the change there"
+    where_it_is = base_name(places[0].file) if places else ""
+    if where_it_is and where_it_is != base_name(own):
+        change = f"{names}, and using a changed {where_it_is} there"
+    option = " --any-work" if any_work else ""
+    return f"hotloop compare {shlex.quote(before)} {shlex.quote(after)}{option}  # {change}"
+
+
+def base_name(file: str) -> str:
+    """The last part of a path of any system."""
+    return file.replace("\\", "/").rpartition("/")[2]
 
 
 # -- a finding --
@@ -347,14 +400,24 @@ def finding(
         gain=gain,
         confidence=confidence,
         fix=fix,
-        verify=verify if verify is not None else verify_command(analysis),
+        verify=verify
+        if verify is not None
+        else verify_command(analysis, where, any_work=id in OTHER_WORK),
         where=list(where or []),
-        evidence={"seconds": seconds, "share_of_loop": of_loop(analysis, seconds)}
+        evidence={
+            "seconds": seconds,
+            "share_of_loop": of_loop(analysis, seconds),
+            "gain_of_loop": _pair(gain_of(of_loop(analysis, seconds), low, high)),
+        }
         | (evidence or {}),
         before=before,
         after=after,
         learning=learning,
     )
+
+
+def _pair(gain: Gain) -> list[float]:
+    return [gain.low, gain.high]
 
 
 def severity_of(gain: Gain) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Sample
 from hotloop.diagnose.evidence import (
     callers,
     calls_of,
@@ -17,6 +17,7 @@ from hotloop.diagnose.evidence import (
     vector_size,
 )
 from hotloop.diagnose.finding import HEALTHY, HIGH, Finding, Gain, Rule
+from hotloop.diagnose.recorded import at_lines_that_call
 from hotloop.words import names_of
 
 LEARN = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.optimizer",
@@ -152,6 +153,21 @@ _LOGS = in_package(
 )  # fmt: skip
 #: Phases whose own meaning stands, whatever writes inside them.
 _NOT_LOGGING = frozenset({"data", "checkpoint", "import", "startup", "evaluate", "log"})
+#: What a line calls to write something down that has no frame of its own.
+_WRITES = frozenset(
+    [
+        "print",
+        "write",
+        "writelines",
+        "writerow",
+        "writerows",
+        "flush",
+        "os.fsync",
+        "json.dump",
+        "json.dumps",
+        "commit",
+    ]
+)
 
 
 def logging(analysis: Analysis) -> list[Finding]:
@@ -160,7 +176,8 @@ def logging(analysis: Analysis) -> list[Finding]:
     named = samples_under(analysis, "log")
     beside = [s for s in samples_under(analysis) if not _NOT_LOGGING & set(names_of(s.path))]
     use = use_of(beside, _LOGS)
-    seconds += use.seconds
+    written, lines = at_lines_that_call(analysis, _not_in_environments(beside), _WRITES)
+    seconds += use.seconds + written
     if of_loop(analysis, seconds) < LOG_SHARE:
         return []
     calls = calls_of(analysis, "log")
@@ -176,7 +193,7 @@ def logging(analysis: Analysis) -> list[Finding]:
             low=LOG_WINS[0],
             high=LOG_WINS[1],
             confidence=HIGH,
-            where=inner_places(named) or use.where(),
+            where=lines if written > use.seconds else inner_places(named) or use.where(),
             evidence={"log_calls_per_step": each},
             fix="Write every hundred steps or every episode: add values up in plain Python numbers "
             "meanwhile. A database gets many rows in one transaction.",
@@ -185,6 +202,10 @@ def logging(analysis: Analysis) -> list[Finding]:
             '    db.executemany("INSERT …", rows); db.commit()',
         )
     ]
+
+
+def _not_in_environments(samples: list[Sample]) -> list[Sample]:
+    return [s for s in samples if not any(name.startswith("env.") for name in names_of(s.path))]
 
 
 CHECKPOINT_SHARE = 0.05
@@ -199,23 +220,25 @@ def checkpointing(analysis: Analysis) -> list[Finding]:
         s for s in samples_under(analysis) if not {"checkpoint", "data"} & set(names_of(s.path))
     ]
     use = use_of(beside, _saves)
-    seconds += use.seconds
+    dumped, lines = at_lines_that_call(analysis, _not_in_environments(beside), _DUMPS)
+    seconds += use.seconds + dumped
     if of_loop(analysis, seconds) < CHECKPOINT_SHARE:
         return []
     times = calls_of(analysis, "checkpoint")
+    elsewhere = use.seconds + dumped > 0.5 * seconds  # in calls that nobody counted
     sb3 = uses(analysis, "Stable-Baselines3")
     return [
         finding(
             analysis,
             "checkpointing",
             title=f"Saving takes {of_loop(analysis, seconds):.0%} of the loop"
-            + (f": {times} times, {seconds / times:.2g} s each" if times else ""),
+            + (f": {times} times, {seconds / times:.2g} s each" if times and not elsewhere else ""),
             phase="checkpoint",
             seconds=seconds,
             low=CHECKPOINT_WINS[0],
             high=CHECKPOINT_WINS[1],
             confidence=HIGH,
-            where=callers(analysis, "checkpoint") or use.where(),
+            where=lines if dumped > use.seconds else callers(analysis, "checkpoint") or use.where(),
             evidence={"checkpoints": times, "each_s": seconds / times if times else None},
             fix="Save the network often and the replay buffer rarely or never, to a fast disk, "
             "without compression; a run that can be repeated needs few checkpoints.",
@@ -230,6 +253,9 @@ def checkpointing(analysis: Analysis) -> list[Finding]:
 
 
 _SAVING = in_package("pickle", "joblib", "cloudpickle", "dill", "shelve")
+#: The same where C does the work, as a line of the program names it.
+_DUMPS = frozenset(["pickle.dump", "pickle.dumps", "joblib.dump", "np.save", "np.savez",
+                    "np.savez_compressed", "numpy.save", "torch.save", "marshal.dump"])  # fmt: skip
 _SAVES = ("savez", "savez_compressed", "save", "_savez", "dump")
 
 

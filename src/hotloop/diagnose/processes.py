@@ -130,8 +130,8 @@ def pickled_observations(analysis: Analysis) -> list[Finding]:
     ]
 
 
-#: In-process environments from this time a step on gain from processes: a message costs a tenth.
-HEAVY_ENV_S = 1e-3
+#: In-process environments from this time a step on gain from processes: a message costs a fifth.
+HEAVY_ENV_S = 0.5e-3
 #: The share of the loop from which that matters.
 SERIAL_SHARE = 0.4
 #: Parallel efficiency of environment processes on the cores that there are.

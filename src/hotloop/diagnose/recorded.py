@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.diagnose.evidence import note, number
 from hotloop.diagnose.finding import Place
 
@@ -63,6 +64,35 @@ def at(places: list[Place]) -> str:
     return f" ({name}:{places[0].line})"
 
 
+def called_at(analysis: Analysis, frame: Frame | Place) -> tuple[frozenset[str], int]:
+    """(names that a line of the program calls, first line of the loop around it or 0)."""
+    entry = note(analysis, "lines", frame.file, str(frame.line))
+    if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], list):
+        return frozenset(), 0
+    names = frozenset(name for name in entry[0] if isinstance(name, str))
+    return names, entry[1] if isinstance(entry[1], int) else 0
+
+
+def at_lines_that_call(
+    analysis: Analysis, samples: Iterable[Sample], names: frozenset[str]
+) -> tuple[float, list[Place]]:
+    """(seconds, places) of samples that end in a program's line that calls one of these.
+
+    What such a line calls in C has no frame of its own. `pickle.dump` is that of `pickle`, `dump`
+    of any object.
+    """
+    totals: dict[Place, float] = {}
+    for sample in samples:
+        frame = sample.frames[0] if sample.frames else None
+        if frame is None or not frame.of_program:
+            continue
+        called, _ = called_at(analysis, frame)
+        if names & (called | {name.rpartition(".")[2] for name in called}):
+            place = Place(frame.file, frame.line, frame.function)
+            totals[place] = totals.get(place, 0.0) + sample.seconds
+    return sum(totals.values()), sorted(totals, key=lambda place: -totals[place])[:3]
+
+
 def networks(analysis: Analysis) -> list[dict[str, Any]]:
     """What is known of the program's networks, one entry an optimizer."""
     found: list[dict[str, Any]] = []
@@ -79,8 +109,16 @@ def parameters(analysis: Analysis) -> float | None:
 
 
 def torch_threads(analysis: Analysis, process: str = "main") -> int | None:
-    """Threads that torch uses for one operation in a process."""
+    """Threads that torch uses for one operation in a process: most of the time, in the loop."""
+    seen: dict[int, float] = {}
+    for window in analysis.loop_windows if process == "main" else ():
+        threads = int(window.gauges.get("torch_threads", 0))
+        seen[threads] = seen.get(threads, 0.0) + window.seconds
+    seen.pop(0, None)
+    if seen:
+        return max(seen, key=lambda threads: seen[threads])
+    # What a note says is how it was at the very end.
     notes = analysis.notes if process == "main" else analysis.worker_notes.get(process, {})
-    threads = notes.get("threads")
-    value = number(threads.get("torch")) if isinstance(threads, dict) else None
+    noted = notes.get("threads")
+    value = number(noted.get("torch")) if isinstance(noted, dict) else None
     return int(value) if value and value >= 1 else None

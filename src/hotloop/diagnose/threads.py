@@ -13,6 +13,7 @@ from hotloop.diagnose.evidence import (
     number,
     of_loop,
     phases_named,
+    verify_command,
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
 from hotloop.diagnose.recorded import NETWORKS, gauge_rise, torch_threads
@@ -42,8 +43,9 @@ def thread_oversubscription(analysis: Analysis) -> list[Finding]:
     processes = [threads, *_worker_threads(analysis)]
     delay = gauge_rise(analysis, "run_delay_s")
     delay_share = delay / analysis.run.loop_s if delay is not None and analysis.run.loop_s else None
-    crowded = sum(processes) > usable
-    if not crowded and (delay_share is None or delay_share < WAITING_FOR_CORES):
+    # As many threads as cores wait too where other programs keep the cores busy; that is no fault
+    # of this one.
+    if sum(processes) <= usable:
         return []
     alone = sum(_one_thread_s(analysis, phase) for phase in _leaves(phases, analysis))
     excess = spent - alone
@@ -63,7 +65,7 @@ def thread_oversubscription(analysis: Analysis) -> list[Finding]:
             seconds=spent,
             low=low,
             high=high,
-            confidence=HIGH if crowded and delay_share is not None else MEDIUM,
+            confidence=HIGH if (delay_share or 0.0) >= WAITING_FOR_CORES else MEDIUM,
             where=callers(analysis, *NETWORKS),
             evidence={
                 "torch_threads": threads,
@@ -76,6 +78,13 @@ def thread_oversubscription(analysis: Analysis) -> list[Finding]:
             fix="Every operation is cut into pieces for all threads and waits for the last of "
             "them; when threads outnumber free cores, the last one waits for its turn. Use one "
             "thread a process for small networks, in the workers too.",
+            # A program that asks for more threads than cores has set the number itself, and does
+            # not listen to the variable.
+            verify=verify_command(
+                analysis,
+                callers(analysis, *NETWORKS),
+                "OMP_NUM_THREADS=1" if threads <= usable else "",
+            ),
             before="import torch",
             after="import torch\ntorch.set_num_threads(1)   # or OMP_NUM_THREADS=1 before starting",
             learning="Sums are added in another order: results differ in the last digits.",

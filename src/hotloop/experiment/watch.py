@@ -16,17 +16,19 @@ INTERVAL_S = 0.1
 
 
 class Watch:
-    """Watches one process until it is told to stop."""
+    """Watches one process until it is told to stop; without a number, its own."""
 
-    def __init__(self, pid: int) -> None:
-        self._file = f"/proc/{pid}/schedstat"
+    def __init__(self, pid: int | None = None) -> None:
+        self._file = f"/proc/{pid or os.getpid()}/schedstat"
+        self._itself = pid is None
         self._marks: list[tuple[float, float]] = []
-        self._main_s = 0.0
+        self._main_s = self._main_before = 0.0
         self._machine = _machine_seconds()
-        self._children = _children_seconds()
+        self._tree = _tree_seconds(self._itself)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, name="hotloop-watch", daemon=True)
         if self._look():
+            self._main_before = self._main_s if self._itself else 0.0
             self._thread.start()
 
     def stop(self) -> Contention:
@@ -37,8 +39,9 @@ class Watch:
         if not self._marks or self._machine is None:
             return Contention()
         machine_s = (_machine_seconds() or self._machine) - self._machine
-        tree_s = _children_seconds() - self._children
-        share = share_due_to_others(self._main_s, tree_s, machine_s, _usable_share())
+        tree_s = _tree_seconds(self._itself) - self._tree
+        main_s = self._main_s - self._main_before
+        share = share_due_to_others(main_s, tree_s, machine_s, _usable_share())
         return Contention(self._marks, share)
 
     def _run(self) -> None:
@@ -67,10 +70,11 @@ def _machine_seconds() -> float | None:
         return None
 
 
-def _children_seconds() -> float:
+def _tree_seconds(itself: bool) -> float:
     """Processor time of all children of this process that have ended, theirs included."""
     times = os.times()
-    return times.children_user + times.children_system
+    own = times.user + times.system if itself else 0.0
+    return own + times.children_user + times.children_system
 
 
 def _usable_share() -> float:

@@ -182,6 +182,15 @@ turns = Turns()
 buffers = Buffers()
 growth = Growth()
 
+#: What hooks remember of a run; tables add theirs.
+remembered: list[Any] = [turns, buffers, growth]
+
+
+def start_over() -> None:
+    """A new run begins: what was seen before is not part of it."""
+    for each in remembered:
+        vars(each).update(vars(type(each)()))
+
 
 def vector_stepped(result: Any, envs: int) -> None:
     """So many environments answered together."""

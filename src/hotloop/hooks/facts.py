@@ -7,8 +7,9 @@ than the counting. Nothing here may fail into the program: what goes wrong is no
     counters  gc_collects, gc_collect_s, list_tensors, list_tensor_s, predict_calls, predict_rows,
               predict_s, acts_seen, acts_with_graph, act_graphs_watched, act_graphs_used,
               forwards_with_graph, autocasts, empty_caches, empty_cache_s
-    gauges    since the start: main_cpu_s, run_delay_s, throttled_s, throttled_periods, anomaly_s,
-              compiles, compile_s; as they are now: graphs_alive, subnormals (shares)
+    gauges    since the start: main_cpu_s, main_delay_s, run_delay_s, throttled_s,
+              throttled_periods, anomaly_s, compiles, compile_s; until the loop began:
+              startup_delay_s; as they are now: torch_threads, graphs_alive, subnormals (shares)
     notes     machine, threads, networks, places (of the program, by what is done there)
 """
 
@@ -98,6 +99,7 @@ class Facts:
         #: What a library's file adds: read once a second, and what it notes.
         self._looks: list[Callable[[], None]] = []
         self._notes: list[Callable[[], dict[str, Any]]] = []
+        self._lasts: list[Callable[[], None]] = []
         self._machine = machine_note()
         self._at_start = machine.throttling()
         self._dropped: set[str] = set()
@@ -117,6 +119,7 @@ class Facts:
         look: Callable[[], None] | None = None,
         notes: Callable[[], dict[str, Any]] | None = None,
         undo: Callable[[], None] | None = None,
+        last: Callable[[], None] | None = None,
     ) -> None:
         """What a library's file brings."""
         if look is not None:
@@ -125,11 +128,24 @@ class Facts:
             self._notes.append(notes)
         if undo is not None:
             self._hooks.undo(undo)
+        if last is not None:
+            self._lasts.append(last)
+
+    def say_all(self) -> None:
+        """The program is over: what is noted now and then is noted a last time."""
+        for last in self._lasts:
+            self._guard(last)
 
     def look(self) -> None:
         """Once a second, in the recorder's thread: read what can be read from outside."""
         for look in (self._scheduler, *self._looks):
             self._guard(look)
+
+    def at_loop(self) -> None:
+        """The training loop begins: how long the main thread has waited for a core until here."""
+        times = self._guard(machine.run_times)
+        if times is not None:
+            self.gauge("startup_delay_s", times.waiting)
 
     def notes(self) -> dict[str, Any]:
         """What the capture says; cheap, and the same again unless something changed."""
@@ -158,7 +174,8 @@ class Facts:
         gauges = self._profiler.gauges
         times = machine.run_times()
         if times is not None:
-            gauges["main_cpu_s"], gauges["run_delay_s"] = times
+            gauges["main_cpu_s"], gauges["main_delay_s"] = times.on_core, times.waiting
+            gauges["run_delay_s"] = times.all_waiting
         if self._at_start is not None:
             now = machine.throttling()
             if now is not None:

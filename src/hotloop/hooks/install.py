@@ -11,11 +11,12 @@ import importlib
 import sys
 from collections.abc import Callable
 from importlib import metadata
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from hotloop.hooks import LIBRARIES
 from hotloop.hooks.alter import altered
+from hotloop.hooks.standin import undo_of
 from hotloop.hooks.table import Library, Place
 from hotloop.measure.profiler import Profiler
 
@@ -30,6 +31,8 @@ class Hooks:
         self._waiting = dict(LIBRARIES if libraries is None else libraries)
         #: Module -> the places in it that wait for it to be imported.
         self._places: dict[str, list[tuple[Library, Place]]] = {}
+        #: Methods that are hooked in subclasses as well: (class, name, place).
+        self._followed: list[tuple[Any, str, Place]] = []
         #: Libraries whose `setup` waits for a package to be whole: (package, library).
         self._setups: list[tuple[str, Library]] = []
         self._undo: list[Callable[[], None]] = []
@@ -160,11 +163,13 @@ class Hooks:
         else:
             region = self._profiler.core.region(place.phase)
             wrapped = region.wrap(function, after=place.after, outermost=place.outermost)
-        setattr(owner, name, kind(wrapped) if kind else wrapped)
-        self._undo.append(lambda: setattr(owner, name, raw))
+        placed = kind(wrapped) if kind else wrapped
+        setattr(owner, name, placed)
+        self._undo.append(undo_of(owner, name, raw, placed))
 
     def _follow_overrides(self, owner: Any, name: str, place: Place) -> None:
         """Hook the method in every subclass that has its own, now and as they are made."""
+        self._followed.append((owner, name, place))
         for subclass in _all_subclasses(owner):
             raw = vars(subclass).get(name)
             if callable(raw) and not getattr(raw, "__isabstractmethod__", False):
@@ -189,6 +194,13 @@ class Hooks:
                 del owner.__init_subclass__
 
         self._undo.append(undo)
+
+    def hook_class(self, cls: type) -> None:
+        """Hook a class that got its methods after it was made, as unpickling by value does."""
+        for owner, name, place in self._followed:
+            raw = vars(cls).get(name) if issubclass(cls, owner) else None
+            if isinstance(raw, FunctionType) and not getattr(raw, "__isabstractmethod__", False):
+                self._guard(str(place), self._replace, cls, name, raw, place)
 
     def _guard(self, what: str, call: Callable[..., Any], *arguments: Any) -> Any:
         """Whatever goes wrong in a hook is noted; the program never sees it."""

@@ -101,10 +101,10 @@ def _time_batch(original: Callable[..., Any]) -> Callable[..., Any]:
 def _time_train_function(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def make_train_function(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = self.train_function
         result = original(self, *args, **kwargs)
         function = self.train_function
-        if function is not None and function is not before:
+        # Also one that was made before the hooks were on.
+        if function is not None and not getattr(function, "is_timed", False):
             self.train_function = _one_execution(self, function)
         return self.train_function if result is not None else None
 
@@ -130,6 +130,7 @@ def _one_execution(model: Any, function: Callable[..., Any]) -> Callable[..., An
                 learned(id(owner.optimizer), rows)
         return result
 
+    train_function.is_timed = True  # type: ignore[attr-defined]
     return train_function
 
 

@@ -39,6 +39,8 @@ GAPS: dict[tuple[int, int], str] = {
     (STEP, STEP): "buffer.add",
     (STEP, ADD): "buffer.add",
     (STEP, ACT): "buffer.add",
+    # It is taken apart and stored piece by piece.
+    (ADD, ADD): "buffer.add",
     # The observation is brought to the network, or an action is chosen without one.
     (ADD, ACT): "policy.act",
     (ADD, STEP): "policy.act",
@@ -101,8 +103,9 @@ MAX_CALLS = 4096
 #: or, whatever it has done, its batches come from a replay buffer.
 NO_GRADIENTS, GRADIENTS, OFF_POLICY = range(3)
 
-#: Inside one of these a library (or an environment) is at work, and the flow of the program rests.
-LIBRARY_PHASES = ("collect", "learn", "evaluate", "env.step", "env.reset")
+#: Inside one of these a library, an environment or a buffer is at work: the flow of the program
+#: rests.
+LIBRARY_PHASES = ("collect", "learn", "evaluate", "env.step", "env.reset", "buffer.add")
 
 get_ident = threading.get_ident
 

@@ -17,6 +17,8 @@ from hotloop import get_profiler
 from hotloop.hooks.table import Library, Place
 from hotloop.measure.pickling import same
 
+_MANAGER = "ray._private.function_manager"
+
 #: The address that asks Ray for a cluster of its own, whatever runs on this machine.
 _NEW_CLUSTER = "local"
 
@@ -45,6 +47,22 @@ def _name_by_actor(original: Callable[..., Any]) -> Callable[..., Any]:
         return actor
 
     return load_actor_class
+
+
+def _hook_actor(original: Callable[..., Any]) -> Callable[..., Any]:
+    """An actor's class comes by value: it is hooked before Ray looks for its methods."""
+
+    @functools.wraps(original)
+    def load(*args: Any, **kwargs: Any) -> Any:
+        actor = original(*args, **kwargs)
+        current = _session()
+        if current is not None and current.own_code is not None and actor is not None:
+            current.own_code.look_at_unpickled(actor)
+            # What the program wrote is the base of a class that Ray makes of it.
+            current.own_code.look_at_unpickled(getattr(actor, "__ray_actor_class__", actor))
+        return actor
+
+    return load
 
 
 def with_invitation(runtime_env: Any, invitation: Mapping[str, str]) -> Any:
@@ -120,11 +138,10 @@ LIBRARY = Library(
         # The second is the same function, bound once more.
         Place("ray._private.inspect_util", "is_function_or_method", "", wrapper=_or_hooked),
         Place("ray.actor", "is_function_or_method", "", wrapper=_or_hooked),
+        Place(_MANAGER, "FunctionActorManager.load_actor_class", "", wrapper=_name_by_actor),
+        Place(_MANAGER, "FunctionActorManager._load_actor_class_from_gcs", "", wrapper=_hook_actor),
         Place(
-            "ray._private.function_manager",
-            "FunctionActorManager.load_actor_class",
-            "",
-            wrapper=_name_by_actor,
+            _MANAGER, "FunctionActorManager._load_actor_class_from_local", "", wrapper=_hook_actor
         ),
     ),
 )

@@ -13,8 +13,10 @@ from types import FunctionType
 from typing import Any
 
 from hotloop.hooks import vocabulary as v
-from hotloop.hooks.standin import plain_function, unwrapped
+from hotloop.hooks.standin import plain_function, written
 
+#: A transition has at least a state, an action, a reward and what came of it.
+TRANSITION_PARTS = 4
 #: One update that no hook can look into: a table's entry changed, arithmetic written out.
 OPAQUE_LEARN = ("learn", "learn.step")
 
@@ -69,7 +71,7 @@ def _methods(cls: type, is_own: Callable[[type], bool]) -> dict[str, Method]:
         if not is_own(owner):
             continue
         for name, raw in vars(owner).items():
-            function = unwrapped(plain_function(raw))
+            function = written(plain_function(raw))
             if function is None or name in methods or name.startswith("_"):
                 continue
             if getattr(function, "__isabstractmethod__", False):
@@ -97,7 +99,7 @@ def _all_names(methods: dict[str, Method], cls: type) -> set[str]:
     init = plain_function(cls.__dict__.get("__init__"))
     for function in [init, *(method.function for method in methods.values())]:
         if function is not None:
-            names |= v.names_in(unwrapped(function).__code__)
+            names |= v.names_in(written(function).__code__)
     return names
 
 
@@ -134,6 +136,8 @@ def _buffer(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
         return  # an agent that keeps its own memory: see there
     says_so = bool(v.BUFFER & _words_of_class(cls))
     keeps = hasattr(cls, "__len__") or bool(v.CAPACITY & _all_names(methods, cls))
+    # One transition a call (state, action, reward, …) is what nothing else takes.
+    keeps = keeps or any(len(m.parameters) >= TRANSITION_PARTS for m in ways_in)
     if not says_so and not keeps:
         return
     for method in ways_in:
@@ -257,7 +261,7 @@ def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
     loads = bool({"data", "loader", "fetcher", "dataset", "downloader"} & set(kind))
     for method in methods.values():
         words = method.words
-        if _evaluates(words) and _plays(method, cls):
+        if _evaluates(words) and _only_plays(v.reached(method.function, cls)):
             yield Found(method.owner, method.name, ("evaluate",))
         elif is_logger and words[0] in v.LOG and method.takes_something:
             yield Found(method.owner, method.name, ("log",))
@@ -268,9 +272,16 @@ def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
 
 
 def _evaluates(words: list[str]) -> bool:
-    if words[0] in ("evaluate", "eval", "evaluation"):
-        return True
-    return words[0] == "test" and bool({"agent", "policy", "model"} & set(words))
+    """Whether a function that plays says that it does so to judge, not to learn."""
+    said = set(words)
+    return bool(v.JUDGE & said) and not (v.LEARN | v.COLLECT) & said
+
+
+def _only_plays(functions: list[FunctionType]) -> bool:
+    """Whether these step an environment and change no weights: many a `test_…` trains."""
+    if not v.steps_an_environment(functions) or v.gradient_names(functions):
+        return False
+    return not any(v.CHANGES & v.used_names(function.__code__) for function in functions)
 
 
 def _is_data(words: list[str], parameters: list[str]) -> bool:
@@ -291,6 +302,7 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Found]:
     words = v.words_of(name)
     if not words or name.startswith("_"):
         return []
+    function = written(function)
     parameters = v.parameters_of(function, bound=False)
     if _computes_returns(function, words):
         return [Found(owner, name, ("advantage",))]
@@ -305,7 +317,7 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Found]:
         functions = v.reached(function, None)
         plays = v.steps_an_environment(functions)
         if _evaluates(words):
-            return [Found(owner, name, ("evaluate",))] if plays else []
+            return [Found(owner, name, ("evaluate",))] if _only_plays(functions) else []
         if plays:
             return []
         if _acts(method):

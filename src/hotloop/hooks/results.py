@@ -7,6 +7,7 @@ nothing is waited for: what is not at hand is not counted.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NamedTuple
 
 REWARD_NAMES = ("rewards", "reward")
@@ -25,6 +26,9 @@ class Outcome(NamedTuple):
 
 def outcome_of(result: Any) -> Outcome | None:
     """What `step` gave back, or None if this does not look like an environment's answer."""
+    quick = _of_arrays(result)
+    if quick is not None:
+        return quick
     found = _named(result) or _placed(result)
     if found is None:
         return None
@@ -34,6 +38,26 @@ def outcome_of(result: Any) -> Outcome | None:
         return None
     envs = max(size or 1 for size in sizes)
     return Outcome(envs, _count_ends(ends, envs))
+
+
+def _of_arrays(result: Any) -> Outcome | None:
+    """The answer of a vector of environments in NumPy's arrays: many a step, so looked at first."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(result) is not tuple or not 4 <= len(result) <= 5:
+        return None
+    array = numpy.ndarray
+    reward, ends, more = result[1], result[2], result[3]
+    if type(reward) is not array or reward.dtype.kind == "b":
+        return None
+    if type(ends) is not array or ends.dtype.kind != "b" or ends.ndim != 1:
+        return None
+    if len(result) == 5:
+        if type(more) is not array or more.dtype.kind != "b" or more.shape != ends.shape:
+            return None
+        ends = ends | more
+    elif type(more) is array:
+        return None
+    return Outcome(len(ends), int(numpy.count_nonzero(ends)))
 
 
 def plain_flags(result: Any) -> tuple[int, ...]:
@@ -67,8 +91,10 @@ def _placed(result: Any) -> tuple[Any, list[Any]] | None:
     """(reward, ends) of a tuple: what is true or false ends an episode."""
     if not isinstance(result, tuple) or not 2 <= len(result) <= 6:
         return None
-    flags = [each for each in result[1:] if _is_flag(each)]
-    rest = [each for each in result[1:] if not _is_flag(each)]
+    flags: list[Any] = []
+    rest: list[Any] = []
+    for each in result[1:]:
+        (flags if _is_flag(each) else rest).append(each)
     if flags:
         numbers = [each for each in [*rest, result[0]] if _is_number(each)]
         return (numbers[0], flags[:2]) if numbers else None
@@ -80,9 +106,24 @@ def _placed(result: Any) -> tuple[Any, list[Any]] | None:
     return None
 
 
+#: NumPy takes microseconds to say the name of a type, and there are few.
+_kinds: dict[Any, str] = {}
+_MOST_KINDS = 64
+
+
 def _kind(value: Any) -> str:
     dtype = getattr(value, "dtype", None)
-    return str(dtype) if dtype is not None else ""
+    if dtype is None:
+        return ""
+    try:
+        known = _kinds.get(dtype)
+    except TypeError:  # something of the program's own that cannot be a key
+        return str(dtype)
+    if known is None:
+        known = str(dtype)
+        if len(_kinds) < _MOST_KINDS:
+            _kinds[dtype] = known
+    return known
 
 
 def _is_flag(value: Any) -> bool:

@@ -83,7 +83,9 @@ class Shapes:
     def _is_own(self, module: ModuleType) -> bool:
         if (module.__name__ or "").partition(".")[0] in self._hooked_packages:
             return False
-        return is_program_file(getattr(module, "__file__", None))
+        file = getattr(module, "__file__", None)
+        # What is typed into a notebook or an interpreter is in no file.
+        return (file is None and module.__name__ in _MAIN) or is_program_file(file)
 
     def _look(self, module: ModuleType) -> None:
         for name, value in list(vars(module).items()):
@@ -103,7 +105,14 @@ class Shapes:
                 self._hooks.failures[f"{module.__name__}.{name}"] = repr(error)
             self._seen.add((module.__name__, name))
 
-    def _look_at_class(self, cls: type) -> None:
+    def look_at_unpickled(self, cls: type) -> None:
+        """A class that came by value: where it was written says nothing here."""
+        try:
+            self._look_at_class(cls, lambda each: each.__module__ == cls.__module__)
+        except Exception as error:
+            self._hooks.failures[f"{cls.__module__}.{cls.__name__}"] = repr(error)
+
+    def _look_at_class(self, cls: type, is_own: Callable[[type], bool] | None = None) -> None:
         libraries = {base.__module__.partition(".")[0] for base in cls.__mro__}
         hooked = libraries & self._hooked_packages
         if hooked and not _is_network(cls):
@@ -112,7 +121,7 @@ class Shapes:
         if not hooked and type(cls) is not type and type(cls).__module__ != "abc":
             return
         entries: dict[str, Entry] = {}
-        for found in in_class(cls, self._is_own_class):
+        for found in in_class(cls, is_own or self._is_own_class):
             self._put_on(found, entries)
 
     def _is_own_class(self, cls: type) -> bool:
@@ -152,7 +161,9 @@ class Shapes:
             after = _told(ADD)
         elif found.kind == "policy.act" and _has_gradients():
             after = _told(ACT)
-        call = timed(self._profiler, function, found.phases, after)
+        # An agent's `store` that pushes a batch row by row: each of them is a call.
+        outermost = found.kind != "buffer.add"
+        call = timed(self._profiler, function, found.phases, after, outermost)
         if found.kind == "policy.act" and _is_network(found.owner):
             call = _acting(self._profiler, call, function)
         return call

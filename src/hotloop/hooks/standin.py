@@ -24,6 +24,9 @@ Function = Callable[..., Any]
 #: alone proves nothing: only a function that finds itself there is a stand-in.
 _MARK = "__hotloop_stand_in__"
 
+#: Decorators around one function; more than anybody stacks, and an end where they go in a circle.
+_MOST_LAYERS = 16
+
 
 class Entry:
     """What a stand-in calls: the function in its phase, or the function alone."""
@@ -82,8 +85,21 @@ def unwrapped(function: Any) -> Any:
     return function.__wrapped__ if is_stand_in(function) else function
 
 
+def written(function: Any) -> Any:
+    """The function that somebody wrote, behind its decorators and hotloop's stand-ins."""
+    seen = 0
+    while isinstance(getattr(function, "__wrapped__", None), FunctionType) and seen < _MOST_LAYERS:
+        function = function.__wrapped__
+        seen += 1
+    return function
+
+
 def timed(
-    profiler: Profiler, function: Function, phases: tuple[str, ...], after: Function | None = None
+    profiler: Profiler,
+    function: Function,
+    phases: tuple[str, ...],
+    after: Function | None = None,
+    outermost: bool = True,
 ) -> Function:
     """`function` inside one phase or several, the outermost first; whatever kind it is of.
 
@@ -94,7 +110,7 @@ def timed(
     call = altered(function, *phases)
     for place, phase in enumerate(reversed(phases)):
         region = profiler.core.region(phase)
-        call = region.wrap(call, after=after if place == 0 else None, outermost=True)
+        call = region.wrap(call, after=after if place == 0 else None, outermost=outermost)
     return call
 
 
@@ -128,5 +144,16 @@ def plain_function(raw: Any) -> FunctionType | None:
 def put_in_place(owner: Any, name: str, raw: Any, function: Function) -> Callable[[], None]:
     """Let `owner.name` be `function`, bound as `raw` was. Returns what undoes it."""
     kind = type(raw) if isinstance(raw, (staticmethod, classmethod)) else None
-    setattr(owner, name, kind(function) if kind else function)
-    return lambda: setattr(owner, name, raw)
+    placed = kind(function) if kind else function
+    setattr(owner, name, placed)
+    return undo_of(owner, name, raw, placed)
+
+
+def undo_of(owner: Any, name: str, raw: Any, placed: Any) -> Callable[[], None]:
+    """Gives `owner.name` back, unless the program has put something else there since."""
+
+    def undo() -> None:
+        if vars(owner).get(name) is placed:
+            setattr(owner, name, raw)
+
+    return undo

@@ -14,6 +14,7 @@ from typing import Any
 
 from hotloop import get_profiler
 from hotloop.hooks import transfers
+from hotloop.hooks.env_facts import remembered
 from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, OPTIMIZER, PREPARE, flow
 from hotloop.hooks.table import Library, Place, Wrapper
 
@@ -243,6 +244,7 @@ class Batch:
 
 
 batch = Batch()
+remembered.append(batch)
 
 
 def _after_backward(result: Any, *args: Any, **_: Any) -> None:

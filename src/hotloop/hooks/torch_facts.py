@@ -32,6 +32,7 @@ def put_on(facts: Facts) -> None:
 
     from hotloop.hooks import torch as hooks
     from hotloop.hooks.graphs import Graphs
+    from hotloop.hooks.transfers import moves
 
     networks = Networks(facts)
     graphs = Graphs(facts)
@@ -49,6 +50,7 @@ def put_on(facts: Facts) -> None:
         _replace(torch.cuda, "empty_cache", functools.partial(_time_empty_cache, facts=facts))
     )
     facts.add(look=networks.look, notes=networks.notes)
+    facts.add(notes=moves.notes, last=moves.say_again)
     facts.add(look=anomaly.look)
     facts.add(look=Compilations(facts).look)
     facts.add(look=graphs.look)
@@ -71,6 +73,7 @@ class Networks:
         self._known: dict[int, dict[str, Any]] = {}
         self._due = time.monotonic() + SUBNORMAL_LOOKS[0]
         self._looks = 0
+        self._threads = 0
 
     def wrap_init(self, init: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(init)
@@ -85,7 +88,7 @@ class Networks:
 
         found: dict[str, Any] = {
             "threads": {
-                "torch": threads_of(torch),
+                "torch": self._threads or threads_of(torch),
                 "torch_interop": torch.get_num_interop_threads(),
             },
             "torch_build": _build(torch),
@@ -115,7 +118,10 @@ class Networks:
         return known
 
     def look(self) -> None:
-        """Now and then: the share of subnormal numbers in weights and optimizer states."""
+        """Threads as they are now; now and then the share of subnormal numbers in weights."""
+        # Collectors and trainers set the number for their own time and put it back at the end.
+        self._threads = threads_of(sys.modules["torch"])
+        self._facts.gauge("torch_threads", self._threads)
         if time.monotonic() < self._due or "numpy" not in sys.modules:
             return
         self._looks += 1
@@ -189,6 +195,7 @@ class Anomaly:
         if on and self._since is None:
             self._since = now
             self._facts.places.note("anomaly mode", 2)
+            self._facts.gauge("anomaly_own_frames", _own_frames())
         elif not on and self._since is not None:
             self._total += now - self._since
             self._since = None
@@ -198,6 +205,17 @@ class Anomaly:
         total = self._total + (time.perf_counter() - since if since is not None else 0.0)
         if total:
             self._facts.gauge("anomaly_s", total)
+
+
+def _own_frames() -> int:
+    """Frames of hotloop's below the program: anomaly mode writes these down too, each time."""
+    frame: Any = sys._getframe()
+    count = -2  # this one and its caller are not there later
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        count += name.partition(".")[0] in ("hotloop", "runpy")
+        frame = frame.f_back
+    return max(count, 0)
 
 
 def _is_tracing() -> bool:
@@ -257,11 +275,14 @@ def _time_list(original: Callable[..., Any], facts: Facts) -> Callable[..., Any]
     from hotloop.hooks.torch import _is_compiling
 
     is_compiling = _is_compiling()
+    make_there = _make_there()
     clock = time.perf_counter
     count = facts.count
 
     @functools.wraps(original)
     def tensor(*args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("device") is not None and not is_compiling():
+            return make_there(original, args, kwargs)
         data = args[0] if args else None
         if type(data) is not list or is_compiling() or not _holds_arrays(data):
             return original(*args, **kwargs)
@@ -274,6 +295,26 @@ def _time_list(original: Callable[..., Any], facts: Facts) -> Callable[..., Any]
             facts.places.note("tensor of a list")
 
     return tensor
+
+
+def _make_there() -> Callable[..., Any]:
+    """A tensor that is made on a device from data of the host is moved there."""
+    from hotloop.hooks.transfers import moves
+
+    def make_there(original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        data = args[0] if args else kwargs.get("data")
+        if str(kwargs["device"]).startswith("cpu") or not getattr(data, "is_cpu", True):
+            return original(*args, **kwargs)
+        moves.region.enter()
+        try:
+            result = original(*args, **kwargs)
+        finally:
+            moves.region.exit()
+        if not result.is_cpu:
+            moves.seen(f"torch.{original.__name__}()", result.nbytes, False, depth=3)
+        return result
+
+    return make_there
 
 
 def _holds_arrays(data: list[Any]) -> bool:

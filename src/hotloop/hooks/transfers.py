@@ -1,22 +1,31 @@
 """Tensors that go from one device to another, and from a device to Python.
 
-`item`, `tolist` and `numpy` read a tensor from Python, `cpu` and `to` move it. On a CPU tensor they
-take less than a region would, so they are only counted; on any other device the call waits for
-everything before it and is timed as `transfer`. All of them come through `Moves.seen`: what else is
-to be known of a transfer (where in the program it was) belongs there.
+`item`, `tolist` and `numpy` read a tensor from Python, `cpu`, `cuda` and `to` move it; `float(t)`,
+`int(t)`, `bool(t)` and `if t:` read it without saying so. On a CPU tensor they take less than a
+region would, so they are only counted; on any other device the call waits for everything before it
+and is timed as `transfer`. All of them come through `Moves.seen`, which also keeps the line of the
+program that they came from.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 from hotloop import get_profiler, words
+from hotloop.hooks.shapes import is_program_file
+
+#: Lines of the program that are told apart, and those that the capture names.
+MOST_LINES, LINES_NOTED = 512, 20
+#: How far up a stack the program is looked for.
+_DEEPEST = 40
 
 
 class Moves:
-    """Counts transfers, bytes and the waits that they mean."""
+    """Counts transfers, bytes and the waits that they mean, and who asked for them."""
 
     def __init__(self) -> None:
         core = get_profiler().core
@@ -24,21 +33,87 @@ class Moves:
         self.region = core.region("transfer")
         #: Until a tensor was seen on another device, reading one from Python is the transfer.
         self.only_cpu = True
+        #: (what, code, instruction) -> [transfers, bytes, waits].
+        self._lines: dict[tuple[str, CodeType, int], list[int]] = {}
+        self._is_own: dict[CodeType, bool] = {}
+        self._said = 0
+        self._noted: list[list[Any]] = []
 
-    def seen(self, tensor: Any, waits: bool) -> None:
+    def seen(self, what: str, size: int, waits: bool, depth: int = 2) -> None:
         """A tensor went to another device, or from one to Python."""
         self.only_cpu = False
         count = self.count
         count(words.TRANSFERS, 1)
-        count(words.TRANSFER_BYTES, tensor.nbytes)
+        count(words.TRANSFER_BYTES, size)
         if waits:
             count(words.SYNCS, 1)
+        self._keep_line(what, 1, size, waits, depth + 1)
+
+    def waited(self, what: str, depth: int = 2) -> None:
+        """The program waited for a device, and nothing was moved."""
+        self.count(words.SYNCS, 1)
+        self._keep_line(what, 0, 0, True, depth + 1)
+
+    def _keep_line(self, what: str, moved: int, size: int, waits: bool, depth: int) -> None:
+        frame = sys._getframe(depth)
+        is_own = self._is_own
+        for _ in range(_DEEPEST):
+            code = frame.f_code
+            own = is_own.get(code)
+            if own is None:
+                own = is_own[code] = is_program_file(code.co_filename)
+            if own:
+                break
+            if frame.f_back is None:
+                return
+            frame = frame.f_back
+        # The line itself takes long to find out; the instruction says it later.
+        key = (what, frame.f_code, frame.f_lasti)
+        known = self._lines.get(key)
+        if known is None:
+            if len(self._lines) >= MOST_LINES:
+                return
+            known = self._lines[key] = [0, 0, 0]
+        known[0] += moved
+        known[1] += size
+        known[2] += waits
+
+    def notes(self) -> dict[str, Any]:
+        """Lines of the program that move the most; said again only when there are far more."""
+        if not self._lines:
+            return {}
+        whole = sum(n + w for n, _, w in list(self._lines.values()))
+        if whole >= 2 * self._said:
+            self._said, self._noted = max(whole, 1), self.lines()
+        return {"transfer_lines": self._noted}
+
+    def say_again(self) -> None:
+        """Let the next note be of all that was counted."""
+        self._said = 0
+
+    def lines(self) -> list[list[Any]]:
+        """[file, line, function, what, transfers, bytes, waits] as it is now, the most first."""
+        totals: dict[tuple[str, int, str, str], list[int]] = {}
+        for (what, code, at), figures in list(self._lines.items()):
+            key = (code.co_filename, _line_of(code, at), code.co_name, what)
+            total = totals.setdefault(key, [0, 0, 0])
+            for i, figure in enumerate(figures):
+                total[i] += figure
+        ordered = sorted(totals.items(), key=lambda item: (-item[1][0] - item[1][2], -item[1][1]))
+        return [[*key, *figures] for key, figures in ordered[:LINES_NOTED]]
+
+
+def _line_of(code: CodeType, instruction: int) -> int:
+    for begin, end, line in code.co_lines():
+        if begin <= instruction < end and line is not None:
+            return line
+    return code.co_firstlineno
 
 
 moves = Moves()
 
 
-def _read(original: Callable[..., Any]) -> Callable[..., Any]:
+def _read(original: Callable[..., Any], what: str) -> Callable[..., Any]:
     """`item`, `tolist`, `numpy`."""
     count, region, seen = moves.count, moves.region, moves.seen
 
@@ -53,20 +128,43 @@ def _read(original: Callable[..., Any]) -> Callable[..., Any]:
             result = original(self, *args, **kwargs)
         finally:
             region.exit()
-        seen(self, True)
+        seen(what, self.nbytes, True)
         return result
 
     return read
 
 
-def _move(original: Callable[..., Any], away: Callable[..., bool]) -> Callable[..., Any]:
-    """`cpu`, `to`: timed if the tensor is elsewhere or is to go there."""
+def _read_silently(original: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """`float(t)`, `bool(t)` and the like: there is no word of it in the program."""
+    region, seen = moves.region, moves.seen
+
+    @functools.wraps(original)
+    def read(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if self.is_cpu or self.is_meta:
+            return original(self, *args, **kwargs)
+        region.enter()
+        try:
+            result = original(self, *args, **kwargs)
+        finally:
+            region.exit()
+        seen(what, self.nbytes, True)
+        return result
+
+    return read
+
+
+def _move(
+    original: Callable[..., Any], what: str, away: Callable[..., bool], device: type
+) -> Callable[..., Any]:
+    """`cpu`, `cuda`, `to`: timed if the tensor is elsewhere or is to go there."""
     region, seen = moves.region, moves.seen
 
     @functools.wraps(original)
     def move(self: Any, *args: Any, **kwargs: Any) -> Any:
         if self.is_cpu and not away(args, kwargs):
             return original(self, *args, **kwargs)
+        if args and type(args[0]) is device and args[0] == self.device:
+            return original(self, *args, **kwargs)  # it is there already
         region.enter()
         try:
             result = original(self, *args, **kwargs)
@@ -74,14 +172,32 @@ def _move(original: Callable[..., Any], away: Callable[..., bool]) -> Callable[.
             region.exit()
         if result.device != self.device:
             # A copy to the CPU waits for what it copies.
-            seen(self, result.is_cpu and not kwargs.get("non_blocking"))
+            seen(what, self.nbytes, result.is_cpu and not kwargs.get("non_blocking"))
         return result
 
     return move
 
 
+def _wait(original: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """`torch.cuda.synchronize`, when it is the program that calls it."""
+    import threading
+
+    @functools.wraps(original)
+    def wait(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        if threading.current_thread().name != "hotloop-device":
+            moves.waited(what)
+        return result
+
+    return wait
+
+
 def _never(args: Any, kwargs: Any) -> bool:
     return False
+
+
+def _always(args: Any, kwargs: Any) -> bool:
+    return True
 
 
 def _goes_away(device: type) -> Callable[[Any, Any], bool]:
@@ -111,19 +227,32 @@ def _can_leave(torch: Any) -> bool:
     return bool(getattr(version, "xpu", None) or backends.mps.is_built())
 
 
+#: What each silent read is called in a report.
+_SILENT = {
+    "__float__": "float(t)",
+    "__int__": "int(t)",
+    "__bool__": "bool(t)",
+    "__index__": "t as an index",
+}
+
+
 def put_on() -> Callable[[], None]:
     """Hook the methods of `torch.Tensor`; they are inherited from a class that cannot change."""
     import torch
 
     wrappers: dict[str, Callable[[Any], Callable[..., Any]]] = {
-        "item": _read,
-        "tolist": _read,
-        "numpy": _read,
-        "cpu": functools.partial(_move, away=_never),
-        "to": functools.partial(_move, away=_goes_away(torch.device)),
+        name: functools.partial(_read, what=f".{name}()") for name in ("item", "tolist", "numpy")
     }
-    if not _can_leave(torch):
-        del wrappers["cpu"], wrappers["to"]
+    undo: list[Callable[[], None]] = []
+    if _can_leave(torch):
+        away = _goes_away(torch.device)
+        moving = functools.partial(_move, device=torch.device)
+        wrappers["cpu"] = functools.partial(moving, what=".cpu()", away=_never)
+        wrappers["cuda"] = functools.partial(moving, what=".cuda()", away=_always)
+        wrappers["to"] = functools.partial(moving, what=".to()", away=away)
+        for name, what in _SILENT.items():
+            wrappers[name] = functools.partial(_read_silently, what=what)
+        undo.append(_replace(torch.cuda, "synchronize", _wait, "torch.cuda.synchronize()"))
     on = [name for name in wrappers if name not in vars(torch.Tensor)]
     for name in on:
         setattr(torch.Tensor, name, wrappers[name](getattr(torch.Tensor, name)))
@@ -131,5 +260,13 @@ def put_on() -> Callable[[], None]:
     def take_off() -> None:
         for name in on:
             delattr(torch.Tensor, name)
+        for call in undo:
+            call()
 
     return take_off
+
+
+def _replace(owner: Any, name: str, wrapper: Any, what: str) -> Callable[[], None]:
+    original = getattr(owner, name)
+    setattr(owner, name, wrapper(original, what))
+    return lambda: setattr(owner, name, original)

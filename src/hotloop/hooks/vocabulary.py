@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from hotloop.hooks.standin import unwrapped
+from hotloop.hooks.standin import written
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 
@@ -36,13 +36,13 @@ RETURN_PARTS = words_set(
     "lam lambda gae bootstrap ended"
 )
 BUFFER = words_set(
-    "buffer memory replay storage experience experiences rollout rollouts trajectory "
-    "trajectories transitions"
+    "buffer memory replay storage store experience experiences rollout rollouts trajectory "
+    "trajectories transition transitions"
 )
 #: Names in the code of a class that keeps many things.
 CAPACITY = words_set(
     "capacity deque maxlen buffer memory max_size max_len buffer_size memory_size num_steps "
-    "buffer_capacity storage"
+    "buffer_capacity storage cap"
 )
 STORE = words_set(
     "add push store append remember extend insert put memorize memorise record save cache "
@@ -74,6 +74,13 @@ LEARN_MORE = words_set(
     "experience experiences short long gradient gradients and once iteration loss do ppo dqn "
     "sac td3 ddpg a2c the rollout rollouts buffer mini epoch online double dueling"
 )
+JUDGE = words_set(
+    "evaluate eval evaluation evaluating evaluator test testing validate validation assess "
+    "benchmark"
+)
+#: Names of methods that change an agent.
+CHANGES = words_set("learn optimize optimise update train_step train_on_batch remember push")
+COLLECT = words_set("collect collection rollout rollouts sample samples main and")
 LOGGER = words_set("logger log logs writer recorder")
 LOG = words_set("log record write dump flush add")
 DATA_VERBS = words_set(
@@ -168,7 +175,7 @@ def _called(function: FunctionType, name: str, cls: type | None) -> FunctionType
     if raw is None and cls is not None:
         raw = inspect.getattr_static(cls, name, None)
         raw = getattr(raw, "__func__", raw)
-    raw = unwrapped(raw)
+    raw = written(raw)
     return raw if isinstance(raw, FunctionType) else None
 
 

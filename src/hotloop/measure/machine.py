@@ -122,11 +122,20 @@ def driver_version(root: Path = ROOT) -> str | None:
     return None
 
 
-def run_times(root: Path = ROOT) -> tuple[float, float] | None:
-    """(seconds of the main thread on a core, seconds that all threads were ready and had none).
+@dataclass(frozen=True)
+class RunTimes:
+    """Seconds of the main thread on a core, and ready without one; the latter of all threads."""
 
-    Linux keeps both for each thread (`Documentation/scheduler/sched-stats.rst`). The second is the
-    direct sign of more threads than cores.
+    on_core: float
+    waiting: float
+    all_waiting: float
+
+
+def run_times(root: Path = ROOT) -> RunTimes | None:
+    """How this process's threads have fared.
+
+    Linux keeps both for each thread (`Documentation/scheduler/sched-stats.rst`). Waiting of all
+    threads is the direct sign of more threads than cores.
     """
     tasks = root / "proc/self/task"
     names = _names(tasks)[:_MOST_THREADS]
@@ -134,7 +143,7 @@ def run_times(root: Path = ROOT) -> tuple[float, float] | None:
     main = _schedstat(tasks / str(os.getpid() if root == ROOT else min(names, default="")))
     if not times or len(main) < 2:
         return None
-    return main[0] / 1e9, sum(fields[1] for fields in times) / 1e9
+    return RunTimes(main[0] / 1e9, main[1] / 1e9, sum(fields[1] for fields in times) / 1e9)
 
 
 #: One small file each is read once a second; nobody trains with more threads than this.

@@ -12,8 +12,9 @@ from collections.abc import AsyncGenerator, Callable, Generator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hotloop import words
+from hotloop.capture.device import DeviceDelta
 from hotloop.capture.lines import StackRow
-from hotloop.capture.window import PhaseDelta, Window
+from hotloop.capture.window import LOW_SUFFIX, SUM_SUFFIX, PhaseDelta, Window
 from hotloop.measure import pickling
 from hotloop.measure.core import Core, Sampler
 from hotloop.measure.memory import MemoryPeaks, MemoryRegion
@@ -55,6 +56,11 @@ class Profiler:
         self.at_loop: list[Callable[[], None]] = []
         #: Values as they are now (a buffer's length), copied into each window as it closes.
         self.gauges: dict[str, float] = {}
+        #: Own work of the thread that watches devices, in nanoseconds of the next window.
+        self.device_ns = 0
+        #: What places had a device do since the last window: whole calls, and parts of calls.
+        self.device: dict[str, DeviceDelta] = {}
+        self.device_parts: dict[str, DeviceDelta] = {}
         self._lock = threading.RLock()
         self._start_over()
 
@@ -88,7 +94,9 @@ class Profiler:
         """Forget all figures. Regions that are open count from now."""
         with self._lock:
             self.core.snapshot()
+            self.core.forget_loop()
             self.peaks = MemoryPeaks()
+            self.stacks = []
             self._start_over()
 
     def step(self) -> None:
@@ -168,6 +176,13 @@ class Profiler:
             if self.sampler is not None:
                 self._take_samples(self.sampler, window)
             window.gauges.update(self.gauges)
+            # Amounts and least values are of one window only.
+            for name in [n for n in self.gauges if n.endswith((SUM_SUFFIX, LOW_SUFFIX))]:
+                del self.gauges[name]
+            if self.device_ns:
+                window.gauges["device_ns"], self.device_ns = self.device_ns, 0
+            window.device, self.device = self.device, {}
+            window.device_parts, self.device_parts = self.device_parts, {}
             if own_ns := self.core.own():
                 window.gauges["hooks_ns"] = own_ns
             self._closed += 1
@@ -176,6 +191,36 @@ class Profiler:
             if self._sink is not None:
                 self._sink(window)
             return window
+
+    @property
+    def lock(self) -> threading.RLock:
+        """Held while a window closes."""
+        return self._lock
+
+    @property
+    def paths(self) -> list[str]:
+        """Paths of the places that closed windows know, by number."""
+        return self._paths
+
+    def own_times(self) -> dict[str, int]:
+        """Place -> nanoseconds of its own, up to the last window."""
+        with self._lock:
+            return {path: delta.self_ns for path, delta in self._total.phases.items()}
+
+    def lend_trace(self, room: int) -> bool:
+        """Keep slices for somebody else for a while; a trace that is kept already pauses."""
+        with self._lock:
+            if self.tracer is not None:
+                self.tracer.pause(self._clock(), self._paths)
+            self.core.trace(room)
+            return self.tracer is not None
+
+    def give_trace_back(self, lent: bool) -> None:
+        """The slices have been taken: the trace goes on."""
+        with self._lock:
+            self.core.trace(0)
+            if lent and self.tracer is not None:
+                self.tracer.resume()
 
     def notes(self) -> dict[str, Any]:
         """What a reader must know of the regions beside their times."""
@@ -192,6 +237,13 @@ class Profiler:
             notes["failures"] = dict(self.core.failures)
         return notes
 
+    def leave(self) -> None:
+        """After a session, in a process that goes on: nothing of it is left behind."""
+        self.sampler = None
+        self.at_loop.clear()
+        self.gauges.clear()
+        self.core.failures.clear()
+
     def after_fork(self) -> None:
         """In a forked child: the figures so far are the parent's."""
         self._lock = threading.RLock()
@@ -200,7 +252,7 @@ class Profiler:
             self.sampler.after_fork()
         self._sink = None
         self.tracer = None
-        self.gauges = {}
+        self.gauges, self.device, self.device_parts, self.device_ns = {}, {}, {}, 0
         self.peaks = MemoryPeaks()
         self._start_over()
 

@@ -43,6 +43,7 @@ class Recorder:
         self._said: dict[str, Any] = {}
         self._stacks_said = 0
         self._every: list[Callable[[], None]] = []
+        self._watchers: list[Callable[[Window], None]] = []
         self._spent_ns = 0
         self._cpu_before = time.process_time_ns()
         profiler.on_window(self._keep)
@@ -58,8 +59,12 @@ class Recorder:
         self._thread.start()
 
     def every_window(self, call: Callable[[], None]) -> None:
-        """Also call this after each window, in the recorder's thread."""
+        """Also call this before each window closes, in the recorder's thread."""
         self._every.append(call)
+
+    def watch(self, call: Callable[[Window], None]) -> None:
+        """Also hand every window that is written to this."""
+        self._watchers.append(call)
 
     def note(self, key: str, value: Any) -> None:
         """A fact for the header that became known later."""
@@ -95,9 +100,9 @@ class Recorder:
             if self._stop.wait(due - time.monotonic()):
                 return
             begin = time.thread_time_ns()
-            self._profiler.close_window()
             for call in self._every:
                 call()
+            self._profiler.close_window()
             self._spent_ns += time.thread_time_ns() - begin
 
     def _keep(self, window: Window) -> None:
@@ -124,6 +129,8 @@ class Recorder:
         if changed:
             self._writer.notes(changed)
             self._said.update(changed)
+        for watch in self._watchers:
+            watch(window)
         self._writer.window(window)
 
 

@@ -7,7 +7,6 @@ records, and closes its shard whatever way the process ends.
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import re
@@ -18,19 +17,23 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from hotloop import get_profiler
 from hotloop.capture.writer import ShardWriter
 from hotloop.measure.calibrate import Cost, measure_cost
 from hotloop.measure.core import Sampler
+from hotloop.measure.ends import Ends
 from hotloop.measure.facts import process_header
-from hotloop.measure.recorder import Recorder
+from hotloop.measure.recorder import WINDOW_SECONDS, Recorder
 
 if TYPE_CHECKING:
     from hotloop.hooks.facts import Facts
+    from hotloop.hooks.install import Hooks
     from hotloop.hooks.own_code import OwnCode
+    from hotloop.hooks.watching import Watching
+    from hotloop.integrations.scalars import Scalars
     from hotloop.measure.stopping import StopAfter, Stopper
 
 T = TypeVar("T")
@@ -60,12 +63,18 @@ class Settings:
     slow: list[str] = field(default_factory=list)
     #: How many single calls to keep for a trace.
     trace: int = 0
+    #: Put figures beside the program's own curves; see `integrations/scalars.py`.
+    scalars: bool = False
+    window_s: float = WINDOW_SECONDS
+    #: How much of a device's activity to record: off, windows or full.
+    gpu: str = "windows"
 
 
 class Session:
     """One process's part of a run."""
 
     current: Session | None = None
+    _sees_forks = False
 
     def __init__(
         self, settings: Settings, role: str = "main", root_code: CodeType | None = None
@@ -82,10 +91,16 @@ class Session:
         self._finished = False
         self._pid = os.getpid()
         self._exact: Any = None
+        self._ends = Ends(self)
+        self._environment_before: dict[str, str | None] = {}
+        self.hooks: Hooks | None = None
         #: The program's own functions that are phases, once the hooks are on.
         self.own_code: OwnCode | None = None
         #: What rules need beside times.
         self.facts: Facts | None = None
+        #: Looks at the accelerator, where there is one.
+        self.watching: Watching | None = None
+        self.scalars: Scalars | None = None
         self.recorder = self._new_recorder()
 
     # -- beginning --
@@ -145,7 +160,11 @@ class Session:
         self._finished = True
         if self.profiler.sampler is not None:
             self.profiler.sampler.stop()
+        if self.watching is not None:
+            self.watching.end()
         self._end_functions()
+        if self.facts is not None:
+            self.facts.say_all()
         self.recorder.finish({**self.exit, **end})
         self.profiler.disable()
         if self.profiler.tracer is not None:
@@ -159,30 +178,24 @@ class Session:
             os.kill(os.getpid(), self.dies_of)
 
     def _catch_every_end(self) -> None:
-        # Registered before the program's own, so it runs after them.
-        atexit.register(self.finish)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_after_fork)
-        leave = os._exit
+        self._ends.catch()
+        if hasattr(os, "register_at_fork") and not Session._sees_forks:
+            os.register_at_fork(after_in_child=_after_fork)  # which cannot be taken back
+            Session._sees_forks = True
 
-        def exit_now(status: int) -> None:
-            if Session.current is not None:
-                Session.current.finish(reason="os._exit", code=status)
-            leave(status)
-
-        os._exit = exit_now  # type: ignore[assignment]
-        if (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-        ):
-            signal.signal(signal.SIGTERM, self._on_sigterm)
-
-    def _on_sigterm(self, number: int, frame: FrameType | None) -> None:
-        # As without hotloop: the process dies of the signal, at once, and says so to its parent.
-        current = Session.current or self
-        current.finish(reason="SIGTERM")
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTERM)
+    def leave(self) -> None:
+        """After `finish`, in a process that goes on: everything is again as it was."""
+        self._ends.let_go()
+        if self.hooks is not None:
+            self.hooks.uninstall()
+        for name, value in self._environment_before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        self.profiler.leave()
+        if Session.current is self:
+            Session.current = None
 
     # -- children --
 
@@ -193,6 +206,10 @@ class Session:
         child = Session(self.settings, role=FORKED, root_code=self._root_code)
         child._cost, child._command = self._cost, self._command
         child._record_facts(self.facts)
+        if self.watching is not None:
+            self.watching.after_fork()
+            child._record_watching(self.watching)
+        child._write_scalars(self.scalars)
         child._begin_functions()
         child.recorder.start()
         return child
@@ -207,12 +224,15 @@ class Session:
         }
 
     def _invite_children(self) -> None:
-        os.environ.update(self.environment())
+        invitation = self.environment()
+        self._environment_before = {name: os.environ.get(name) for name in invitation}
+        os.environ.update(invitation)
 
     def _put_hooks_on(self) -> None:
         from hotloop.hooks import env_facts
         from hotloop.hooks.facts import Facts
         from hotloop.hooks.install import Hooks
+        from hotloop.hooks.line_names import LineNames
         from hotloop.hooks.own_code import OwnCode
 
         if self.role == "main" and (self.settings.skip or self.settings.slow):
@@ -220,27 +240,58 @@ class Session:
 
             alterations = alter.begin(self.profiler, self.settings.skip, self.settings.slow)
             self.recorder.ask(alterations.notes)
-        hooks = Hooks(self.profiler)
+        env_facts.start_over()
+        hooks = self.hooks = Hooks(self.profiler)
         self.recorder.ask(hooks.notes)
         self.recorder.ask(env_facts.growth.notes)
         self.own_code = OwnCode(hooks, self.profiler, self.settings.phases)
         self.recorder.ask(self.own_code.notes)
+        self.recorder.ask(LineNames(self.profiler).notes)
         self.recorder.every_window(self.own_code.look_at_main)
         facts = Facts(hooks, self.profiler)
         facts.install()
         self._record_facts(facts)
+        self._watch_devices(hooks)
         hooks.install()
+        if self.settings.scalars:
+            self.write_scalars()
+
+    def _watch_devices(self, hooks: Hooks) -> None:
+        from hotloop.hooks.watching import Watching
+
+        watching = Watching.of_this_machine(hooks, self.profiler, self.settings.gpu)
+        if watching is not None:
+            self._record_watching(watching)
+
+    def _record_watching(self, watching: Watching) -> None:
+        self.watching = watching
+        self.recorder.ask(watching.notes)
+        self.recorder.every_window(watching.look)
 
     def _record_facts(self, facts: Facts | None) -> None:
         self.facts = facts
         if facts is not None:
             self.recorder.ask(facts.notes)
             self.recorder.every_window(facts.look)
+            self.profiler.at_loop.append(facts.at_loop)
+
+    def write_scalars(self) -> None:
+        """From now on, put figures beside the program's own curves."""
+        from hotloop.integrations.scalars import Scalars
+
+        if self.scalars is None and self.hooks is not None:
+            self._write_scalars(Scalars(self.profiler, self.hooks))
+
+    def _write_scalars(self, scalars: Scalars | None) -> None:
+        self.scalars = scalars
+        if scalars is not None:
+            scalars.begin(self._cost)
+            self.recorder.watch(scalars.take)
 
     # -- inside --
 
     def _new_recorder(self) -> Recorder:
-        return Recorder(self.profiler, self._open_shard)
+        return Recorder(self.profiler, self._open_shard, self.settings.window_s)
 
     def _open_shard(self) -> ShardWriter:
         header = process_header(

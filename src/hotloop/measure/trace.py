@@ -40,6 +40,7 @@ class Tracer:
         self._room = 0
         self._pause = 1
         self._waiting = 0
+        self._paused = False
 
     def start(self) -> None:
         """Keep calls from now on."""
@@ -47,6 +48,8 @@ class Tracer:
 
     def take(self, end_ns: int, paths: list[str]) -> None:
         """A window has closed: keep its calls, and decide about the next."""
+        if self._paused:
+            return
         if self._room:
             self._keep(end_ns, paths)
         elif self._left > 0:
@@ -54,6 +57,18 @@ class Tracer:
             if self._waiting <= 0:
                 # A quarter of what is left: a burst must not be the last.
                 self._begin(max(self._left // 4, 1))
+
+    def pause(self, end_ns: int, paths: list[str]) -> None:
+        """Somebody else needs the slices for a while; what was kept so far is written."""
+        if self._room:
+            self._keep(end_ns, paths)
+        self._paused = True
+
+    def resume(self) -> None:
+        """Keep calls again, if it was doing so."""
+        self._paused = False
+        if self._room:
+            self._begin(self._room)
 
     def finish(self) -> None:
         """No more calls; the file is complete."""

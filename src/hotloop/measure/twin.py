@@ -47,8 +47,10 @@ class _Node:
         "elapsed_ns",
         "first_ns",
         "flags",
+        "gaps",
         "histogram",
         "id",
+        "is_called",
         "last_ns",
         "max_ns",
         "min_ns",
@@ -72,10 +74,12 @@ class _Node:
             self.flags = aside or (region.flags & REGION_LOOP)
             self.flags |= region.flags & REGION_SHALLOW
         self.resident_peak = 0
+        #: It has been entered, not only claimed a gap.
+        self.is_called = False
         self.forget()
 
     def forget(self) -> None:
-        self.calls = self.self_ns = self.elapsed_ns = self.max_ns = 0
+        self.calls = self.gaps = self.self_ns = self.elapsed_ns = self.max_ns = 0
         self.min_ns = _LONGEST
         self.first_ns = self.last_ns = 0
         self.resident_peak = 0
@@ -502,6 +506,11 @@ class Core:
         frames = stack.frames[:-1] if stack.in_gap() else stack.frames
         return frames[-1][_REGION].name if frames else None
 
+    def main_node(self) -> int:
+        """The place that the main thread is at, by its number; asked from any thread."""
+        main = next((t for t in list(self._threads.values()) if t.root == 0), None)
+        return main.top.id if main is not None else 0
+
     # -- gaps --
 
     def _enter_gap(self, region: Region) -> None:
@@ -561,11 +570,14 @@ class Core:
         node.self_ns += left
         if node.parent is parent:
             node.elapsed_ns += left
-        node.calls += 1
-        bucket = bucket_of(ns)
-        node.histogram[bucket] = node.histogram.get(bucket, 0) + 1
-        node.min_ns = min(ns, node.min_ns)
-        node.max_ns = max(ns, node.max_ns)
+        node.is_called = node.is_called or node.calls > node.gaps
+        if not node.is_called:
+            node.calls += 1
+            node.gaps += 1
+            bucket = bucket_of(ns)
+            node.histogram[bucket] = node.histogram.get(bucket, 0) + 1
+            node.min_ns = min(ns, node.min_ns)
+            node.max_ns = max(ns, node.max_ns)
         node.last_ns = self._clock()
         node.first_ns = node.first_ns or node.last_ns - ns
         region.longest_ns = max(region.longest_ns, ns)
@@ -727,6 +739,10 @@ class Core:
             )
             for node in self._nodes[start:]
         ]
+
+    def forget_loop(self) -> None:
+        """The next entry of a phase of the training loop begins a loop anew."""
+        self.loop_first = self._loop_last = 0
 
     def after_fork(self) -> None:
         """In a forked child: only this thread lives on; the rest was the parent's."""

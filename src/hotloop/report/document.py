@@ -36,6 +36,9 @@ def report_document(analysis: Analysis, findings: list[Finding]) -> dict[str, An
         "exact_functions": analysis.exact_functions,
         "processes": [asdict(process) for process in analysis.processes],
         "workers": asdict(split) if (split := split_steps(analysis.phases)) else None,
+        "device": asdict(analysis.device) if analysis.device else None,
+        "bounds": bounds_document(analysis),
+        "transfers": transfer_lines(analysis),
         "findings": [asdict(finding) for finding in findings],
         "libraries": analysis.notes.get("libraries", {}),
         "shapes": analysis.notes.get("shapes", {}),
@@ -55,6 +58,27 @@ def categories(analysis: Analysis) -> dict[str, float]:
     loop_s = analysis.run.loop_s
     ordered = sorted(totals.items(), key=lambda item: -item[1])
     return {name: total / loop_s if loop_s > 0 else 0.0 for name, total in ordered}
+
+
+def bounds_document(analysis: Analysis) -> dict[str, Any] | None:
+    """Shares of the host's time by what it went into: the whole loop's, and each phase's own."""
+    if analysis.bound is None:
+        return None
+    return {
+        "whole": asdict(analysis.bound),
+        "phases": {path: asdict(bound) for path, bound in analysis.bounds.items()},
+    }
+
+
+def transfer_lines(analysis: Analysis) -> list[dict[str, Any]]:
+    """Lines of the program that move tensors or wait for a device, the most first."""
+    names = ("file", "line", "function", "what", "transfers", "bytes", "syncs")
+    rows = analysis.notes.get("transfer_lines")
+    return [
+        dict(zip(names, row, strict=True))
+        for row in (rows if isinstance(rows, list) else [])
+        if isinstance(row, list) and len(row) == len(names)
+    ]
 
 
 def _run(analysis: Analysis) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import re
 
 from hotloop.analyze.functions import short_file
 from hotloop.analyze.model import Analysis, Phase
+from hotloop.diagnose.advice import recommendations, summary
 from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.verdict import verdict
 from hotloop.report import units
@@ -37,6 +38,7 @@ def render(material: Material) -> str:
     blocks = [
         f"# {escape(verdict(analysis, findings))}",
         _headline(analysis),
+        _in_short(analysis, findings),
         *[_finding(finding) for finding in findings],
         _categories(analysis),
         _phases(analysis),
@@ -77,6 +79,21 @@ def _headline(analysis: Analysis) -> str:
     return f"{code(' '.join(run.command))}\n\n{' · '.join(parts)}"
 
 
+def _in_short(analysis: Analysis, findings: list[Finding]) -> str:
+    """The page that is read if only one is: what it was, and what to do, in order."""
+    said = [f"- {escape(line)}" for line in summary(analysis)]
+    advised = [
+        f"{number}. {escape(line)}"
+        for number, line in enumerate(recommendations(analysis, findings), 1)
+    ]
+    parts = []
+    if said:
+        parts.append("## Summary\n\n" + "\n".join(said))
+    if advised:
+        parts.append("## Recommendations\n\n" + "\n".join(advised))
+    return "\n\n".join(parts)
+
+
 def _finding(finding: Finding) -> str:
     sign = _SIGNS.get(finding.severity, "")
     lines = [f"## {sign} {escape(finding.title)}".replace("  ", " ")]
@@ -113,6 +130,8 @@ def _indented(source: str) -> str:
 
 
 def _value(value: object) -> str:
+    if isinstance(value, list):
+        return " to ".join(map(_value, value))
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -12,6 +12,7 @@ from hotloop.analyze.workers import split_steps
 from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.verdict import verdict
 from hotloop.report import units
+from hotloop.report.device import bound_line, device_text
 from hotloop.report.terminal import Style, clean, fit
 
 #: What `--sort` may say, and by what each orders the phases of one level.
@@ -48,6 +49,8 @@ def text_report(
         _wrapped(verdict(analysis, findings), style, "bold"),
         *[_finding(finding, style) for finding in findings],
         _tree(analysis, style, view),
+        _wrapped(bound_line(analysis), style),
+        device_text(analysis, style),
         _around_the_loop(analysis, style),
         _functions(analysis, style, view),
         _exact_functions(analysis, style, view),
@@ -105,6 +108,10 @@ def _finding(finding: Finding, style: Style) -> str:
 
 def _command(command: str, style: Style) -> str:
     """A command to be pasted: never cut, continued on the next line where it is too long."""
+    command, _, comment = command.partition("  # ")
+    if comment:
+        # Before the command, as it is what has to be done first.
+        return _wrapped(f"# {comment}", style, indent=2) + "\n" + _command(command, style)
     if len(command) + 2 <= style.width:
         return f"  {command}"
     try:
@@ -126,8 +133,11 @@ def _tree(analysis: Analysis, style: Style, view: View) -> str:
     if not phases:
         return ""
     per_step = bool(analysis.run.env_steps)
-    columns = ["share", "time", *(["per step"] if per_step else []), "calls", "per call"]
-    widths = [6, 11, *([9] if per_step else []), 11, 9]
+    # Host time is not device time: where both are known, each says which it is.
+    device = any(p.device_s is not None for p in phases)
+    columns = ["share", "host time", "device time"] if device else ["share", "time"]
+    columns += [*(["per step"] if per_step else []), "calls", "per call"]
+    widths = [6, 11, *([11] if device else []), *([9] if per_step else []), 11, 9]
     numbers = sum(widths) + len(widths)
     bar = max(min(style.width - numbers - 34, 20), 8)
     name = style.width - numbers - bar - 1
@@ -140,6 +150,8 @@ def _tree(analysis: Analysis, style: Style, view: View) -> str:
     lines.append(style.paint(title.ljust(name + bar + 1), "bold") + style.paint(heading, "dim"))
     for row in _rows(analysis, phases, view):
         cells = [units.percent(row.share), units.seconds(row.seconds)]
+        if device:
+            cells.append(row.device)
         if per_step:
             cells.append(units.seconds(row.seconds / analysis.run.env_steps))
         cells += [units.count(row.calls) if row.calls else "", row.per_call]
@@ -164,6 +176,7 @@ class _Row:
     per_call: str = ""
     marks: tuple[str, ...] = ()
     paint: tuple[str, ...] = ()
+    device: str = ""
 
 
 def _rows(analysis: Analysis, phases: list[Phase], view: View) -> list[_Row]:
@@ -217,6 +230,7 @@ def _phase_row(phase: Phase, depth: int) -> _Row:
         units.seconds(phase.mean_s) if phase.calls else "",
         tuple(phase.marks),
         ("red",) if "CRITICAL" in phase.marks and depth > 0 else (),
+        units.seconds(phase.device_s) if phase.device_s is not None else "",
     )
 
 

@@ -35,6 +35,9 @@ def main():
         for _ in range(20):
             steps = ray.get([walk.step.remote(1) for walk in walks])
         print(steps[0][0], steps[1][0])
+        # Ray kills what is still there at the end, and with it the first second of such a short life.
+        ended = [walk.__ray_terminate__.remote() for walk in walks]
+        ray.wait(ended, num_returns=2, timeout=20)
     finally:
         ray.shutdown()
 

@@ -1,5 +1,6 @@
 """Collects with worker processes: `environments` or `collectors`."""
 
+import gc
 import sys
 
 import torch
@@ -32,6 +33,9 @@ def main():
         frames += data.numel()
         episodes += int(data["next", "done"].sum())
     collector.shutdown()
+    # One that is collected while the interpreter ends waits for ever, with hotloop and without.
+    del collector, data
+    gc.collect()
     print(frames, episodes)
 
 

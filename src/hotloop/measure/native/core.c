@@ -217,6 +217,17 @@ core_method_innermost(Core *self, PyObject *unused)
     return name;
 }
 
+PyDoc_STRVAR(core_main_node_doc,
+"main_node()\n--\n\nThe place that the main thread is at, by its number; asked from any thread.");
+
+static PyObject *
+core_method_main_node(Core *self, PyObject *unused)
+{
+    (void)unused;
+    Thread *thread = self->main_thread;
+    return PyLong_FromUnsignedLong(thread != NULL ? thread->top->id : 0);
+}
+
 PyDoc_STRVAR(core_end_gap_doc, "end_gap()\n--\n\nEnd the gap that this thread is in, if any.");
 
 static PyObject *
@@ -235,7 +246,9 @@ core_method_end_gap(Core *self, PyObject *unused)
 
 PyDoc_STRVAR(core_claim_gap_doc,
 "claim_gap(region)\n--\n\n"
-"The gap that ended last was that region's: its time, which was its parent's so far, goes there.");
+"The gap that ended last was that region's: its time, which was its parent's so far, goes there.\n"
+"It is a call of its own only where the region is never called: elsewhere it is what a call\n"
+"begins or ends with.");
 
 static PyObject *
 core_method_claim_gap(Core *self, PyObject *argument)
@@ -260,10 +273,16 @@ core_method_claim_gap(Core *self, PyObject *argument)
     if (node->parent == parent) {
         node->elapsed_ns += left;
     }
-    node->calls++;
-    node_histogram_add(node, ns);
-    node->min_ns = ns < node->min_ns ? ns : node->min_ns;
-    node->max_ns = ns > node->max_ns ? ns : node->max_ns;
+    if (node->calls > node->gaps) {
+        node->flags |= NODE_CALLED;
+    }
+    if (!(node->flags & NODE_CALLED)) {
+        node->calls++;
+        node->gaps++;
+        node_histogram_add(node, ns);
+        node->min_ns = ns < node->min_ns ? ns : node->min_ns;
+        node->max_ns = ns > node->max_ns ? ns : node->max_ns;
+    }
     node->last_ns = core_now(self);
     if (node->first_ns == 0) {
         node->first_ns = node->last_ns - ns;
@@ -310,7 +329,7 @@ node_row(Node *node)
 static void
 node_forget(Node *node)
 {
-    node->calls = node->self_ns = node->elapsed_ns = node->max_ns = 0;
+    node->calls = node->gaps = node->self_ns = node->elapsed_ns = node->max_ns = 0;
     node->min_ns = UINT64_MAX;
     node->first_ns = node->last_ns = 0;
     node->resident_peak = 0;
@@ -472,6 +491,18 @@ core_method_after_fork(Core *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(core_forget_loop_doc,
+"forget_loop()\n--\n\n"
+"The next entry of a phase of the training loop begins a loop anew.");
+
+static PyObject *
+core_method_forget_loop(Core *self, PyObject *unused)
+{
+    (void)unused;
+    self->loop_first = self->loop_last = 0;
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(core_trace_doc,
 "trace(room)\n--\n\n"
 "Keep up to `room` slices from now on, until they are taken; 0 keeps none.");
@@ -583,11 +614,13 @@ static PyMethodDef core_methods[] = {
     {"disable", (PyCFunction)core_method_disable, METH_NOARGS, core_disable_doc},
     {"is_open", (PyCFunction)(void (*)(void))core_method_is_open, METH_FASTCALL, core_is_open_doc},
     {"innermost", (PyCFunction)core_method_innermost, METH_NOARGS, core_innermost_doc},
+    {"main_node", (PyCFunction)core_method_main_node, METH_NOARGS, core_main_node_doc},
     {"end_gap", (PyCFunction)core_method_end_gap, METH_NOARGS, core_end_gap_doc},
     {"claim_gap", (PyCFunction)core_method_claim_gap, METH_O, core_claim_gap_doc},
     {"snapshot", (PyCFunction)core_method_snapshot, METH_NOARGS, core_snapshot_doc},
     {"nodes", (PyCFunction)core_method_nodes, METH_VARARGS, core_nodes_doc},
     {"after_fork", (PyCFunction)core_method_after_fork, METH_NOARGS, core_after_fork_doc},
+    {"forget_loop", (PyCFunction)core_method_forget_loop, METH_NOARGS, core_forget_loop_doc},
     {"own", (PyCFunction)core_method_own, METH_NOARGS, core_own_doc},
     {"skip", (PyCFunction)core_method_skip, METH_O, core_skip_doc},
     {"trace", (PyCFunction)core_method_trace, METH_O, core_trace_doc},

@@ -37,6 +37,8 @@
 #define REGION_ASIDE 2  /* what is inside is not the training loop (an evaluation) */
 #define REGION_BESIDE 8 /* no step of the training loop: a gap around it goes on after it */
 #define REGION_SHALLOW 4 /* its stacks are many and deep, and only their outside tells anything */
+/* A node's own: it has been entered, not only claimed a gap. */
+#define NODE_CALLED 16
 
 typedef struct Core Core;
 typedef struct Region Region;
@@ -50,6 +52,7 @@ struct Node {
     uint32_t flags;
     /* What happened since the last snapshot. */
     uint64_t calls;
+    uint64_t gaps; /* of these calls, the gaps that were claimed */
     uint64_t self_ns;
     uint64_t elapsed_ns;
     uint64_t min_ns;

@@ -196,6 +196,13 @@ look_at(Sampler *self, PyThreadState *state, Node *node, uint32_t root, uint32_t
 {
     PyFrameObject *frames[MAX_DEPTH];
     int depth = 0;
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030D0000
+    /* A thread that comes from native code makes its state before it has the GIL: it is in the
+     * list for a moment with nothing in it, and PyThreadState_GetFrame does not ask. */
+    if (state->cframe == NULL) {
+        return;
+    }
+#endif
     PyFrameObject *frame = PyThreadState_GetFrame(state);
     while (frame != NULL && depth < MAX_DEPTH) {
         PyCodeObject *code = PyFrame_GetCode(frame);

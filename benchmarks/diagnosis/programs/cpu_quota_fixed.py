@@ -1,0 +1,6 @@
+"""The same with one thread for the one core."""
+
+from cpu_quota_slow import main
+
+if __name__ == "__main__":
+    main(threads=1)

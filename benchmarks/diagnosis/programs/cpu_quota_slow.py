@@ -1,0 +1,14 @@
+"""A container with one core's worth of time, and torch with threads for the host's cores."""
+
+import gymnasium as gym
+import torch
+from _training import dqn
+
+
+def main(threads: int = 8) -> None:
+    torch.set_num_threads(threads)
+    dqn(gym.make("CartPole-v1"), 2500, every=2, batch=512, hidden=256)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""A stretch of a run as a few named figures, to be drawn beside learning curves.
+
+Times are each phase's own, so that those of all phases add up to the time per step; what `collect`
+and `learn` take in all stands beside. Figures of the same run always have the same names: a phase
+that was once worth a curve keeps it.
+"""
+
+from __future__ import annotations
+
+from hotloop.analyze.portion import NO_PHASE, Amounts
+from hotloop.words import ENV_STEPS, GRADIENT_STEPS, PARENTS
+
+PREFIX = "hotloop/"
+
+#: A phase below this share of the time is not worth a curve.
+SMALLEST_SHARE = 0.005
+#: More curves than this in one group cannot be looked through.
+MOST_PHASES = 40
+
+#: What times are given per: the best that was counted.
+_UNITS = {ENV_STEPS: "step", GRADIENT_STEPS: "gradient_step"}
+
+
+class Curves:
+    """Makes figures of stretches of one run."""
+
+    def __init__(self) -> None:
+        self._phases: list[str] = []
+
+    def figures(self, stretch: Amounts, memory_mb: float | None = None) -> dict[str, float]:
+        """The figures of a stretch; none where no step was made."""
+        unit = next((name for name in _UNITS if stretch.counters.get(name, 0.0) > 0), None)
+        if unit is None or stretch.seconds <= 0:
+            return {}
+        self._notice(stretch)
+        found = {
+            f"{name.removeprefix('env_')}_per_s": stretch.counters[name] / stretch.seconds
+            for name in _UNITS
+            if stretch.counters.get(name, 0.0) > 0
+        }
+        per = f"_ms_per_{_UNITS[unit]}"
+        ms = 1e3 / stretch.counters[unit]
+        found["all" + per] = stretch.seconds * ms
+        for name in self._phases:
+            label = "in_no_phase" if name == NO_PHASE else name.replace("/", ".")
+            found[label + per] = stretch.own.get(name, 0.0) * ms
+        for name in PARENTS:
+            if name in stretch.total:
+                found[f"{name}_in_all{per}"] = stretch.total[name] * ms
+        if memory_mb is not None:
+            found["memory_mb"] = memory_mb
+        return {PREFIX + name: value for name, value in found.items()}
+
+    def _notice(self, stretch: Amounts) -> None:
+        for name in sorted(stretch.own, key=lambda each: -stretch.own[each]):
+            large = stretch.own[name] >= SMALLEST_SHARE * stretch.seconds
+            if large and name not in self._phases and len(self._phases) < MOST_PHASES:
+                self._phases.append(name)

@@ -1,0 +1,133 @@
+"""A run in a few sentences, and what to do about it, in order: for people who read one page.
+
+The findings come first, as they are proved. After them stands what people ask about every training
+(the size of the network and of its batches, half precision, conversions, hardware), each with the
+share of the loop that it could change at most.
+"""
+
+from __future__ import annotations
+
+from hotloop.analyze.model import Analysis, Phase
+from hotloop.diagnose.device import accelerators
+from hotloop.diagnose.evidence import cores, of_loop, seconds_in
+from hotloop.diagnose.finding import HEALTHY, INFO, Finding
+from hotloop.diagnose.recorded import LEARNING, NETWORKS, parameters
+from hotloop.words import PARENTS, names_of
+
+#: What is below this share of the loop is not worth anybody's afternoon.
+SMALL = 0.03
+#: Phases that people suspect first, named even where they turn out small.
+SUSPECTS = (
+    "data", "env.step", "env.reset", "env.render", "buffer.add", "buffer.sample", "advantage",
+    "transfer", "log", "checkpoint", "evaluate",
+)  # fmt: skip
+#: How many of the largest phases and functions a summary names.
+MOST = 3
+
+
+def summary(analysis: Analysis) -> list[str]:
+    """Where the time went, as sentences."""
+    run = analysis.run
+    if not run.loop_s:
+        return []
+    steps = f" for {run.env_steps:,} environment steps" if run.env_steps else ""
+    lines = [f"The run took {run.wall_s:.1f} s, its training loop {run.loop_s:.1f} s{steps}."]
+    largest = [p for p in _top_phases(analysis) if of_loop(analysis, p.total_s) >= SMALL][:MOST]
+    if largest:
+        listed = ", ".join(f"{p.name} {_percent(analysis, p.total_s)}" for p in largest)
+        lines.append(f"Dominant: {listed}.")
+    functions = [f for f in analysis.functions if f.process == "main" and f.share >= SMALL][:MOST]
+    if functions:
+        listed = ", ".join(f"{f.function} {f.share:.1%}" for f in functions)
+        lines.append(f"Hot functions, by their own time: {listed}.")
+    small = [
+        f"{name} {_percent(analysis, seconds)}"
+        for name in SUSPECTS
+        if 0 < (seconds := seconds_in(analysis, name)) < SMALL * run.loop_s
+    ]
+    if small:
+        lines.append(f"No bottleneck here: {', '.join(small)}.")
+    return lines
+
+
+def recommendations(analysis: Analysis, findings: list[Finding]) -> list[str]:
+    """What to do, the most worthwhile first."""
+    lines = [
+        f"{each.title}. {each.fix} Expected: {each.gain.low:.2g} to {each.gain.high:.2g} times "
+        "faster."
+        for each in findings
+        if each.severity not in (INFO, HEALTHY)
+    ]
+    if analysis.run.loop_s:
+        for advice in (_model_size, _batch_size, _precision, _conversions, _hardware):
+            lines += advice(analysis)
+    return lines
+
+
+def _top_phases(analysis: Analysis) -> list[Phase]:
+    """Outermost phases with a meaning, the largest first."""
+    found = [
+        p
+        for p in analysis.phases
+        if p.process == "main"
+        and p.thread == "main"
+        and p.name not in PARENTS
+        and not any(name not in PARENTS for name in names_of(p.path)[:-1])
+    ]
+    return sorted(found, key=lambda p: -p.total_s)
+
+
+def _percent(analysis: Analysis, seconds: float) -> str:
+    return f"{of_loop(analysis, seconds):.1%}"
+
+
+def _model_size(analysis: Analysis) -> list[str]:
+    seconds, size = seconds_in(analysis, *NETWORKS), parameters(analysis)
+    if of_loop(analysis, seconds) < SMALL:
+        return []
+    network = f"a network of {size:,.0f} parameters" if size else "the network"
+    return [
+        f"Model size: calls of {network} are {_percent(analysis, seconds)} of the loop, the most "
+        "that a smaller one could win; where a call is mostly the library's own work it wins "
+        "little. Compare before keeping it."
+    ]
+
+
+def _batch_size(analysis: Analysis) -> list[str]:
+    seconds, rows = seconds_in(analysis, *LEARNING), analysis.run.batch_size
+    if of_loop(analysis, seconds) < SMALL:
+        return []
+    now = f"{rows:.0f} rows" if rows else "as many rows as now"
+    return [
+        f"Batch size: learning is {_percent(analysis, seconds)} of the loop, {now} a gradient "
+        "step. Fewer gradient steps on more rows cost less; they also change what is learned."
+    ]
+
+
+def _precision(analysis: Analysis) -> list[str]:
+    if of_loop(analysis, seconds_in(analysis, *NETWORKS)) < SMALL:
+        return []
+    if analysis.run.device == "cpu":
+        return ["Mixed precision: nothing to gain on the processor; it is for a busy accelerator."]
+    return ["Mixed precision: worth a try only while the accelerator is busy; compare it."]
+
+
+def _conversions(analysis: Analysis) -> list[str]:
+    seconds = seconds_in(analysis, "transfer")
+    share = f"conversions between tensors and arrays are {_percent(analysis, seconds)} of the loop"
+    if of_loop(analysis, seconds) < SMALL:
+        return [f"Conversions: leave them; {share}."]
+    return [f"Conversions: {share}. Convert whole batches once, not single values in a loop."]
+
+
+def _hardware(analysis: Analysis) -> list[str]:
+    seen, have = accelerators(analysis), cores(analysis)
+    busy = analysis.run.cpu_share
+    parts = [f"the networks compute on {analysis.run.device}"]
+    if seen and analysis.run.device == "cpu":
+        parts.append(f"an accelerator ({seen[0]}) is there and was not used")
+    elif not seen:
+        parts.append("no accelerator was seen")
+    if busy is not None and have:
+        parts.append(f"{busy:.1f} of {have} cores were busy")
+    return [f"Hardware: {', '.join(parts)}."]

@@ -1,0 +1,36 @@
+"""Where people already are: other ways in than the command line.
+
+    from hotloop.integrations import record, SB3Callback, KerasCallback
+
+`recording` measures a stretch of a program that goes on afterwards; callbacks, notebooks and the
+pytest plugin are thin layers over it. `scalars` puts figures beside the program's own learning
+curves, `completion` knows the shells. This folder may use both halves of hotloop, as `cli` does;
+a library is imported when its integration is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hotloop.integrations.keras import KerasCallback
+    from hotloop.integrations.recording import Recording, record
+    from hotloop.integrations.sb3 import SB3Callback
+
+__all__ = ["KerasCallback", "Recording", "SB3Callback", "record"]
+
+#: Name -> the file of this folder that it lives in.
+_HOMES = {
+    "KerasCallback": "keras",
+    "Recording": "recording",
+    "SB3Callback": "sb3",
+    "record": "recording",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

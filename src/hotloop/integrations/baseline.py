@@ -1,0 +1,72 @@
+"""Baselines of the pytest plugin: what a test took when it was good, one small file a test.
+
+A baseline is the main shard of a capture without its samples, so that every statistic of a
+comparison can be had from it. It names no file and no argument of the machine that made it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from hotloop.analyze.analysis import analyze
+from hotloop.analyze.contention import Contention
+from hotloop.analyze.model import Analysis
+from hotloop.capture import lines
+from hotloop.capture.growing import GrowingShard
+from hotloop.capture.reader import Capture
+from hotloop.errors import HotloopError
+
+#: What a comparison needs to know of a run beside its times.
+_NOTES = ("altered", "categories", "device", "libraries")
+_CONTENTION = "contention"
+
+
+def path_of(folder: Path, test: str) -> Path:
+    """The file of a test, `tests/test_speed.py::test_ppo[cpu]`."""
+    file, _, name = test.partition("::")
+    stem = re.sub(r"[^A-Za-z0-9_.=-]+", "-", name).strip("-") or "test"
+    return folder / Path(file).with_suffix("") / f"{stem}.jsonl"
+
+
+def store(path: Path, capture: Capture, contention: Contention) -> None:
+    """Keep a run as the baseline, and what other programs took from it."""
+    shard = capture.main
+    header = {k: v for k, v in shard.header.items() if k not in ("hotloop", "command", "pid")}
+    notes = {key: shard.notes[key] for key in _NOTES if key in shard.notes}
+    notes[_CONTENTION] = {"marks": contention.marks, "due_to_others": contention.due_to_others}
+    rows = [lines.header_line(header), lines.notes_line(notes)]
+    for window in shard.windows:
+        window.samples = {}
+        rows.append(lines.window_line(window))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(rows) + "\n")
+    except OSError as error:
+        raise HotloopError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def load(path: Path) -> tuple[Analysis, Contention] | None:
+    """The baseline, understood, and what others took from it; None if there is none."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise HotloopError(f"{path}: cannot be read ({error.strerror})") from None
+    growing = GrowingShard("main")
+    for line in content.splitlines():
+        growing.take(line)
+    shard = growing.shard()
+    if shard is None or not shard.windows:
+        raise HotloopError(f"{path}: no baseline; make it anew with --hotloop-update-baseline")
+    return analyze(Capture(path.parent, [shard])), _contention(shard.notes.get(_CONTENTION))
+
+
+def _contention(note: Any) -> Contention:
+    try:
+        marks = [(float(time), float(waited)) for time, waited in note["marks"]]
+        return Contention(marks, float(note["due_to_others"]))
+    except (KeyError, TypeError, ValueError):
+        return Contention()

@@ -1,0 +1,151 @@
+"""Holds a marked test's training against its limits; what `pytest_plugin` does, without pytest."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from hotloop.analyze.analysis import analyze
+from hotloop.analyze.contention import Contention
+from hotloop.analyze.limits import BROKEN, KEPT, Check, check_phase, check_shares, check_speed
+from hotloop.analyze.model import Analysis
+from hotloop.analyze.unpaired import compare_captures
+from hotloop.capture.reader import Capture, read_capture
+from hotloop.cli.run import shown
+from hotloop.errors import HotloopError
+from hotloop.experiment.watch import Watch
+from hotloop.integrations import baseline
+from hotloop.integrations.recording import Recording
+from hotloop.report.limits import limit_text
+from hotloop.words import PHASES
+
+#: Tests are short: shorter windows than a second give statistics something to work with.
+WINDOW_S = 0.2
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a mark asks for."""
+
+    #: Phase -> its largest share of the training loop, 0.05 is 5%.
+    max_share: dict[str, float] = field(default_factory=dict)
+    #: Steps per second beside the baseline's: 0.9 is at most 10% fewer.
+    min_steps_per_s_ratio: float | None = None
+    #: Phase -> how many times its own time per step in the baseline it may take.
+    max_phase_ratio: dict[str, float] = field(default_factory=dict)
+    #: Also compare where the work per step (gradient steps) is not that of the baseline.
+    any_work: bool = False
+
+    @property
+    def need_baseline(self) -> bool:
+        return self.min_steps_per_s_ratio is not None or bool(self.max_phase_ratio)
+
+
+def limits_of(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Limits:
+    """The limits of `@pytest.mark.hotloop(...)`; a mistake is told in one line."""
+    known = [each.name for each in fields(Limits)]
+    if arguments or set(named) - set(known):
+        wrong = ", ".join(map(str, [*arguments, *sorted(set(named) - set(known))]))
+        raise HotloopError(f"the mark takes {', '.join(known)}; not {wrong}")
+    limits = Limits(**named)
+    numbers = [*limits.max_share.values(), *limits.max_phase_ratio.values()]
+    numbers += [limits.min_steps_per_s_ratio] if limits.min_steps_per_s_ratio is not None else []
+    if any(not isinstance(n, (int, float)) or n <= 0 for n in numbers):
+        raise HotloopError(
+            "limits are numbers above 0: max_share 0.05 is 5%, a ratio of 1 the same"
+        )
+    return limits
+
+
+class Guard:
+    """One marked test: measures it, then judges."""
+
+    def __init__(self, test: str, limits: Limits, folder: Path, update: bool) -> None:
+        self._limits = limits
+        self._path = baseline.path_of(folder, test)
+        self._update = update
+        name = test.rpartition("::")[2]
+        self.recording = Recording(
+            name=name, quiet=True, window_s=WINDOW_S, command=["pytest", test]
+        )
+        self._contention = Contention()
+        #: What is worth a line in pytest's summary.
+        self.lines: list[str] = []
+
+    @contextmanager
+    def measuring(self) -> Iterator[None]:
+        """Around the test: its own time, and what other programs take from it."""
+        watch = Watch()
+        try:
+            with self.recording:
+                yield
+        finally:
+            self._contention = watch.stop()
+
+    def judge(self) -> str | None:
+        """After the test: None, or why it fails."""
+        folder = self.recording.folder
+        if folder is None:
+            return None
+        capture = read_capture(folder)
+        analysis = analyze(capture)
+        if analysis.run.startup_s == 0.0 and not analysis.phases:
+            shutil.rmtree(folder, ignore_errors=True)
+            return (
+                "no training loop was seen in this test, so there is nothing to hold limits against"
+            )
+        checks = self._checks(capture, analysis)
+        broken = [limit_text(check) for check in checks if check.verdict == BROKEN]
+        self.lines += [f"{limit_text(check)}: {check.verdict}" for check in checks]
+        if all(check.verdict == KEPT for check in checks):
+            shutil.rmtree(folder, ignore_errors=True)  # there is nothing to look into
+        if not broken:
+            return None
+        more = [f"hotloop report {shown(folder)} shows where the time went"]
+        return "\n".join(["beyond its limits, and not by noise:", *broken, *more])
+
+    def _checks(self, capture: Capture, analysis: Analysis) -> list[Check]:
+        limits = self._limits
+        seen = {phase.name for phase in analysis.phases}
+        for name in [*limits.max_share, *limits.max_phase_ratio]:
+            if name not in seen and name not in PHASES:
+                raise HotloopError(
+                    f"no phase {name!r} was seen; seen were {', '.join(sorted(seen))}"
+                )
+        checks = check_shares(analysis, limits.max_share)
+        if self._update:
+            baseline.store(self._path, capture, self._contention)
+            self.lines.append(f"the baseline is now this run: {shown(self._path)}")
+        elif limits.need_baseline:
+            checks += self._beside_baseline(analysis)
+        return checks
+
+    def _beside_baseline(self, analysis: Analysis) -> list[Check]:
+        stored = baseline.load(self._path)
+        if stored is None:
+            self.lines.append(
+                f"no baseline yet: pytest --hotloop-update-baseline makes {self._path.name}"
+            )
+            return []
+        limits = self._limits
+        before, contention = stored
+        comparison = compare_captures(
+            before,
+            analysis,
+            ("baseline", "now"),
+            any_work=limits.any_work,
+            contentions=(contention, self._contention),
+        )
+        checks = []
+        if limits.min_steps_per_s_ratio is not None:
+            checks.append(check_speed(comparison, limits.min_steps_per_s_ratio))
+        for phase, most in limits.max_phase_ratio.items():
+            checks.append(check_phase(comparison, phase, most))
+        return checks
+
+
+__all__ = ["Guard", "Limits", "limits_of"]

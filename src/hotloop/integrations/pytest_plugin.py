@@ -1,0 +1,94 @@
+"""The pytest plugin: a test that trains fails when its training has become slower, beyond noise.
+
+    @pytest.mark.hotloop(max_share={"log": 0.05}, min_steps_per_s_ratio=0.9)
+    def test_training_stays_fast():
+        train(steps=20_000)
+
+pytest loads this file in every run where hotloop is installed, so it imports nothing but pytest
+until a test has the mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MARK = "hotloop"
+FOLDER = ".hotloop-baseline"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("hotloop")
+    group.addoption(
+        "--hotloop-update-baseline",
+        action="store_true",
+        help="let this run be the baseline of every test with the mark hotloop",
+    )
+    group.addoption(
+        "--hotloop-baseline",
+        metavar="FOLDER",
+        help=f"where baselines are (default: {FOLDER} in pytest's root folder)",
+    )
+    parser.addini("hotloop_baseline", f"where baselines are (default: {FOLDER})", default=FOLDER)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        f"{MARK}(max_share, min_steps_per_s_ratio, max_phase_ratio, any_work): measure this test's "
+        "training and hold it against these limits",
+    )
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    mark = item.get_closest_marker(MARK)
+    if mark is None:
+        return (yield)
+    from hotloop.errors import HotloopError
+    from hotloop.integrations.guard import Guard, limits_of
+
+    try:
+        limits = limits_of(mark.args, mark.kwargs)
+        update = bool(item.config.getoption("--hotloop-update-baseline"))
+        guard = Guard(item.nodeid, limits, _folder(item.config), update)
+        guard.recording.begin()
+    except HotloopError as error:
+        pytest.fail(f"hotloop: {error}", pytrace=False)
+    if not guard.recording.is_on:
+        _say(item, "measured by `hotloop run` already; limits are not checked")
+        return (yield)
+    with guard.measuring():
+        result = yield
+    try:
+        failure = guard.judge()
+    except HotloopError as error:
+        failure = str(error)
+    for line in guard.lines:
+        _say(item, line)
+    if failure is not None:
+        pytest.fail(f"hotloop: {failure}", pytrace=False)
+    return result
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What was found, of every test with the mark."""
+    reports = [r for kind in ("passed", "failed") for r in terminalreporter.getreports(kind)]
+    said = [(r.nodeid, text) for r in reports for key, text in r.user_properties if key == MARK]
+    if said:
+        terminalreporter.section("hotloop")
+        for test, text in said:
+            terminalreporter.write_line(f"{test}  {text}")
+
+
+def _say(item: pytest.Item, text: str) -> None:
+    # These travel with the test's report, also from the processes of pytest-xdist.
+    item.user_properties.append((MARK, text))
+
+
+def _folder(config: pytest.Config) -> Path:
+    given = config.getoption("--hotloop-baseline")
+    return Path(given) if given else config.rootpath / str(config.getini("hotloop_baseline"))

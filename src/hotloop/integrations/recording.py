@@ -1,0 +1,129 @@
+"""A stretch of a program as a capture of its own, in a process that goes on afterwards.
+
+    with record("runs/first"):
+        train()
+
+What is imported already is hooked as well, and at the end every hook is taken off again. Under
+`hotloop run` everything is recorded anyway: then this does nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import CodeType, TracebackType
+
+from hotloop.cli.run import make_folder, show_end
+from hotloop.hooks.named import parse_phase, phases_of_project
+from hotloop.measure.recorder import WINDOW_SECONDS
+from hotloop.measure.session import Session, Settings, say
+
+
+class Recording:
+    """Measures from `begin` to `end`; also a `with` block. A program's exit is an end too."""
+
+    #: The one that measures, if one does.
+    current: Recording | None = None
+
+    def __init__(
+        self,
+        output: str | Path | None = None,
+        *,
+        name: str | None = None,
+        phases: Sequence[str] = (),
+        quiet: bool = False,
+        scalars: bool = False,
+        window_s: float = WINDOW_SECONDS,
+        command: Sequence[str] | None = None,
+        root_code: CodeType | None = None,
+    ) -> None:
+        self._output = str(output) if output is not None else None
+        self._name = name or Path(sys.argv[0]).stem or "program"
+        self._phases = [str(parse_phase(text)) for text in phases]
+        self._quiet = quiet
+        self._scalars = scalars
+        self._window_s = window_s
+        self._command = list(command) if command is not None else None
+        self._root_code = root_code
+        self._session: Session | None = None
+        #: Where the capture is; that of `hotloop run` where this is inside one.
+        self.folder: Path | None = None
+
+    @property
+    def is_on(self) -> bool:
+        """Whether this is what measures now."""
+        return self._session is not None
+
+    @property
+    def session(self) -> Session | None:
+        return self._session
+
+    def begin(self) -> Recording:
+        """Begin to measure, unless somebody does already."""
+        if Session.current is not None:
+            if Recording.current is not None:
+                say(f"{Recording.current.folder} is still being recorded; end it to begin another")
+            if self._scalars:
+                Session.current.write_scalars()
+            self.folder = Path(Session.current.settings.folder)
+            return self
+        phases = self._phases + phases_of_project(Path.cwd())
+        self.folder = make_folder(self._output, self._name)
+        settings = Settings(
+            str(self.folder),
+            phases=phases,
+            quiet=self._quiet,
+            scalars=self._scalars,
+            window_s=self._window_s,
+        )
+        self._session = Session(settings, root_code=self._root_code)
+        self._session.on_finish = self._show
+        Recording.current = self
+        self._session.start(self._command)
+        if self._session.own_code is not None:
+            self._session.own_code.look_at_main()
+        return self
+
+    def end(self, reason: str = "end") -> Path | None:
+        """Finish the capture and take every hook off; safe to call twice."""
+        session, self._session = self._session, None
+        if session is not None:
+            try:
+                session.finish(reason=reason)
+            finally:
+                session.leave()
+                Recording.current = None
+        return self.folder
+
+    def __enter__(self) -> Recording:
+        return self if self.is_on else self.begin()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.end(kind.__name__ if kind is not None else "end")
+
+    def _show(self) -> None:
+        if self.folder is not None and not self._quiet:
+            show_end(self.folder)
+
+
+def record(
+    output: str | Path | None = None,
+    *,
+    name: str | None = None,
+    phases: Sequence[str] = (),
+    quiet: bool = False,
+    scalars: bool = False,
+) -> Recording:
+    """Begin to measure now: up to `.end()`, the end of a `with` block, or that of the program.
+
+    `output` is the capture's folder (it must not exist), `name` a name for one below
+    runs/hotloop; `phases` are as `hotloop run --phase` takes them; `quiet` prints no report;
+    `scalars` writes figures beside the program's own curves.
+    """
+    return Recording(output, name=name, phases=phases, quiet=quiet, scalars=scalars).begin()

@@ -1,0 +1,305 @@
+"""The thread that watches a device: short recordings now and then, memory by phase in between.
+
+A recording ("stretch") slows the program while it lasts and stops it for some milliseconds as it
+ends, so all of them together, with the work of reading them, stay within a hundredth of the loop's
+time. Each begins in the phase of which the least is known for its share of the time: figures are
+kept a call, so what is recorded need not be a fair draw. Whatever fails here ends the recordings,
+is said in the report, and never reaches the program.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from hotloop.capture.window import add_device
+from hotloop.measure.activity import Activity, Call, Found, attribute
+from hotloop.measure.profiler import Profiler
+
+#: Share of the loop's time that recordings may take, their reading included.
+BUDGET = 0.01
+#: How long a recording is: the first is short, so that a run of a few seconds has one too; later
+#: ones may be longer where there are few events to read.
+FIRST_S, LENGTH_S, LONGEST_S = 0.015, 0.04, 0.2
+#: Recordings before they may be longer.
+SHORT_ONES = 5
+#: In `full` mode they follow each other.
+FULL_S = 0.25
+#: What one takes beside its length until that has been measured (H200: prepare 10 ms, stop and
+#: read 8 µs an event).
+FIRST_COST_S = 0.04
+#: Events that one recording should not go beyond: the program stands still while they are read.
+MOST_EVENTS = 6000
+#: Between two looks at the memory of a device in use, and at whether one is in use.
+TICK_S, IDLE_TICK_S = 0.05, 1.0
+#: A phase is worth a recording of its own from this share of the loop's time on. It is waited for
+#: by looking where the main thread is, so often and so long.
+WORTH, LOOK_S, PATIENCE_S = 0.01, 0.0005, 0.3
+#: Recordings in a row without any activity after which the report says so.
+MOST_EMPTY = 4
+#: Slices kept during a recording.
+ROOM = 200_000
+#: A device that fails this often is left alone.
+MOST_FAILURES = 2
+
+OFF, WINDOWS, FULL = MODES = ("off", "windows", "full")
+
+_SLICE = struct.Struct("=QQII")
+
+
+class Device(Protocol):
+    """What the watch needs of a framework's device."""
+
+    name: str
+
+    def in_use(self) -> bool: ...
+
+    def records(self) -> str | None:
+        """None if activity can be recorded; otherwise why not, for the report."""
+
+    def start(self, again_soon: bool = False) -> None: ...
+
+    def stop(self, to_clock_ns: int) -> list[Activity]: ...
+
+    def memory(self) -> tuple[int, int] | None:
+        """Bytes allocated and reserved now."""
+
+    def about(self) -> dict[str, Any]: ...
+
+
+class DeviceWatch:
+    """Watches the first of some devices that the program uses."""
+
+    def __init__(
+        self,
+        profiler: Profiler,
+        devices: list[Device],
+        mode: str = WINDOWS,
+        clock: Callable[[], int] = time.perf_counter_ns,
+    ) -> None:
+        self._profiler = profiler
+        self._devices = devices
+        self._mode = mode
+        self._clock = clock
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._recording = threading.Lock()
+        #: Order of recordings: a generator of its own, so that the program's draws stay its own.
+        self._random = random.Random(os.getpid())
+        self.device: Device | None = None
+        #: Nanoseconds that recordings and their reading took.
+        self.spent_ns = 0
+        self.stretches = 0
+        self.recorded_ns = 0
+        self._next_cost_ns = int(FIRST_COST_S * 1e9)
+        self._length_s = FIRST_S
+        self._failures = self._empty = 0
+        #: Own time of each place as the loop began, and how much of it has been recorded since.
+        self._before: dict[str, int] = {}
+        self._known: dict[str, int] = {}
+        self.remarks: list[str] = []
+        #: Place -> most bytes (allocated, reserved) that were seen while it was the innermost.
+        self.peaks: dict[int, list[int]] = {}
+
+    # -- life --
+
+    def begin(self) -> None:
+        """As the training loop begins: watch from a thread of our own."""
+        if self._mode == OFF or self._thread is not None:
+            return
+        self._stop.clear()
+        self._before = self._profiler.own_times()
+        self._thread = threading.Thread(target=self._run, name="hotloop-device", daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """The program is over: no recording may outlive it."""
+        self._stop.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout=10)
+
+    def after_fork(self) -> None:
+        """In a forked child: the thread is the parent's."""
+        self._thread, self._recording = None, threading.Lock()
+        self.device, self.peaks = None, {}
+        self.spent_ns = self.stretches = self.recorded_ns = 0
+
+    def give_way(self) -> None:
+        """The program starts the framework's profiler itself: there is only one."""
+        if threading.current_thread() is self._thread:
+            return
+        with self._recording:
+            if self._mode != OFF and self._failures < MOST_FAILURES:
+                self._failures = MOST_FAILURES
+                self.remarks.append(
+                    "The program uses the framework's profiler itself: from then on hotloop "
+                    "recorded no device activity."
+                )
+
+    def notes(self) -> dict[str, Any]:
+        """What the capture says of the device."""
+        device = self.device
+        if device is None:
+            return {}
+        about = {
+            "name": device.name,
+            "mode": self._mode,
+            "remarks": list(self.remarks),
+            **device.about(),
+        }
+        paths = self._profiler.paths
+        peaks = {paths[node]: list(p) for node, p in list(self.peaks.items()) if node < len(paths)}
+        return {"gpu": about, **({"gpu_sampled_peaks": peaks} if peaks else {})}
+
+    # -- the thread --
+
+    def _run(self) -> None:
+        while not self._stop.wait(TICK_S if self.device is not None else IDLE_TICK_S):
+            try:
+                self._tick()
+            except Exception as error:
+                self.remarks.append(f"The device could not be watched: {_short(error)}.")
+                return
+
+    def _tick(self) -> None:
+        if self.device is None:
+            self.device = next((d for d in self._devices if d.in_use()), None)
+            if self.device is None:
+                return
+            why = self.device.records()
+            if why is not None:
+                self._failures = MOST_FAILURES
+                self.remarks.append(why)
+        self._look_at_memory(self.device)
+        if self._failures < MOST_FAILURES and self._due():
+            if self._mode == WINDOWS:
+                self._await_phase()
+            self._record(self.device)
+
+    def _due(self) -> bool:
+        if self._mode == FULL:
+            return True
+        began = self._profiler.core.loop_first
+        if not began:
+            return False
+        elapsed = self._clock() - began
+        # The jitter keeps recordings from falling into step with the program.
+        wanted = self.spent_ns + self._next_cost_ns * (1 + 0.2 * self._random.random())
+        return wanted <= BUDGET * elapsed
+
+    def _await_phase(self) -> None:
+        """Wait, but not for long, until the program is where the least is known."""
+        times = self._profiler.own_times()
+        since = {path: ns - self._before.get(path, 0) for path, ns in times.items()}
+        whole = sum(since.values())
+        worth = {path: ns for path, ns in since.items() if path and ns >= WORTH * whole}
+        if not worth:
+            return
+        wanted = max(worth, key=lambda path: worth[path] / (self._known.get(path, 0) + 1e6))
+        paths, core = self._profiler.paths, self._profiler.core
+        due = self._clock() + int(PATIENCE_S * 1e9)
+        while self._clock() < due and not self._stop.wait(LOOK_S):
+            node = core.main_node()
+            if node < len(paths) and paths[node] == wanted:
+                return
+
+    def _look_at_memory(self, device: Device) -> None:
+        node = self._profiler.core.main_node()
+        memory = device.memory()
+        if memory is None:
+            return
+        gauges = self._profiler.gauges
+        gauges["gpu_allocated"], gauges["gpu_reserved"] = memory
+        low = gauges.get("gpu_allocated_low", memory[0])
+        gauges["gpu_allocated_low"] = min(low, memory[0])
+        known = self.peaks.setdefault(node, [0, 0])
+        known[0], known[1] = max(known[0], memory[0]), max(known[1], memory[1])
+
+    # -- a recording --
+
+    def _record(self, device: Device) -> None:
+        begun, recorded = time.thread_time_ns(), self.recorded_ns
+        try:
+            with self._recording:
+                self._stretch(device)
+        except Exception as error:
+            self._failures += 1
+            if self._failures >= MOST_FAILURES:
+                self.remarks.append(f"Device activity could not be recorded: {_short(error)}.")
+        finally:
+            # Waiting for the device to come to its end is not in the program's way.
+            cost = time.thread_time_ns() - begun + self.recorded_ns - recorded
+            self.spent_ns += cost
+            self._profiler.gauges["gpu_spent_s"] = self.spent_ns / 1e9
+            self._next_cost_ns = cost
+
+    def _stretch(self, device: Device) -> None:
+        core = self._profiler.core
+        seconds = FULL_S if self._mode == FULL else self._length_s
+        before = time.thread_time_ns()
+        device.start(again_soon=self._mode == FULL)
+        lent = self._profiler.lend_trace(ROOM)
+        # A window of its own: what is open is cut at both ends, and calls are counted between them.
+        self._profiler.close_window()
+        core.slices()
+        begin = self._clock()
+        self._stop.wait(seconds)
+        end = self._clock()
+        own = time.thread_time_ns() - before
+        try:
+            window = self._profiler.close_window()
+            packed, lost = core.slices()
+        finally:
+            self._profiler.give_trace_back(lent)
+        before = time.thread_time_ns()
+        activities = device.stop(self._clock() - time.time_ns())
+        if activities and not lost:
+            counted = {path: delta.calls for path, delta in window.phases.items()}
+            self._keep(attribute(activities, self._calls(packed), begin, end, counted))
+        self._note_empty(not activities)
+        with self._profiler.lock:
+            self._profiler.device_ns += own + time.thread_time_ns() - before
+        self.stretches += 1
+        self.recorded_ns += end - begin
+        gauges = self._profiler.gauges
+        gauges["gpu_stretches"] = self.stretches
+        gauges["gpu_recorded_s"] = self.recorded_ns / 1e9
+        self._fit_length(len(activities), seconds)
+
+    def _keep(self, found: Found) -> None:
+        with self._profiler.lock:
+            add_device(self._profiler.device, found.whole)
+            add_device(self._profiler.device_parts, found.parts)
+        for path, delta in found.whole.items():
+            self._known[path] = self._known.get(path, 0) + delta.host_ns
+
+    def _note_empty(self, empty: bool) -> None:
+        self._empty = self._empty + 1 if empty else 0
+        if self._empty == MOST_EMPTY:
+            self.remarks.append(
+                f"{MOST_EMPTY} recordings in a row held no device activity: the device was not "
+                "used then, or its driver gave nothing away (no permission, another profiler)."
+            )
+
+    def _calls(self, packed: bytes) -> list[Call]:
+        paths = self._profiler.paths
+        return [
+            Call(path, begin, end)
+            for begin, end, node, _ in _SLICE.iter_unpack(packed)
+            if not (path := paths[node]).startswith("@thread-")
+        ]
+
+    def _fit_length(self, events: int, seconds: float) -> None:
+        """The next is as long as may be without reading more than enough events."""
+        fitting = seconds * MOST_EVENTS / max(events, 1)
+        most = LENGTH_S if self.stretches < SHORT_ONES else LONGEST_S
+        self._length_s = min(max(fitting, FIRST_S / 3), most)
+
+
+def _short(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,60 @@
+"""What hot lines call, read from the source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hotloop.capture.lines import StackRow
+from hotloop.hooks.line_names import MOST_LINES, LineNames, lines_of
+
+SOURCE = """import json
+def train(env, out):
+    for step in range(9):
+        obs = env.step(0)
+        for i in range(4):
+            store.push(
+                obs[i].item(),
+                1,
+            )
+        out.write(json.dumps(obs)); out.flush()
+    def later():
+        print(obs)
+    return later
+"""
+
+
+def test_calls_and_loops(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(SOURCE)
+    lines = lines_of(str(program))
+    assert lines[4] == [["env.step"], 3]
+    assert lines[6] == [["store.push"], 5]
+    assert set(lines[7][0]) == {"store.push", "item"}  # an argument's line is the call's too
+    assert set(lines[10][0]) == {"out.write", "json.dumps", "out.flush"}
+    assert lines[12] == [["print"], 0]
+
+
+def test_unreadable_sources_say_nothing(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("def f(:")
+    assert lines_of(str(broken)) == lines_of(str(tmp_path / "none.py")) == {}
+    assert lines_of("<string>") == {}
+
+
+class FakeProfiler:
+    def __init__(self) -> None:
+        self.stacks: list[StackRow] = []
+
+
+def test_only_lines_that_were_seen_are_noted_and_not_too_many(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text("\n".join(f"f{i}()" for i in range(MOST_LINES + 50)))
+    profiler: Any = FakeProfiler()
+    names = LineNames(profiler)
+    assert names.notes() == {}
+    profiler.stacks.append(StackRow(1, 0, str(program), "<module>", 1, 3))
+    assert names.notes() == {"lines": {str(program): {"3": [["f2"], 0]}}}
+    for line in range(1, MOST_LINES + 50):
+        profiler.stacks.append(StackRow(line + 1, 0, str(program), "<module>", 1, line))
+    assert len(names.notes()["lines"][str(program)]) == MOST_LINES
