@@ -119,6 +119,8 @@ def _is_deepcopy(frame: Frame) -> bool:
 
 #: A helper that is so much of the environment's time is worth a finding of its own.
 HELPER_SHARE = 0.45
+#: Less than this a step is a handful of Python calls: every observation has to be made somehow.
+HELPER_S = 40e-6
 #: The catalogue's cases won 5.2x (0.81) and two orders of magnitude.
 REDUNDANT_WINS = (0.7, 0.97)
 #: Helpers with these words in their names are the simulation itself, not work beside it.
@@ -139,7 +141,7 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
         return []
     if of_loop(analysis, seconds) < SMALLEST_PART or _SIMULATES.search(helper.function):
         return []
-    if _waits(analysis, inside, helper):
+    if _waits(analysis, inside, helper) or _works_s(analysis, inside, helper) < HELPER_S:
         return []
     name = helper.function.rpartition(".")[2]
     return [
@@ -178,6 +180,14 @@ def _waits(analysis: Analysis, inside: InsideSteps, helper: Frame) -> bool:
     own = [s for s in inside.samples if any(f.function == helper.function for f in s.frames)]
     rest = [s for s in samples_under(analysis) if not {"env.step", "wait"} & set(names_of(s.path))]
     return _waiting_part(own) >= WAITS and _waiting_part(rest) <= WORKS
+
+
+def _works_s(analysis: Analysis, inside: InsideSteps, helper: Frame) -> float:
+    """Seconds in a helper for each environment step, less what all of the program waits."""
+    own = [s for s in inside.samples if any(f.function == helper.function for f in s.frames)]
+    works = 1 - min(_waiting_part(samples_under(analysis)), 0.9)
+    steps = analysis.run.env_steps
+    return sum(s.seconds for s in own) * inside.scale * works / steps if steps else 0.0
 
 
 def _waiting_part(samples: list[Sample]) -> float:

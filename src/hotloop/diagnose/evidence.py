@@ -18,9 +18,10 @@ from hotloop.words import names_of
 #: Nothing that a fix could win below this share of the run is worth a warning: measured noise
 #: between two runs of the same program is of this size.
 SMALLEST_WARNING = 0.03
-#: Two runs of one program differ by this much and more, and a sampled share is off by this part.
-RUN_NOISE = 0.02
-SHARE_ERROR = 0.07
+#: Two runs of one program differ by this part of the run, and a share that was measured in one of
+#: them is off by this part of itself (both seen over the scoreboard's programs on shared cores).
+RUN_NOISE = 0.06
+SHARE_ERROR = 0.18
 #: From this expected gain on, the rest of the report matters less than this finding.
 CRITICAL_GAIN = 1.5
 #: A fix never removes everything: a claim of more is not one to stand behind.

@@ -242,6 +242,8 @@ class Flow:
             return
         if inside is not None and self._is_open(*LIBRARY_PHASES):
             self._moment = None
+            # An update that is one region is one all the same.
+            self._updates += kind == OPTIMIZER
             return
         self._active = True
         where = OFF_POLICY if self.off_policy else self._gradients
