@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.diagnose.evidence import (
@@ -136,7 +137,9 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
     inside = inside_steps(analysis)
     if of_loop(analysis, inside.seconds) < SMALLEST_PART:
         return []
-    helper, seconds, line = _helper(inside)
+    # A reset that a vector makes inside of a step is a cause of its own.
+    stepping = [s for s in inside.samples if "env.reset" not in names_of(s.path)]
+    helper, seconds, line = _helper(replace(inside, samples=stepping))
     if helper is None or seconds < HELPER_SHARE * inside.seconds:
         return []
     if of_loop(analysis, seconds) < SMALLEST_PART or _SIMULATES.search(helper.function):
