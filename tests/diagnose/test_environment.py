@@ -288,3 +288,15 @@ def test_a_helper_that_waits_is_no_work(make: Make) -> None:
 
     assert environment.redundant_work(analysis(rest_waits=False)) == []
     assert ids(environment.redundant_work(analysis(rest_waits=True))) == ["redundant-work-in-step"]
+
+
+@pytest.mark.parametrize(("path", "said"), [("policy.act", True), ("log", False), ("data", False)])
+def test_pandas_as_a_table_of_values(make: Make, path: str, said: bool) -> None:
+    inside = frame("_LocIndexer.__getitem__", "/venv/site-packages/pandas/core/indexing.py")
+    analysis = make(
+        phase(path, 4.0), samples=[sample(path, 4.0, inside, frame("Agent.choose", line=7))]
+    )
+    found = environment.pandas_in_step(analysis)
+    assert bool(found) is said
+    if said:
+        assert found[0].where[0].line == 7

@@ -13,6 +13,7 @@ from hotloop.diagnose.evidence import (
     inner_places,
     of_loop,
     samples_under,
+    use_of,
     vector_size,
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Place, Rule
@@ -32,10 +33,20 @@ ENV_BOUND_SHARE = 0.60
 PANDAS_WINS = (0.85, 0.985)
 
 
+#: Where pandas does what it is for.
+_NOT_STEPPING = frozenset({"data", "log", "checkpoint", "import", "env.step", "env.reset"})
+
+
 def pandas_in_step(analysis: Analysis) -> list[Finding]:
     """pandas is used in every step."""
     inside = inside_steps(analysis)
     use = inside.use(in_package("pandas"))
+    phase = "env.step"
+    if of_loop(analysis, use.seconds) < SMALLEST_PART:
+        # Outside of the environment: a table of values, features made for each action.
+        phase = "collect"
+        apart = [s for s in _loop_samples(analysis) if not _NOT_STEPPING & set(names_of(s.path))]
+        use = use_of(apart, in_package("pandas"))
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
     place = by_name(use.where())
@@ -43,9 +54,9 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "pandas-in-step",
-            title=f"pandas is asked in every environment step{place}: "
+            title=f"pandas is asked in every {'environment ' * (phase == 'env.step')}step{place}: "
             f"{of_loop(analysis, use.seconds):.0%} of the loop",
-            phase="env.step",
+            phase=phase,
             seconds=use.seconds,
             low=PANDAS_WINS[0],
             high=PANDAS_WINS[1],
