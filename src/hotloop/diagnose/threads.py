@@ -34,7 +34,7 @@ ESTIMATE = (1.5, 0.7)
 def thread_oversubscription(analysis: Analysis) -> list[Finding]:
     """Networks wait for their own threads, because there are more threads than cores."""
     threads, usable = torch_threads(analysis), _usable_cores(analysis)
-    if threads is None or threads < 2 or usable is None or _quota_binds(analysis, threads):
+    if threads is None or threads < 2 or usable is None or _is_held_back(analysis, threads):
         return []
     phases = phases_named(analysis, *NETWORKS)
     spent = sum(phase.total_s for phase in phases)
@@ -160,7 +160,7 @@ def cpu_quota(analysis: Analysis) -> list[Finding]:
     throttled, periods = (gauge_rise(analysis, n) for n in ("throttled_periods", "quota_periods"))
     if threads is None or quota is None or held is None or not throttled or not periods:
         return []
-    if not _quota_binds(analysis, threads) or throttled / periods < THROTTLED_SHARE:
+    if not _is_held_back(analysis, threads):
         return []
     # The system adds up the stalls of all cores: the run stalls for no longer than it runs.
     busy_cores = max(min(threads, cores(analysis) or threads), 1)
@@ -197,11 +197,14 @@ def cpu_quota(analysis: Analysis) -> list[Finding]:
     ]
 
 
-def _quota_binds(analysis: Analysis, threads: int) -> bool:
-    """Whether a container's limit, not the cores, is what the threads meet."""
+def _is_held_back(analysis: Analysis, threads: int) -> bool:
+    """Whether a container's limit, not the cores, is what more threads than it allows meet."""
     quota = number(note(analysis, "machine", "quota_cores"))
     usable = number(note(analysis, "machine", "cores")) or cores(analysis) or float("inf")
-    return quota is not None and quota < min(threads, usable)
+    throttled, periods = (gauge_rise(analysis, n) for n in ("throttled_periods", "quota_periods"))
+    if quota is None or not throttled or not periods or throttled / periods < THROTTLED_SHARE:
+        return False
+    return threads > ceil(quota) and quota < usable
 
 
 RULES: tuple[Rule, ...] = (thread_oversubscription, cpu_quota)
