@@ -18,9 +18,9 @@ from hotloop.words import names_of
 #: Nothing that a fix could win below this share of the run is worth a warning: measured noise
 #: between two runs of the same program is of this size.
 SMALLEST_WARNING = 0.03
-#: Two runs of one program differ by this part of the run, and a share that was measured in one of
-#: them is off by this part of itself (both seen over the scoreboard's programs on shared cores).
-RUN_NOISE = 0.06
+#: Two runs of one program differ by this part, and a share that was measured in one of them is off
+#: by this part of itself (both seen over the scoreboard's programs on shared cores).
+RUN_NOISE = 0.08
 SHARE_ERROR = 0.18
 #: Importing torch again took two fifths of the first time (measured: 1.9 to 2.0 s, 4.4 to 5.9 s).
 WARM_STARTUP = 0.4
@@ -149,7 +149,7 @@ def run_gain(analysis: Analysis, seconds: float, low: float, high: float) -> Gai
     if whole <= 0 or seconds <= 0 or high <= 0:
         return Gain(1.0, 1.0)
     warm = loop_s + (whole - loop_s) * WARM_STARTUP
-    most = gain_of(seconds / warm * high + RUN_NOISE, 1.0, 1.0).high
+    most = gain_of(seconds / warm, high, high).high * (1 + RUN_NOISE)
     return Gain(gain_of(seconds / whole, low * (1 - SHARE_ERROR), low).low, most)
 
 
