@@ -166,8 +166,8 @@ def per_sample_update(analysis: Analysis) -> list[Finding]:
 #: Fewer than this may be the shapes that a program really has.
 FEW_COMPILES = 5
 #: A trace is followed by a first execution that optimizes the graph: measured, the whole costs
-#: 1.0 to 1.5 times the trace.
-RETRACE_WINS = (0.95, 1.5)
+#: 1.0 to 1.5 times the trace, and above 2 where TensorFlow's threads wait for cores.
+RETRACE_WINS = (0.95, 2.2)
 
 
 def retracing(analysis: Analysis) -> list[Finding]:
