@@ -262,7 +262,7 @@ def _goes_on(analysis: Analysis, counter: str) -> bool:
 FEW_RECOMPILES = 3
 
 
-#: The first call of what was compiled is slower too (measured with 20 compilations: 4.5 times
+#: The first call of what was compiled is slower too (measured with 11 compilations: 4.5 times
 #: faster without them, where their time alone makes 3.9).
 AFTER_COMPILE = 1.06
 
