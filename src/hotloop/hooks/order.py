@@ -145,6 +145,8 @@ class Order:
             return
         if inside is not None and self._core.is_open(*self._library):
             self._moment = None
+            # An update that is one region is one all the same.
+            self._updates += kind == OPTIMIZER
             return
         self.active = True
         where = OFF_POLICY if self.off_policy else int(self.gradients)

@@ -192,6 +192,8 @@ order_event(Order *self, int kind)
         for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(self->library); j++) {
             if ((PyObject *)stack->frames[i].region == PyTuple_GET_ITEM(self->library, j)) {
                 self->moment = NULL;
+                /* An update that is one region is one all the same. */
+                self->updates += kind == OPTIMIZER;
                 return 0;
             }
         }
