@@ -88,3 +88,13 @@ def test_lines_fit_and_no_number_is_cut(capture: Path, arguments: str, columns: 
     assert "\x1b" not in done.stdout
     # A name may be cut in its middle, a number never.
     assert not any("…" in word and any(c.isdigit() for c in word) for word in done.stdout.split())
+
+
+def test_a_program_that_fails_at_once_is_not_hidden_by_a_report(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import nothing_of_that_name\n")
+    command = [sys.executable, "-m", "hotloop", "run", "-o", "cap", "train.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    *traceback, last = done.stderr.splitlines()
+    assert done.returncode == 1
+    assert traceback[-1].startswith("ModuleNotFoundError")
+    assert last == "hotloop: the program failed before any step of a training; what there is: cap"

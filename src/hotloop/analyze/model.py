@@ -151,6 +151,11 @@ class Run:
     cpu_share: float | None
 
     @property
+    def failed(self) -> bool:
+        """Whether the program ended by itself, with an error."""
+        return bool(self.end and self.end.get("code"))
+
+    @property
     def env_steps(self) -> int:
         return int(self.counters.get("env_steps", 0))
 

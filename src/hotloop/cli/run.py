@@ -312,6 +312,11 @@ def show_end(folder: Path) -> None:
     except HotloopError as error:
         say(str(error))
         return
+    run = analysis.run
+    if run.failed and not run.env_steps and not run.counters.get("gradient_steps"):
+        # Its own error stands above; a table of its imports would only hide that.
+        say(f"the program failed before any step of a training; what there is: {shown(folder)}")
+        return
     text = text_report(analysis, diagnose(analysis), style_for(sys.stderr), View(top=5))
     write(sys.stderr, f"\n{text}\nNext: hotloop report {shown(folder)}")
 
