@@ -54,15 +54,21 @@ class Bench:
         seconds, output = _finish(self._start([*command, str(PROGRAMS / program), *arguments]))
         return Measured(seconds, output, _report(capture))
 
-    def in_turns(self, program: str, *arguments: str) -> tuple[list[float], Measured]:
-        """Both at once, an iteration each in turn: the seconds of the plain one's turns."""
+    def in_turns(
+        self, against: list[str] | None, program: str, *arguments: str
+    ) -> tuple[list[float], Measured]:
+        """Two at once, an iteration each in turn: the seconds of the first one's turns.
+
+        The second runs under hotloop; the first under hotloop with other options, or alone.
+        """
         first, second = os.pipe(), os.pipe()
         os.write(first[1], b"x")
         script = str(PROGRAMS / program)
         turns = (f"{first[0]},{second[1]}", f"{second[0]},{first[1]}")
         command, capture = self._under(["--gpu", "windows"])
         keep = (first[0], second[1]), (second[0], first[1])
-        alone = self._start([script, *arguments, "--turns", turns[0]], keep[0])
+        under = self._under(against)[0] if against is not None else []
+        alone = self._start([*under, script, *arguments, "--turns", turns[0]], keep[0])
         beside = self._start([*command, script, *arguments, "--turns", turns[1]], keep[1])
         for end in (*first, *second):
             os.close(end)
@@ -165,6 +171,19 @@ def cost_and_total(pairs: list[tuple[list[float], Measured]]) -> list[Row]:
             abs(said / without - 1) <= 0.02,
         ),
     ]
+
+
+def windows_alone(pair: tuple[list[float], Measured]) -> Row:
+    """What recording the device costs beside everything else that hotloop does."""
+    off, windows = pair[0][WARM_UP:], _turns(pair[1].output)[WARM_UP:]
+    low, high = _interval(off, windows)
+    ratio = sum(windows) / sum(off)
+    return Row(
+        "of that, `--gpu windows` against `--gpu off`, interleaved",
+        "at most 1.02",
+        f"{ratio:.3f} (95% interval {low:.3f} to {high:.3f}, {len(off)} turns)",
+        ratio <= 1.02,
+    )
 
 
 def _training(run: Measured) -> float:
@@ -278,11 +297,14 @@ def measure(bench: Bench, options: argparse.Namespace) -> tuple[list[Row], dict[
     work = ("--iterations", str(options.iterations))
     pairs = []
     for number in range(options.pairs):
-        pairs.append(bench.in_turns("ppo_mlp.py", *work))
+        pairs.append(bench.in_turns(None, "ppo_mlp.py", *work))
         _say(f"pair {number + 1}: {sum(pairs[-1][0]):.2f} s, {pairs[-1][1].seconds:.2f} s")
     runs = [run for _, run in pairs]
     truth = full_trace(bench, options.iterations)
     rows = [kernel_time(truth, runs), *cost_and_total(pairs)]
+    few = ("--iterations", str(options.iterations * 2 // 5))
+    rows.append(windows_alone(bench.in_turns(["--gpu", "off"], "ppo_mlp.py", *few)))
+    _say(rows[-1].measured)
     push = bench.hotloop([], "push_loop.py", "--steps", str(options.steps))
     rows.append(transfers(push, options.steps))
     _say("push loop")
@@ -315,9 +337,9 @@ def full_trace(bench: Bench, iterations: int) -> dict[str, float]:
 
 
 def small_on_both(bench: Bench, iterations: int) -> tuple[float, float]:
-    """Median loop seconds on the device and on the processor, in turns of whole runs."""
+    """Loop seconds on the device and on the processor."""
     found: dict[str, list[float]] = {"cuda": [], "cpu": []}
-    for device in ("cuda", "cpu", "cpu", "cuda"):
+    for device in ("cuda", "cpu"):
         arguments = ("--iterations", str(iterations), "--device", device)
         found[device].append(bench.plain("ppo_mlp.py", *arguments)[0])
         _say(f"{device} {found[device][-1]:.2f} s")
@@ -333,11 +355,11 @@ def _say(text: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=2, help="pairs that take turns")
+    parser.add_argument("--pairs", type=int, default=1, help="pairs that take turns")
     parser.add_argument("--iterations", type=int, default=250, help="of each of a pair")
     parser.add_argument("--alone", type=int, default=60, help="iterations of the small PPO alone")
     parser.add_argument("--steps", type=int, default=200, help="of the push loop")
-    parser.add_argument("--updates", type=int, default=100, help="of the large network")
+    parser.add_argument("--updates", type=int, default=80, help="of the large network")
     parser.add_argument("--json", help="also write all figures to this file")
     options = parser.parse_args()
     try:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
 from analyses import Make, phase, window
 
+from hotloop.analyze.bounds import Bound
+from hotloop.analyze.device import DeviceUse, PhaseDevice
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose import device
 
@@ -98,14 +101,54 @@ def test_a_small_network_belongs_on_the_processor(make: Make) -> None:
     assert ids(on_processor(make, notes=known("cpu", 20_000))) == []
 
 
+def used(**more: Any) -> DeviceUse:
+    """What recordings say: a tenth of the loop's kernels, all launched in `learn.backward`."""
+    work = {field.name: 0.0 for field in fields(PhaseDevice)}
+    of_phase = work | {"path": "learn.backward", "host_s": 8.0, "kernel_s": 1.0, "known": True}
+    phase_use = PhaseDevice(**(of_phase | more))  # type: ignore[arg-type]
+    return DeviceUse(
+        "CUDA", "a card", "windows", kernel_s=1.0, kernel_share=0.1, phases=[phase_use]
+    )
+
+
 @pytest.mark.parametrize(("launches", "said"), [(49_000, False), (51_000, True)])
 def test_many_small_kernels(make: Make, launches: float, said: bool) -> None:
     analysis = make(
         phase("learn.backward", 8.0, 1000),
         notes=known(size=5_000_000),
-        windows=loop(gradient_steps=1000, kernel_s=1.0, kernel_launches=launches),
+        windows=loop(gradient_steps=1000),
     )
+    assert ids(analysis) == []  # nothing was recorded
+    analysis.device = used(launches=launches)
     assert (ids(analysis) == ["launch-bound"]) is said
+
+
+def test_kernel_time_counts_before_the_drivers_figure(make: Make) -> None:
+    analysis = ppo(make, busy=0.9)
+    assert device.busy_share(analysis) == pytest.approx(0.9)
+    analysis.device = used()
+    assert device.busy_share(analysis) == pytest.approx(0.1)
+
+
+def test_what_moving_to_the_processor_wins_for_certain(make: Make) -> None:
+    analysis = ppo(make)
+    analysis.device = used()
+    guessed = device.small_work_on_gpu(analysis)
+    assert guessed == []  # no bounds: nothing of the networks' time is known to go away
+    analysis.bounds = {
+        name: Bound(python=0.4, native=0.4, launching=0.2)
+        for name in ("policy.act", "learn.forward", "learn.backward")
+    }
+    (found,) = device.small_work_on_gpu(analysis)
+    assert 1.1 < found.gain.low < 1.3 < 2 < found.gain.high
+
+
+def test_lines_that_were_counted_are_named(make: Make) -> None:
+    analysis = transfers(make, 8)
+    analysis.notes["transfer_lines"] = [["/p/train.py", 41, "push", ".item()", 4000, 32000, 4000]]
+    (found,) = device.rules(analysis)
+    assert (found.where[0].file, found.where[0].line) == ("/p/train.py", 41)
+    assert "train.py:41" in found.title
 
 
 def transfers(make: Make, size: float, count: float = 4000, **more: Any) -> Analysis:

@@ -163,13 +163,24 @@ def _run(capture: Capture, timeline: Timeline, loop_s: float) -> Run:
         loop_s=loop_s,
         after_s=max(timeline.end_ns - timeline.loop_end_ns, 0) / 1e9,
         counters=_counters(capture),
-        device=device if isinstance(device, str) else "cpu",
+        device=device if isinstance(device, str) else _device_in_use(main.notes),
         processes=len(capture.shards),
         header=main.header,
         end=main.end,
         memory_peak_mb=_gauge_peak(main.windows, "resident_peak"),
         cpu_share=_cpu_share(timeline),
     )
+
+
+#: What torch calls a device of each kind.
+_DEVICES = {"CUDA": "cuda", "ROCm": "cuda", "MPS": "mps"}
+
+
+def _device_in_use(notes: dict[str, Any]) -> str:
+    """The device of a program whose networks nobody saw: what it held memory on."""
+    about = notes.get("gpu")
+    kind = about.get("name") if isinstance(about, dict) else None
+    return _DEVICES.get(kind, "cpu") if isinstance(kind, str) else "cpu"
 
 
 def _counters(capture: Capture) -> dict[str, float]:

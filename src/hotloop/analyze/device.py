@@ -164,6 +164,10 @@ def _add_recorded(
         inside = (p for p in use.phases if (p.path + "/").startswith(phase.path + "/"))
         phase.device_s = sum(each.kernel_s for each in inside)
     known_s = sum(each.host_s for each in use.phases if each.known)
+    # Who waits for others launches nothing: there is nothing to be known.
+    waits = {path for path in own if names_of(path)[-1] == "wait"}
+    known_s += sum(own[path].self_s for path in waits)
+    known_s -= sum(each.host_s for each in use.phases if each.known and each.path in waits)
     use.known = min(known_s / loop_s, 1.0) if loop_s > 0 else 0.0
     if use.known < ENOUGH_KNOWN:
         use.remarks.append(

@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from hotloop.analyze.device import kernel_seconds, launches_in
 from hotloop.analyze.model import Analysis
-from hotloop.diagnose.evidence import callers, finding, note, of_loop, seconds_in, where
+from hotloop.diagnose.evidence import (
+    callers,
+    finding,
+    note,
+    of_loop,
+    phases_named,
+    seconds_in,
+    where,
+)
 from hotloop.diagnose.finding import LOW, MEDIUM, Finding, Place, Rule
 from hotloop.diagnose.recorded import (
     LEARNING,
@@ -47,7 +55,8 @@ def device_of(analysis: Analysis) -> str | None:
     """Where the largest network's parameters are; None where that was not seen."""
     known = [row for row in networks(analysis) if isinstance(row.get("device"), str)]
     if not known:
-        return None
+        # Without an optimizer no network was seen; a device in use was.
+        return analysis.run.device if analysis.device is not None else None
     return str(max(known, key=lambda row: float(row.get("parameters") or 0))["device"])
 
 
@@ -168,6 +177,7 @@ def small_work_on_gpu(analysis: Analysis) -> list[Finding]:
         1 - (updates * (step + flops / speed) + acts * act) / seconds if seconds else 0.0
         for step, speed, act in zip(CPU_STEP_S, CORE_FLOPS, CPU_ACT_S, strict=True)
     )
+    low = _certain(analysis, seconds, updates * flops / CORE_FLOPS[0], low)
     if low <= 0 or of_loop(analysis, seconds) < SMALLEST_PART:
         return []
     size = parameters(analysis) or 0
@@ -193,6 +203,22 @@ def small_work_on_gpu(analysis: Analysis) -> list[Finding]:
             "learning itself.",
         )
     ]
+
+
+def _certain(analysis: Analysis, seconds: float, arithmetic_s: float, guess: float) -> float:
+    """The share of the networks' time that goes away for certain on the processor.
+
+    Calls that launch, copy and wait do; what Python and the framework take around them may stay as
+    it is, and the arithmetic is then the processor's. Not more than a machine like ours would win.
+    """
+    if analysis.device is None or analysis.device.kernel_share is None:
+        return guess
+    gone = 0.0
+    for phase in phases_named(analysis, *NETWORKS, "transfer"):
+        bound = analysis.bounds.get(phase.path)
+        if bound is not None:
+            gone += (bound.launching + bound.moving + bound.kernels) * phase.self_s
+    return min((gone - arithmetic_s) / seconds, guess) if seconds > 0 else guess
 
 
 # -- too small pieces --
@@ -263,10 +289,20 @@ def waits_and_copies(analysis: Analysis) -> list[Finding]:
         return []
     if of_loop(analysis, seconds) < SMALLEST_PART:
         return []
-    places = places_of(analysis, "transfer") or where(analysis, "transfer")
+    places = _lines(analysis) or places_of(analysis, "transfer") or where(analysis, "transfer")
     if size / transfers <= SMALL_TRANSFER_BYTES:
         return _sync_per_step(analysis, syncs / turns, seconds, places)
     return _host_transfers(analysis, transfers / turns, size / turns, seconds, places)
+
+
+def _lines(analysis: Analysis) -> list[Place]:
+    """Lines of the program that move or read the most, as they were counted."""
+    rows = note(analysis, "transfer_lines")
+    found = []
+    for row in rows if isinstance(rows, list) else []:
+        if isinstance(row, list) and len(row) == 7 and isinstance(row[1], int):
+            found.append(Place(str(row[0]), row[1], str(row[2])))
+    return found[:3]
 
 
 def _sync_per_step(

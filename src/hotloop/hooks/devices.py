@@ -49,6 +49,9 @@ class TorchCuda:
     def start(self, again_soon: bool = False) -> None:
         self._kineto.start(again_soon)
 
+    def settle(self) -> None:
+        self._kineto.settle()
+
     def stop(self, to_clock_ns: int) -> list[Activity]:
         return self._kineto.stop(to_clock_ns)
 
@@ -128,6 +131,8 @@ class TorchMps:
 
     def start(self, again_soon: bool = False) -> None:
         raise NotImplementedError
+
+    def settle(self) -> None: ...
 
     def stop(self, to_clock_ns: int) -> list[Activity]:
         raise NotImplementedError

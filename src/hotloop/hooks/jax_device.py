@@ -57,6 +57,9 @@ class JaxDevice:
         options.host_tracer_level = 1
         self._session = self._profiler().ProfilerSession(options)
 
+    def settle(self) -> None:
+        """JAX waits by itself as a recording ends."""
+
     def stop(self, to_clock_ns: int) -> list[Activity]:
         session, self._session = self._session, None
         data = sys.modules["jax"].profiler.ProfileData.from_serialized_xspace(session.stop())

@@ -55,6 +55,10 @@ class Kineto:
         profile._start_trace()
         self._profile = profile
 
+    def settle(self) -> None:
+        """Wait for the device; without the GIL."""
+        sys.modules["torch"].cuda.synchronize()
+
     def stop(self, to_clock_ns: int) -> list[Activity]:
         """End, and say what happened; the time of day and `to_clock_ns` make hotloop's clock."""
         profile, self._profile = self._profile, None

@@ -32,14 +32,14 @@ SHORT_ONES = 5
 FULL_S = 0.25
 #: What one takes beside its length until that has been measured (H200: prepare 10 ms, stop and
 #: read 8 µs an event).
-FIRST_COST_S = 0.04
+FIRST_COST_S = 0.06
 #: Events that one recording should not go beyond: the program stands still while they are read.
 MOST_EVENTS = 6000
 #: Between two looks at the memory of a device in use, and at whether one is in use.
-TICK_S, IDLE_TICK_S = 0.05, 1.0
+TICK_S, IDLE_TICK_S = 0.1, 1.0
 #: A phase is worth a recording of its own from this share of the loop's time on. It is waited for
 #: by looking where the main thread is, so often and so long.
-WORTH, LOOK_S, PATIENCE_S = 0.01, 0.0005, 0.3
+WORTH, LOOK_S, PATIENCE_S = 0.01, 0.003, 0.3
 #: Recordings in a row without any activity after which the report says so.
 MOST_EMPTY = 4
 #: Slices kept during a recording.
@@ -63,6 +63,9 @@ class Device(Protocol):
         """None if activity can be recorded; otherwise why not, for the report."""
 
     def start(self, again_soon: bool = False) -> None: ...
+
+    def settle(self) -> None:
+        """Wait for what has been launched: it is recorded only once it has run."""
 
     def stop(self, to_clock_ns: int) -> list[Activity]: ...
 
@@ -99,6 +102,7 @@ class DeviceWatch:
         self._next_cost_ns = int(FIRST_COST_S * 1e9)
         self._length_s = FIRST_S
         self._failures = self._empty = 0
+        self._idle_ns = 0
         #: Own time of each place as the loop began, and how much of it has been recorded since.
         self._before: dict[str, int] = {}
         self._known: dict[str, int] = {}
@@ -197,7 +201,12 @@ class DeviceWatch:
         times = self._profiler.own_times()
         since = {path: ns - self._before.get(path, 0) for path, ns in times.items()}
         whole = sum(since.values())
-        worth = {path: ns for path, ns in since.items() if path and ns >= WORTH * whole}
+        # Who waits for others launches nothing.
+        worth = {
+            path: ns
+            for path, ns in since.items()
+            if path and ns >= WORTH * whole and path.rpartition("/")[2] != "wait"
+        }
         if not worth:
             return
         wanted = max(worth, key=lambda path: worth[path] / (self._known.get(path, 0) + 1e6))
@@ -223,7 +232,7 @@ class DeviceWatch:
     # -- a recording --
 
     def _record(self, device: Device) -> None:
-        begun, recorded = time.thread_time_ns(), self.recorded_ns
+        begun, recorded, length_s = time.thread_time_ns(), self.recorded_ns, self._length_s
         try:
             with self._recording:
                 self._stretch(device)
@@ -232,11 +241,11 @@ class DeviceWatch:
             if self._failures >= MOST_FAILURES:
                 self.remarks.append(f"Device activity could not be recorded: {_short(error)}.")
         finally:
-            # Waiting for the device to come to its end is not in the program's way.
-            cost = time.thread_time_ns() - begun + self.recorded_ns - recorded
+            cost = time.thread_time_ns() - begun - self._idle_ns + self.recorded_ns - recorded
+            self._idle_ns = 0
             self.spent_ns += cost
             self._profiler.gauges["gpu_spent_s"] = self.spent_ns / 1e9
-            self._next_cost_ns = cost
+            self._next_cost_ns = int(cost * max(self._length_s / length_s, 1.0))
 
     def _stretch(self, device: Device) -> None:
         core = self._profiler.core
@@ -256,6 +265,10 @@ class DeviceWatch:
             packed, lost = core.slices()
         finally:
             self._profiler.give_trace_back(lent)
+        # Waiting for the device, even if it burns a core, is not in the program's way.
+        before = time.thread_time_ns()
+        device.settle()
+        self._idle_ns += time.thread_time_ns() - before
         before = time.thread_time_ns()
         activities = device.stop(self._clock() - time.time_ns())
         if activities and not lost:

@@ -86,7 +86,7 @@ def _memory(use: DeviceUse) -> str:
     # Less than a megabyte a minute is how an allocator breathes.
     if growth is not None and growth >= 1:
         text += f"; it grows by {growth:.0f} MB a minute"
-    return text + " (looked at 20 times a second)."
+    return text + " (looked at 10 times a second)."
 
 
 def _table(use: DeviceUse, style: Style) -> list[str]:

@@ -1,0 +1,184 @@
+"""Device activity by phase: on stretches made by hand, and on one recorded on a real card."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hotloop.capture.device import DeviceDelta, from_row
+from hotloop.hooks.kineto import activities_of
+from hotloop.measure.activity import (
+    COPY_CALL,
+    KERNEL,
+    LAUNCH,
+    SYNC,
+    TO_HOST,
+    Activity,
+    Call,
+    Found,
+    attribute,
+    overlap,
+    timeline,
+    union,
+)
+
+RECORDED = Path(__file__).parent.parent / "data" / "kineto_small.json"
+
+
+def launch(at: int, number: int, begin: int, end: int) -> list[Activity]:
+    """A launch that takes 5, and its kernel."""
+    return [Activity(LAUNCH, at, at + 5, number), Activity(KERNEL, begin, end, number)]
+
+
+def test_a_kernel_belongs_to_the_phase_that_launched_it() -> None:
+    calls = [Call("learn", 100, 900), Call("learn/learn.backward", 200, 400)]
+    # Launched in the backward pass, run long after it.
+    found = attribute(launch(250, 1, 600, 650), calls, 0, 1000).whole
+    assert found["learn/learn.backward"].kernel_ns == 50
+    assert found["learn/learn.backward"].launches == 1
+    assert found["learn"].kernels == 0
+
+
+def test_own_times_add_up_to_the_stretch() -> None:
+    calls = [Call("a", 100, 500), Call("a/b", 200, 300), Call("c", 600, 1200)]
+    found = attribute([], calls, 0, 1000)
+    assert {path: d.host_ns for path, d in found.whole.items()} == {"a": 300, "a/b": 100}
+    assert {path: d.host_ns for path, d in found.parts.items()} == {"c": 400, "": 200}
+
+
+def test_calls_that_reach_out_are_parts() -> None:
+    calls = [Call("a", -50, 100), Call("a", 200, 300), Call("a", 900, 1000)]
+    found = attribute(launch(950, 1, 960, 970), calls, 0, 1000)
+    assert found.whole["a"].millicalls == 1000
+    assert found.whole["a"].kernels == 0
+    assert found.parts["a"].millicalls == 0
+    assert found.parts["a"].kernels == 1
+
+
+def test_a_call_that_a_window_has_cut_is_one() -> None:
+    calls = [Call("a", 100, 200), Call("a", 200, 300), Call("a", 400, 500)]
+    assert attribute([], calls, 0, 1000).whole["a"].millicalls == 2000
+
+
+def test_a_gap_in_several_slices_is_counted_as_the_core_does() -> None:
+    calls = [Call("a", 100, 200), Call("a", 250, 300), Call("a", 400, 500), Call("a", 600, 700)]
+    found = attribute([], calls, 0, 1000, {"a": 2}).whole["a"]
+    assert found.millicalls == 2000
+
+
+def test_the_device_is_idle_because_the_host_is_late() -> None:
+    calls = [Call("a", 0, 1000)]
+    activities = [*launch(10, 1, 20, 120), *launch(400, 2, 410, 500)]
+    found = _all(attribute(activities, calls, 0, 500))
+    # 0 to 15 and 120 to 405; the last 5 before each kernel it was in the queue.
+    assert (found.late_ns, found.queue_ns, found.copy_ns) == (15 + 285, 5 + 5, 0)
+    assert found.late_ns + found.queue_ns + found.copy_ns + found.kernel_ns == 500
+
+
+def test_the_device_is_idle_because_it_copies() -> None:
+    activities = [
+        *launch(0, 1, 5, 100),
+        Activity(COPY_CALL, 50, 60, 2),
+        Activity(TO_HOST, 100, 300, 2, bytes=64),
+        *launch(70, 3, 310, 400),
+    ]
+    found = _all(attribute(activities, [Call("a", 0, 900)], 0, 400))
+    assert found.copy_ns == 200
+    assert found.queue_ns == 10
+    assert found.to_host_bytes == 64
+
+
+def test_a_wait_while_the_device_computes_is_for_kernels() -> None:
+    activities = [*launch(0, 1, 10, 500), Activity(SYNC, 20, 600, 2)]
+    found = _all(attribute(activities, [], 0, 1000))
+    assert (found.syncs, found.sync_ns, found.waited_ns) == (1, 580, 480)
+
+
+def test_work_still_in_the_queue_ends_the_stretch_before_it() -> None:
+    activities = [*launch(100, 1, 110, 200), Activity(LAUNCH, 500, 505, 2)]
+    calls = [Call("a", 50, 300), Call("a", 450, 700)]
+    found = attribute(activities, calls, 0, 1000)
+    assert found.whole["a"].millicalls == 1000
+    assert found.parts["a"].host_ns == 50
+
+
+def test_kernels_of_before_are_no_idle_time() -> None:
+    # The first kernel that was recorded had to wait: there was work before it.
+    activities = launch(0, 1, 5_000_000, 5_000_100)
+    found = _all(attribute(activities, [], 0, 5_000_100))
+    assert found.late_ns + found.queue_ns == 0
+
+
+def test_places_that_are_open_at_no_time() -> None:
+    assert timeline([Call("a", 0, 10)], 20, 30).at(25) is None
+
+
+def test_intervals() -> None:
+    assert union([(5, 9), (1, 3), (2, 4), (9, 9)]) == [(1, 4), (5, 9)]
+    assert overlap([(1, 4), (5, 9)], 3, 6) == 2
+    assert overlap([], 0, 9) == 0
+    assert overlap([(0, 100)], 10, 20) == 10
+
+
+def test_a_row_of_another_version() -> None:
+    length = len(fields(DeviceDelta))
+    assert from_row(list(range(length + 3))).copy_ns == length - 1
+    assert from_row([7]) == DeviceDelta(host_ns=7)
+
+
+# -- a stretch of a real run --
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(RECORDED.read_text())
+    return found
+
+
+@pytest.fixture
+def found(recorded: dict[str, Any]) -> Found:
+    calls = [Call(*each) for each in recorded["calls"]]
+    activities = activities_of(recorded, recorded["to_clock_ns"])
+    return attribute(activities, calls, recorded["begin_ns"], recorded["end_ns"])
+
+
+def test_a_recorded_stretch_by_phase(found: Found) -> None:
+    """Three steps of a small network: what each phase launches is the same each time."""
+    kernels = {path: delta.kernels for path, delta in found.whole.items()}
+    assert kernels == {
+        "collect": 0,
+        "collect/transfer": 3,  # argmax, of whose result the copy is
+        "collect/policy.act": 21,
+        "learn": 0,
+        "learn/learn.forward": 30,
+        "learn/learn.backward": 33,
+        "learn/learn.optimizer": 3,
+        "learn/transfer": 0,
+    }
+    moved = found.whole["collect/transfer"]
+    assert (moved.to_device, moved.to_device_bytes) == (3, 3 * 64 * 16 * 4)
+    assert (moved.to_host, moved.to_host_bytes) == (3, 3 * 64 * 8)
+    assert (found.whole["learn/transfer"].to_host_bytes, moved.millicalls) == (12, 6000)
+
+
+def test_nothing_of_a_recorded_stretch_is_lost(found: Found, recorded: dict[str, Any]) -> None:
+    events = recorded["traceEvents"]
+    kernels = [event for event in events if event["cat"] == "kernel"]
+    whole = _all(found)
+    assert whole.kernels == len(kernels) == 90
+    assert whole.kernel_ns == pytest.approx(sum(event["dur"] for event in kernels) * 1e3, abs=90)
+    assert whole.host_ns == recorded["end_ns"] - recorded["begin_ns"]
+    idle = whole.late_ns + whole.queue_ns + whole.copy_ns
+    # Kernels of one stream follow each other, so that both make the stretch.
+    assert idle + whole.kernel_ns == pytest.approx(whole.host_ns, abs=100)
+
+
+def _all(found: Found) -> DeviceDelta:
+    total = DeviceDelta()
+    for delta in (*found.whole.values(), *found.parts.values()):
+        total.add(delta)
+    return total

@@ -1,0 +1,230 @@
+"""When a device is recorded, how much, and that nothing of it reaches the program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hotloop.capture.window import Window
+from hotloop.measure import device_watch
+from hotloop.measure.activity import KERNEL, LAUNCH, Activity
+from hotloop.measure.device_watch import BUDGET, DeviceWatch
+from hotloop.measure.profiler import Profiler
+
+
+class StandIn:
+    """A device that is told what it did."""
+
+    name = "CUDA"
+
+    def __init__(self) -> None:
+        self.used = True
+        self.why: str | None = None
+        self.started = 0
+        self.fails: Exception | None = None
+        self.allocated = 1_000_000
+        self.empty = False
+        self.soon: list[bool] = []
+
+    def in_use(self) -> bool:
+        return self.used
+
+    def records(self) -> str | None:
+        return self.why
+
+    def start(self, again_soon: bool = False) -> None:
+        self.started += 1
+        self.soon.append(again_soon)
+        if self.fails is not None:
+            raise self.fails
+
+    def settle(self) -> None: ...
+
+    def stop(self, to_clock_ns: int) -> list[Activity]:
+        if self.empty:
+            return []
+        return [Activity(LAUNCH, 0, 1, 1), Activity(KERNEL, 2, 3, 1)]
+
+    def memory(self) -> tuple[int, int] | None:
+        return self.allocated, 2_000_000
+
+    def about(self) -> dict[str, Any]:
+        return {"card": "a card"}
+
+
+@pytest.fixture
+def profiler(clock: Any) -> Profiler:
+    profiler = Profiler(clock)
+    profiler.enable()
+    return profiler
+
+
+@pytest.fixture
+def device() -> StandIn:
+    return StandIn()
+
+
+@pytest.fixture
+def watch(profiler: Profiler, device: StandIn, clock: Any, monkeypatch: Any) -> DeviceWatch:
+    monkeypatch.setattr(device_watch, "PATIENCE_S", 0.0)
+    watch = DeviceWatch(profiler, [device], clock=clock)
+    # Recordings last as long as the clock is told, not as long as they would.
+    monkeypatch.setattr(watch._stop, "wait", lambda seconds=None: clock.pass_ns(int(seconds * 1e9)))
+    return watch
+
+
+def train(profiler: Profiler, clock: Any, seconds: float) -> None:
+    with profiler.profile("learn"):
+        clock.pass_ns(int(seconds * 1e9))
+    profiler.close_window()
+
+
+def test_no_recording_before_its_budget_is_there(
+    watch: DeviceWatch, profiler: Profiler, device: StandIn, clock: Any
+) -> None:
+    watch._tick()
+    assert device.started == 0  # the loop has not begun
+    train(profiler, clock, 1.0)
+    watch._tick()
+    assert device.started == 0
+    train(profiler, clock, 30.0)
+    watch._tick()
+    assert device.started == watch.stretches == 1
+
+
+def test_all_recordings_stay_within_a_hundredth(
+    watch: DeviceWatch, profiler: Profiler, clock: Any
+) -> None:
+    for _ in range(600):
+        train(profiler, clock, 0.2)
+        watch._tick()
+        elapsed = clock() - profiler.core.loop_first
+        assert watch.recorded_ns <= BUDGET * elapsed
+    assert watch.stretches >= 10
+    assert watch.spent_ns <= 1.1 * BUDGET * elapsed
+
+
+def test_full_records_at_every_turn(profiler: Profiler, device: StandIn, clock: Any) -> None:
+    watch = DeviceWatch(profiler, [device], "full", clock)
+    watch._stop.wait = lambda seconds=None: clock.pass_ns(1)  # type: ignore[method-assign]
+    for _ in range(3):
+        watch._tick()
+    assert watch.stretches == 3
+    assert device.soon == [True] * 3  # the driver's tracer stays on in between
+
+
+def test_off_watches_nothing(profiler: Profiler, device: StandIn) -> None:
+    watch = DeviceWatch(profiler, [device], "off")
+    watch.begin()
+    assert watch._thread is None
+
+
+def test_what_was_recorded_is_in_the_next_window(
+    watch: DeviceWatch, profiler: Profiler, device: StandIn, clock: Any
+) -> None:
+    windows: list[Window] = []
+    profiler.on_window(windows.append)
+    train(profiler, clock, 30.0)
+    now = clock()
+    device.stop = lambda to_clock_ns: [  # type: ignore[method-assign]
+        Activity(LAUNCH, now + 10, now + 20, 1),
+        Activity(KERNEL, now + 30, now + 80, 1),
+    ]
+    watch._tick()
+    profiler.close_window()
+    assert sum(w.device_parts[""].kernel_ns for w in windows if w.device_parts) == 50
+    assert windows[-1].gauges["gpu_stretches"] == 1
+    profiler.close_window()
+    assert not windows[-1].device_parts
+
+
+def test_memory_by_phase(watch: DeviceWatch, profiler: Profiler, device: StandIn) -> None:
+    with profiler.profile("learn"):
+        watch._tick()
+        device.allocated = 5_000_000
+        watch._tick()
+    device.allocated = 500_000
+    watch._tick()
+    profiler.close_window()
+    assert watch.notes()["gpu_sampled_peaks"] == {
+        "learn": [5_000_000, 2_000_000],
+        "": [500_000, 2_000_000],
+    }
+    assert watch.notes()["gpu"]["card"] == "a card"
+
+
+def test_a_device_that_fails_is_left_alone(
+    watch: DeviceWatch, profiler: Profiler, device: StandIn, clock: Any
+) -> None:
+    device.fails = RuntimeError("CUDA error: device lost\nmore about it")
+    for _ in range(5):
+        train(profiler, clock, 30.0)
+        watch._tick()
+    assert device.started == 2
+    assert watch.remarks == ["Device activity could not be recorded: CUDA error: device lost."]
+
+
+def test_a_device_that_cannot_be_recorded_is_still_watched(
+    watch: DeviceWatch, profiler: Profiler, device: StandIn, clock: Any
+) -> None:
+    device.why = "nothing to record"
+    train(profiler, clock, 30.0)
+    watch._tick()
+    assert device.started == 0
+    assert watch.remarks == ["nothing to record"]
+    assert profiler.gauges["gpu_allocated"] == 1_000_000
+
+
+def test_empty_recordings_are_said(
+    watch: DeviceWatch, profiler: Profiler, device: StandIn, clock: Any
+) -> None:
+    device.empty = True
+    for _ in range(6):
+        train(profiler, clock, 30.0)
+        watch._tick()
+    (remark,) = watch.remarks
+    assert "no device activity" in remark
+
+
+def test_the_program_has_the_profiler_to_itself(
+    watch: DeviceWatch, profiler: Profiler, device: StandIn, clock: Any
+) -> None:
+    watch.give_way()
+    train(profiler, clock, 60.0)
+    watch._tick()
+    assert device.started == 0
+    assert "profiler itself" in watch.remarks[0]
+
+
+def test_a_thread_that_raises_ends_alone(
+    profiler: Profiler, device: StandIn, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(device_watch, "IDLE_TICK_S", 0.001)
+    device.in_use = lambda: 1 / 0  # type: ignore[assignment, method-assign, return-value]
+    watch = DeviceWatch(profiler, [device])
+    watch.begin()
+    assert watch._thread is not None
+    watch._thread.join(5)
+    assert "could not be watched" in watch.remarks[0]
+    watch.end()
+
+
+def test_a_trace_goes_on_after_a_recording(
+    watch: DeviceWatch, profiler: Profiler, clock: Any
+) -> None:
+    kept: list[str] = []
+
+    class Tracer:
+        def pause(self, end_ns: int, paths: list[str]) -> None:
+            kept.append("pause")
+
+        def resume(self) -> None:
+            kept.append("resume")
+
+        def take(self, end_ns: int, paths: list[str]) -> None: ...
+
+    profiler.tracer = Tracer()  # type: ignore[assignment]
+    train(profiler, clock, 30.0)
+    watch._tick()
+    assert kept == ["pause", "resume"]
