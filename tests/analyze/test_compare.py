@@ -316,6 +316,14 @@ def test_waiting_for_other_programs_is_taken_out() -> None:
     assert taken.waited == pytest.approx(0.5)
 
 
+def test_a_run_that_seems_to_have_only_waited_still_took_time() -> None:
+    analysis = analysis_of(in_a_row([(100, 2000, 0)]))
+    busy = Contention([(1000.0, 0.0), (1002.0, 5.0)], due_to_others=1.0)
+    taken = figures(Course(analysis), "env_steps", 100, analysis, busy)
+    assert taken.seconds > 0
+    assert taken.own["env.step"] > 0
+
+
 def test_waiting_is_read_between_the_marks() -> None:
     contention = Contention([(10.0, 0.0), (11.0, 0.5), (12.0, 0.5)], 0.5)
     assert contention.waited(10.0, 10.5) == pytest.approx(0.125)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _FENCE = re.compile(r"^```(\w*)\s*$")
-_COMMENT = re.compile(r"<!--\s*(not run|run as|file):\s*(.*?)\s*-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--\s*(not run|run as|file|runs):\s*(.*?)\s*-->", re.DOTALL)
 
 SHELLS = ("console", "sh", "bash", "shell")
 

@@ -71,7 +71,7 @@ def commands_of(block: Block) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_command_works(page: Path, folder: Path) -> None:
     for block in blocks_of(page):
-        if "not run" in block.marks:
+        if "not run" in block.marks or "runs" in block.marks:
             continue
         if "file" in block.marks:
             (folder / block.marks["file"][0]).write_text(block.text)
@@ -96,6 +96,12 @@ def test_few_blocks_are_not_run_and_each_says_why() -> None:
     ]
     assert all(why and len(why[0]) > 5 for why in left_out)
     assert len(left_out) <= MOST_NOT_RUN
+
+
+def test_what_other_tests_run_is_run_there() -> None:
+    tests = "".join(path.read_text() for path in (ROOT / "tests" / "integrations").glob("*.py"))
+    names = [name for page in PAGES for b in blocks_of(page) for name in b.marks.get("runs", [])]
+    assert [name for name in names if not re.search(rf"\b{name}\b", tests)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -43,6 +43,10 @@ WORK = {GRADIENT_STEPS: True, SAMPLES: True, EPISODES: False}
 #: A counter that differs by less than this is the same work.
 WORK_TOLERANCE = 0.05
 
+#: Of a run's time, at least this is its own. Waiting is read from outside, a few times a second: a
+#: run of some milliseconds may seem to have done nothing else, and nothing can be divided by that.
+LEAST_KEPT = 0.05
+
 #: Phases whose time is that of gradient steps rather than of environment steps.
 GRADIENT_PHASES = ("learn", "buffer.sample")
 
@@ -120,7 +124,7 @@ def figures(
         waited_s = contention.waited(started + part.begin_s, started + part.end_s)
     seconds = part.amounts.seconds
     # Others take the core from every phase alike, as far as one can tell from outside.
-    kept = max(1.0 - waited_s / seconds, 0.0) if seconds > 0 else 1.0
+    kept = max(1.0 - waited_s / seconds, LEAST_KEPT) if seconds > 0 else 1.0
     whole = course.portion(unit, 0.0, last).amounts
     exact = course.reached(unit) <= last * 1.01
     return Figures(
