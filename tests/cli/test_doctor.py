@@ -38,6 +38,13 @@ def test_a_framework_that_sees_the_device() -> None:
     assert problems(replace(GPU, frameworks=[torch])) == []
 
 
+def test_a_card_whose_figures_cannot_be_read() -> None:
+    torch = Framework("torch", "2.5", "cuda 12.4", ["NVIDIA X"])
+    checks = examine(replace(GPU, frameworks=[torch], card_error="no permission to read it"))
+    assert any("no permission" in check.text for check in checks)
+    assert not is_wrong(checks)  # a training does not need them
+
+
 @pytest.mark.parametrize(
     ("framework", "change", "why"),
     [

@@ -25,7 +25,7 @@ class StandIn:
         self.fails: Exception | None = None
         self.allocated = 1_000_000
         self.empty = False
-        self.soon: list[bool] = []
+        self.prepared = 0
 
     def in_use(self) -> bool:
         return self.used
@@ -33,9 +33,11 @@ class StandIn:
     def records(self) -> str | None:
         return self.why
 
-    def start(self, again_soon: bool = False) -> None:
+    def prepare(self) -> None:
+        self.prepared += 1
+
+    def start(self) -> None:
         self.started += 1
-        self.soon.append(again_soon)
         if self.fails is not None:
             raise self.fails
 
@@ -110,8 +112,31 @@ def test_full_records_at_every_turn(profiler: Profiler, device: StandIn, clock: 
     watch._stop.wait = lambda seconds=None: clock.pass_ns(1)  # type: ignore[method-assign]
     for _ in range(3):
         watch._tick()
+        watch._tick()  # too soon: the driver's tracer must have gone
+        clock.pass_ns(int(1e9))
     assert watch.stretches == 3
-    assert device.soon == [True] * 3  # the driver's tracer stays on in between
+
+
+def test_launches_without_their_kernels_do_not_count(
+    watch: DeviceWatch, profiler: Profiler, device: StandIn, clock: Any
+) -> None:
+    train(profiler, clock, 30.0)
+    now = clock()
+    device.stop = lambda to_clock_ns: [  # type: ignore[method-assign]
+        Activity(LAUNCH, now + 10, now + 20, 1),
+        Activity(LAUNCH, now + 30, now + 40, 2),
+        Activity(KERNEL, now + 50, now + 80, 2),
+    ]
+    watch._tick()
+    assert (watch.stretches, profiler.device_parts) == (1, {})
+    assert "left out" in watch.remarks[0]
+
+
+def test_it_is_prepared_in_the_programs_thread(profiler: Profiler, device: StandIn) -> None:
+    watch = DeviceWatch(profiler, [device])
+    watch.begin()
+    watch.end()
+    assert device.prepared == 1
 
 
 def test_off_watches_nothing(profiler: Profiler, device: StandIn) -> None:

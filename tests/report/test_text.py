@@ -11,6 +11,7 @@ import pytest
 
 from hotloop.analyze.analysis import analyze
 from hotloop.analyze.model import Analysis
+from hotloop.capture.device import DeviceDelta
 from hotloop.capture.lines import StackRow
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import PhaseDelta, Window
@@ -155,3 +156,35 @@ def test_output_by_ending(tmp_path: Path) -> None:
     save(path, text, force=True)
     with pytest.raises(HotloopError, match="cannot be written"):
         save(tmp_path / "no" / "report.json", text, force=False)
+
+
+def test_host_time_and_device_time_are_two_columns() -> None:
+    """A device's part: both times with their names, why it was idle, lines that move."""
+    recorded = DeviceDelta(
+        host_ns=S // 10, millicalls=50_000, kernels=150, kernel_ns=S // 50, launches=150,
+        late_ns=S // 20, to_host=50, to_host_bytes=400,
+    )  # fmt: skip
+    phases = {"learn": PhaseDelta(4000, 9 * S, 9 * S, 0, 0, 0, 1, 2, {}), "": PhaseDelta(self_ns=S)}
+    window = Window(0, 0, 0, 10 * S, phases, {"env_steps": 1000}, loop_last_ns=10 * S)
+    window.device = {"learn": recorded}
+    window.gauges = {"gpu_stretches": 3, "gpu_recorded_s": 0.1, "gpu_allocated": 5e6}
+    notes = {
+        "gpu": {"name": "CUDA", "card": "A card", "mode": "windows", "remarks": ["Two cards."]},
+        "transfer_lines": [["/p/train.py", 41, "push", ".item()", 1280, 5120, 1280], ["damaged"]],
+    }
+    shard = Shard("main", {"role": "main", "command": ["train.py"]}, notes, [window])
+    found = analyze(Capture(Path("run"), [shard]))
+    text = text_report(found, [], Style(100))
+    assert max(map(len, text.splitlines())) <= 100
+    for words in ("host time", "device time", "The device: A card", "Two cards.", "1.60 s"):
+        assert words in text
+    assert "84.0% the host had launched nothing" in text
+    assert "p/train.py:41 .item()" in text
+    document = report_document(found, [])
+    assert document["run"]["device"] == "cuda"
+    assert document["device"]["kernel_share"] == pytest.approx(0.16)
+    assert document["phases"][0]["device_s"] == pytest.approx(1.6)
+    assert document["transfers"] == [
+        {"file": "/p/train.py", "line": 41, "function": "push", "what": ".item()",
+         "transfers": 1280, "bytes": 5120, "syncs": 1280},
+    ]  # fmt: skip

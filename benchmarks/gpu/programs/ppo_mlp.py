@@ -140,8 +140,9 @@ def learn(agent, optimizer, kept, advantage, returns, span):
         order = torch.randperm(len(observations), device=observations.device)
         for start in range(0, len(order), ROWS):
             rows = order[start : start + ROWS]
+            inputs, taken = observations[rows], actions[rows]
             with span("learn.forward"):
-                _, logp, entropy, value = agent(observations[rows], actions[rows])
+                _, logp, entropy, value = agent(inputs, taken)
             ratio = (logp - before[rows]).exp()
             gain = advantage[rows]
             gain = (gain - gain.mean()) / (gain.std() + 1e-8)

@@ -56,6 +56,8 @@ class Survey:
     swap: tuple[int, int] | None = None
     accelerators: list[str] = field(default_factory=list)
     driver: str | None = None
+    #: Why the driver's figures of a card cannot be read; None where they can, or there is no card.
+    card_error: str | None = None
     #: Variables that hide devices: name -> whether it hides all of them.
     hidden_by: dict[str, bool] = field(default_factory=dict)
     #: Thread settings by the variables that libraries read: name -> number.
@@ -97,6 +99,15 @@ def _accelerators(survey: Survey) -> list[Check]:
     driver = f", driver {survey.driver}" if survey.driver else ""
     kinds = ", ".join(f"{seen.count(kind)} {kind}" for kind in dict.fromkeys(seen))
     checks = [Check("accelerator", OK, f"Accelerators that the driver shows: {kinds}{driver}.")]
+    if survey.card_error:
+        checks.append(
+            Check(
+                "accelerator",
+                INFO,
+                f"The card's load, memory, power and clocks cannot be read: {survey.card_error}. "
+                "Reports will be without them.",
+            )
+        )
     for name, hides_all in survey.hidden_by.items():
         if hides_all:
             checks.append(

@@ -36,9 +36,10 @@ SMALLEST_PART = 0.02
 #: Floating-point operations of one core, from small matrices to large ones (measured 64e9).
 CORE_FLOPS = (2e10, 1e11)
 #: A gradient step of a small network on one core: what Python and torch take without arithmetic.
-CPU_STEP_S = (0.8e-3, 0.3e-3)
-#: A call that acts, likewise.
-CPU_ACT_S = (0.12e-3, 0.04e-3)
+#: Slow hosts of fast devices take most: 1.7 ms in a small PPO on the host of an H200.
+CPU_STEP_S = (2.5e-3, 0.3e-3)
+#: A call that acts, likewise: 0.35 ms there.
+CPU_ACT_S = (0.5e-3, 0.04e-3)
 #: What a gradient step takes on a device at least, launched operation by operation.
 DEVICE_STEP_S = (4e-3, 1.2e-3)
 #: What devices compute in networks of this size, far below what their makers print.

@@ -46,8 +46,11 @@ class TorchCuda:
             return "This torch has no Kineto: device activity is not recorded."
         return None
 
-    def start(self, again_soon: bool = False) -> None:
-        self._kineto.start(again_soon)
+    def prepare(self) -> None:
+        self._kineto.prepare()
+
+    def start(self) -> None:
+        self._kineto.start()
 
     def settle(self) -> None:
         self._kineto.settle()
@@ -129,7 +132,9 @@ class TorchMps:
             "known; transfers, synchronisations and memory are."
         )
 
-    def start(self, again_soon: bool = False) -> None:
+    def prepare(self) -> None: ...
+
+    def start(self) -> None:
         raise NotImplementedError
 
     def settle(self) -> None: ...

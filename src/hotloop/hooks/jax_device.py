@@ -51,7 +51,9 @@ class JaxDevice:
             return None
         return _profiler if hasattr(_profiler, "ProfilerSession") else None
 
-    def start(self, again_soon: bool = False) -> None:
+    def prepare(self) -> None: ...
+
+    def start(self) -> None:
         options = sys.modules["jax"].profiler.ProfileOptions()
         options.python_tracer_level = 0
         options.host_tracer_level = 1

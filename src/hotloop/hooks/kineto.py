@@ -39,21 +39,21 @@ _TO_HOST = re.compile(r"DtoH|DeviceToHost")
 class Kineto:
     """Records device activity from `start` to `stop`, both called in one thread."""
 
-    def __init__(self) -> None:
-        self._profile: Any = None
+    def prepare(self) -> None:
+        """In the thread that imported torch: Kineto complains if it first starts in another."""
+        self.start()
+        sys.modules["torch"].autograd._disable_profiler()
 
-    def start(self, again_soon: bool = False) -> None:
-        """Begin: about 15 ms the first time, 10 later, 1 where the next follows again soon."""
+    def start(self) -> None:
+        """Begin: about 15 ms the first time, 10 later."""
         profiler = sys.modules["torch"].autograd.profiler
-        if not again_soon:
-            _leave_nothing_behind()
+        _leave_nothing_behind()
         try:
             profile = profiler.profile(use_cpu=False, use_device="cuda", use_kineto=True)
         except TypeError:  # before torch 2.4
             profile = profiler.profile(use_cpu=False, use_cuda=True, use_kineto=True)
         profile._prepare_trace()
         profile._start_trace()
-        self._profile = profile
 
     def settle(self) -> None:
         """Wait for the device; without the GIL."""
@@ -61,12 +61,12 @@ class Kineto:
 
     def stop(self, to_clock_ns: int) -> list[Activity]:
         """End, and say what happened; the time of day and `to_clock_ns` make hotloop's clock."""
-        profile, self._profile = self._profile, None
-        profile.__exit__(None, None, None)
+        # As its own `__exit__` does, but for the wait for a device that the program keeps busy.
+        results = sys.modules["torch"].autograd._disable_profiler()
         handle, path = tempfile.mkstemp(prefix="hotloop-", suffix=".json")
         try:
             os.close(handle)
-            profile.kineto_results.save(path)
+            results.save(path)
             with open(path, "rb") as file:
                 return activities_of(json.loads(file.read()), to_clock_ns)
         finally:
@@ -76,7 +76,7 @@ class Kineto:
 def _leave_nothing_behind() -> None:
     """Let CUPTI go when a recording ends: otherwise every launch stays about a fifth dearer.
 
-    A recording that begins right after CUPTI has gone is empty, so this is for those far apart.
+    It goes at the program's next call of CUDA, so recordings must not follow at once.
     CUDA before 12.6 cannot do it together with CUDA graphs (torch's own profiler says so).
     """
     torch = sys.modules["torch"]

@@ -161,6 +161,15 @@ def attribute(
     return found
 
 
+def seen_share(activities: list[Activity]) -> float:
+    """Share of the launches, up to the last whose work was seen, that have theirs."""
+    seen = {a.correlation for a in activities if a.kind not in CALLS}
+    launches = [a for a in activities if a.kind == LAUNCH]
+    last = max((a.begin_ns for a in launches if a.correlation in seen), default=0)
+    known = [a.correlation in seen for a in launches if a.begin_ns <= last]
+    return sum(known) / len(known) if known else float(not launches)
+
+
 def _known_up_to(host: list[Activity], work: list[Activity], end_ns: int) -> int:
     """The first launch whose work was not seen: it was still in the queue as recording ended."""
     seen = {a.correlation for a in work}

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from hotloop.capture.window import add_device
-from hotloop.measure.activity import Activity, Call, Found, attribute
+from hotloop.measure.activity import Activity, Call, Found, attribute, seen_share
 from hotloop.measure.profiler import Profiler
 
 #: Share of the loop's time that recordings may take, their reading included.
@@ -28,8 +28,8 @@ BUDGET = 0.01
 FIRST_S, LENGTH_S, LONGEST_S = 0.015, 0.04, 0.2
 #: Recordings before they may be longer.
 SHORT_ONES = 5
-#: In `full` mode they follow each other.
-FULL_S = 0.25
+#: In `full` mode they follow each other, after a pause in which the driver's tracer can go.
+FULL_S, PAUSE_S = 0.25, 0.25
 #: What one takes beside its length until that has been measured (H200: prepare 10 ms, stop and
 #: read 8 µs an event).
 FIRST_COST_S = 0.06
@@ -42,6 +42,8 @@ TICK_S, IDLE_TICK_S = 0.1, 1.0
 WORTH, LOOK_S, PATIENCE_S = 0.01, 0.003, 0.3
 #: Recordings in a row without any activity after which the report says so.
 MOST_EMPTY = 4
+#: Launches of a recording whose work must be in it too.
+ENOUGH_SEEN = 0.9
 #: Slices kept during a recording.
 ROOM = 200_000
 #: A device that fails this often is left alone.
@@ -62,7 +64,10 @@ class Device(Protocol):
     def records(self) -> str | None:
         """None if activity can be recorded; otherwise why not, for the report."""
 
-    def start(self, again_soon: bool = False) -> None: ...
+    def prepare(self) -> None:
+        """Once, in the program's own thread, before the first recording."""
+
+    def start(self) -> None: ...
 
     def settle(self) -> None:
         """Wait for what has been launched: it is recorded only once it has run."""
@@ -102,7 +107,7 @@ class DeviceWatch:
         self._next_cost_ns = int(FIRST_COST_S * 1e9)
         self._length_s = FIRST_S
         self._failures = self._empty = 0
-        self._idle_ns = 0
+        self._idle_ns = self._ended_ns = 0
         #: Own time of each place as the loop began, and how much of it has been recorded since.
         self._before: dict[str, int] = {}
         self._known: dict[str, int] = {}
@@ -118,8 +123,17 @@ class DeviceWatch:
             return
         self._stop.clear()
         self._before = self._profiler.own_times()
+        self._prepare()
         self._thread = threading.Thread(target=self._run, name="hotloop-device", daemon=True)
         self._thread.start()
+
+    def _prepare(self) -> None:
+        try:
+            device = next((d for d in self._devices if d.in_use()), None)
+            if device is not None and device.records() is None:
+                device.prepare()
+        except Exception:
+            pass  # it will fail again where that is told
 
     def end(self) -> None:
         """The program is over: no recording may outlive it."""
@@ -187,7 +201,7 @@ class DeviceWatch:
 
     def _due(self) -> bool:
         if self._mode == FULL:
-            return True
+            return self._clock() - self._ended_ns >= PAUSE_S * 1e9
         began = self._profiler.core.loop_first
         if not began:
             return False
@@ -242,7 +256,7 @@ class DeviceWatch:
                 self.remarks.append(f"Device activity could not be recorded: {_short(error)}.")
         finally:
             cost = time.thread_time_ns() - begun - self._idle_ns + self.recorded_ns - recorded
-            self._idle_ns = 0
+            self._idle_ns, self._ended_ns = 0, self._clock()
             self.spent_ns += cost
             self._profiler.gauges["gpu_spent_s"] = self.spent_ns / 1e9
             self._next_cost_ns = int(cost * max(self._length_s / length_s, 1.0))
@@ -251,7 +265,7 @@ class DeviceWatch:
         core = self._profiler.core
         seconds = FULL_S if self._mode == FULL else self._length_s
         before = time.thread_time_ns()
-        device.start(again_soon=self._mode == FULL)
+        device.start()
         lent = self._profiler.lend_trace(ROOM)
         # A window of its own: what is open is cut at both ends, and calls are counted between them.
         self._profiler.close_window()
@@ -271,7 +285,7 @@ class DeviceWatch:
         self._idle_ns += time.thread_time_ns() - before
         before = time.thread_time_ns()
         activities = device.stop(self._clock() - time.time_ns())
-        if activities and not lost:
+        if activities and not lost and self._is_complete(activities):
             counted = {path: delta.calls for path, delta in window.phases.items()}
             self._keep(attribute(activities, self._calls(packed), begin, end, counted))
         self._note_empty(not activities)
@@ -290,6 +304,15 @@ class DeviceWatch:
             add_device(self._profiler.device_parts, found.parts)
         for path, delta in found.whole.items():
             self._known[path] = self._known.get(path, 0) + delta.host_ns
+
+    def _is_complete(self, activities: list[Activity]) -> bool:
+        """Whether what was launched is there too: a recording that lost it must not count."""
+        if seen_share(activities) >= ENOUGH_SEEN:
+            return True
+        text = "Recordings in which launches had no kernels were left out."
+        if text not in self.remarks:
+            self.remarks.append(text)
+        return False
 
     def _note_empty(self, empty: bool) -> None:
         self._empty = self._empty + 1 if empty else 0

@@ -98,6 +98,7 @@ def survey() -> dict[str, Any]:
         "swap": machine.swap_bytes(),
         "accelerators": machine.accelerators(),
         "driver": machine.driver_version(),
+        "card_error": card_error(),
         "hidden_by": hiding_variables(),
         "thread_settings": thread_variables(),
         "frameworks": [_framework(title) for title in FRAMEWORKS if _is_installed(title)],
@@ -107,6 +108,21 @@ def survey() -> dict[str, Any]:
         "hook_failures": hooks.get("failures", {})
         | ({"hooks": hooks["error"]} if "error" in hooks else {}),
     }
+
+
+def card_error() -> str | None:
+    """Why the first card's figures cannot be read; None where they can, or there is no card."""
+    from hotloop.measure.cards import AmdCard, CardError, NvidiaCard
+
+    kinds = machine.accelerators()
+    try:
+        if "CUDA" in kinds:
+            NvidiaCard().read()
+        elif "ROCm" in kinds:
+            AmdCard().read()
+    except (CardError, OSError, AttributeError) as error:
+        return str(error)
+    return None
 
 
 def hiding_variables() -> dict[str, bool]:

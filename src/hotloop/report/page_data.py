@@ -253,7 +253,8 @@ def _strip(shard: Shard, main: Shard, end_s: float) -> list[Any]:
 _COLUMNS = (
     "path", "name", "category", "process", "thread", "depth", "calls", "total_s", "self_s", "share",
     "mean_s", "min_s", "p50_s", "p95_s", "p99_s", "max_s", "cpu_peak_mb", "cpu_added_mb",
-    "gpu_peak_mb", "score", "marks", "how", "python_share", "native_share", "waiting_share",
+    "gpu_peak_mb", "device_s", "score", "marks", "how", "python_share", "native_share",
+    "waiting_share",
 )  # fmt: skip
 
 
