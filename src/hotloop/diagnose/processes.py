@@ -39,7 +39,9 @@ def subprocess_overhead(analysis: Analysis) -> list[Finding]:
     computing = sum(
         seconds_in(analysis, "env.step", "env.reset", process=name) for name in workers(analysis)
     )
-    if computing >= CHEAPER_INSIDE * split.step_s:
+    # What the parent waited for a core is no message's cost.
+    stepping = split.step_s * (1 - min(_waited_for_a_core(analysis), 0.9))
+    if computing >= CHEAPER_INSIDE * stepping:
         return []
     if of_loop(analysis, split.step_s - computing) < 0.03:
         return []
