@@ -244,7 +244,8 @@ UNEVEN_WORKERS = 1.5
 #: take the processor now and then do not.
 HEAVY_TAIL = 1.8
 #: What asynchronous sampling wins of the waiting.
-STRAGGLER_WINS = (0.4, 0.95)
+#: More than the waiting where the long steps themselves get shorter.
+STRAGGLER_WINS = (0.4, 1.4)
 
 
 def stragglers(analysis: Analysis) -> list[Finding]:
