@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -78,16 +79,16 @@ class Score:
 
     @property
     def gain(self) -> float | None:
-        """Measured: the whole run, from start to exit; the least disturbed run of each version.
+        """Measured: the whole run, from start to exit; medians of the timed runs.
 
-        Waiting for a core is left out where a program is one process with one thread: there it is
-        other programs' doing.
+        What the main thread stood ready without a core is left out, but for causes that consist
+        in just that: here it is mostly other programs' doing.
         """
         if not self.slow_s or not self.fixed_s:
             return None
-        alone = self.id not in SHARES_CORES and self.slow.run["processes"] == 1
+        counted = self.id in SHARES_CORES
         slow, fixed = (
-            min(seconds - waited if alone else seconds for seconds, waited in times)
+            statistics.median(seconds if counted else seconds - waited for seconds, waited in times)
             for times in (self.slow_s, self.fixed_s)
         )
         return slow / fixed

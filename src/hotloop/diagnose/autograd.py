@@ -146,7 +146,7 @@ SLOWER = 1.3
 #: How much of the excess over the run's first updates goes away, and how much of what those took:
 #: they had begun to grow.
 GRAPH_WINS = (0.75, 1.0)
-FIRST_GROWN = 0.5
+FIRST_GROWN = 0.75
 
 
 def graph_retained(analysis: Analysis) -> list[Finding]:

@@ -170,6 +170,10 @@ FEW_COMPILES = 5
 RETRACE_WINS = (0.95, 2.2)
 
 
+#: No more than this part of the rest of the loop is what follows traces.
+REST_OF_LOOP = 0.6
+
+
 def retracing(analysis: Analysis) -> list[Finding]:
     """A `tf.function` is traced again and again."""
     if not uses(analysis, "TensorFlow") or not _retraced(analysis):
@@ -228,6 +232,8 @@ def _traced_again(
     seconds = compile_s * again / traces
     if of_loop(analysis, seconds) < SMALLEST_PART:
         return []
+    rest = (analysis.run.loop_s - seconds) / seconds
+    low, high = wins[0], min(wins[1], 1 + REST_OF_LOOP * max(rest, 0.0))
     return [
         finding(
             analysis,
@@ -236,8 +242,8 @@ def _traced_again(
             f"{1e3 * compile_s / traces:.0f} ms each: {of_loop(analysis, seconds):.0%} of the loop",
             phase="compile",
             seconds=seconds,
-            low=wins[0],
-            high=wins[1],
+            low=min(low, high),
+            high=high,
             confidence=HIGH,
             where=places,
             evidence={"traces": traces, "retraces": again, "compile_s": compile_s},

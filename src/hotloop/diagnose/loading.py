@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose.evidence import (
+    RUN_NOISE,
+    SHARE_ERROR,
     callers,
     finding,
+    gain_of,
     gauge,
     in_package,
     inner_places,
@@ -13,11 +16,12 @@ from hotloop.diagnose.evidence import (
     number,
     phases_named,
     seconds_in,
+    severity_of,
     use_of,
     where,
     whole_run_s,
 )
-from hotloop.diagnose.finding import MEDIUM, WARNING, Finding, Place, Rule
+from hotloop.diagnose.finding import MEDIUM, WARNING, Finding, Gain, Place, Rule
 from hotloop.words import names_of
 
 #: Pages read back from disk a second that slow a program down, and what one takes at least (a
@@ -147,10 +151,12 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         "df = pd.read_parquet(cache)",
     )
     share = seconds / whole
-    from hotloop.diagnose.evidence import gain_of, severity_of
-
-    result.gain = gain_of(share, *LOADING_WINS)
-    result.severity = severity_of(result.gain)
+    low, high = LOADING_WINS
+    result.severity = severity_of(gain_of(share, low, high))
+    result.gain = Gain(
+        gain_of(share, low * (1 - SHARE_ERROR), low).low,
+        gain_of(share, high, high).high * (1 + RUN_NOISE),
+    )
     return [result]
 
 

@@ -150,8 +150,9 @@ def evaluation(analysis: Analysis) -> list[Finding]:
 
 #: Logging from this share on is worth a word.
 LOG_SHARE = 0.05
-#: Once in a hundred steps, what remains is collecting the values.
-LOG_WINS = (0.9, 0.995)
+#: Once in a hundred steps, what remains is collecting the values; a disk that is waited for takes
+#: its time for the large write as well.
+LOG_WINS = (0.8, 0.995)
 _LOGS = in_package(
     "wandb", "tensorboard", "tensorboardX", "mlflow", "neptune", "comet_ml", "clearml", "aim",
     "logging", "sqlite3", "sqlalchemy", "loguru", "csv",

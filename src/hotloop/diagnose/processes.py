@@ -8,6 +8,7 @@ from hotloop.diagnose.evidence import (
     callers,
     cores,
     finding,
+    gain_of,
     gauge,
     of_loop,
     phases_named,
@@ -15,9 +16,10 @@ from hotloop.diagnose.evidence import (
     uses,
     vector_size,
     where,
+    whole_run_s,
     workers,
 )
-from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
+from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Gain, Rule
 from hotloop.diagnose.recorded import gauge_rise
 
 #: Stepping all environments in one process must be this much cheaper than what the pipes cost.
@@ -37,37 +39,56 @@ def subprocess_overhead(analysis: Analysis) -> list[Finding]:
     computing = sum(
         seconds_in(analysis, "env.step", "env.reset", process=name) for name in workers(analysis)
     )
-    if computing >= CHEAPER_INSIDE * split.step_s:
+    # What the parent waited for a core is no message's cost.
+    stepping = split.step_s * (1 - min(_waited_for_a_core(analysis), 0.9))
+    if computing >= CHEAPER_INSIDE * stepping:
         return []
     if of_loop(analysis, split.step_s - computing) < 0.03:
         return []
     left = computing / split.step_s
     # The workers' own clocks also count waiting for a core, so that in one process the same
     # steps take less; the loop over them takes a little.
-    return [
-        finding(
-            analysis,
-            "subprocess-overhead",
-            title=f"Messages to {split.workers} environment processes cost "
-            f"{split.step_s / max(computing, 1e-9):.1f} times the steps themselves",
-            phase="env.step",
-            seconds=split.step_s,
-            low=max(0.75 * (1 - left), 0.05),
-            high=min(1 - 0.4 * left, 0.97),
-            confidence=HIGH,
-            where=callers(analysis, "env.step"),
-            evidence={
-                "parent_env_step_s": split.step_s,
-                "workers_computing_s": computing,
-                "moving_s": split.moving_s,
-                "workers": split.workers,
-            },
-            fix="The environments are so light that sending an action and reading an answer costs "
-            "more than the step. Keep them in this process.",
-            before=_in_processes(analysis),
-            after=_in_process(analysis),
-        )
-    ]
+    result = finding(
+        analysis,
+        "subprocess-overhead",
+        title=f"Messages to {split.workers} environment processes cost "
+        f"{split.step_s / max(computing, 1e-9):.1f} times the steps themselves",
+        phase="env.step",
+        seconds=split.step_s,
+        low=max(0.75 * (1 - left), 0.05),
+        high=min(1 - 0.4 * left, 0.97),
+        confidence=HIGH,
+        where=callers(analysis, "env.step"),
+        evidence={
+            "parent_env_step_s": split.step_s,
+            "workers_computing_s": computing,
+            "moving_s": split.moving_s,
+            "workers": split.workers,
+        },
+        fix="The environments are so light that sending an action and reading an answer costs "
+        "more than the step. Keep them in this process.",
+        before=_in_processes(analysis),
+        after=_in_process(analysis),
+    )
+    result.gain = _with_starting(analysis, result.gain)
+    return [result]
+
+
+#: Waiting for workers to start that goes away with them: each imports what the program imports.
+STARTING_WINS = (0.6, 1.0)
+
+
+def _with_starting(analysis: Analysis, gain: Gain) -> Gain:
+    """The gain with the waiting before the loop for the workers to start, if that was the run's."""
+    whole = whole_run_s(analysis)
+    waiting = sum(p.total_s for p in analysis.startup if p.path == "wait" and p.thread == "main")
+    if whole <= analysis.run.loop_s:
+        return gain
+    shares = (
+        1 - 1 / each + part * waiting / whole
+        for each, part in zip((gain.low, gain.high), STARTING_WINS, strict=True)
+    )
+    return Gain(*(gain_of(share, 1.0, 1.0).low for share in shares))
 
 
 def _in_processes(analysis: Analysis) -> str:
@@ -223,7 +244,8 @@ UNEVEN_WORKERS = 1.5
 #: take the processor now and then do not.
 HEAVY_TAIL = 1.8
 #: What asynchronous sampling wins of the waiting.
-STRAGGLER_WINS = (0.4, 0.95)
+#: More than the waiting where the long steps themselves get shorter.
+STRAGGLER_WINS = (0.4, 1.4)
 
 
 def stragglers(analysis: Analysis) -> list[Finding]:
