@@ -1,8 +1,8 @@
-"""What the switches of the training programs give: `python -m benchmarks.workloads [--pairs N] [name]`.
+"""What the switches of the training programs give: `python -m benchmarks.workloads [--pairs N]`.
 
 Each pair runs a program at its slow and at its fast setting, in turn, for the same number of
-environment steps; the program times its own loop. The figure is the median of the pairs' ratios, with
-the least and the greatest.
+environment steps; the program times its own loop. The figure is the median of the pairs' ratios,
+with the least and the greatest.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def loop_seconds(switch: Switch, arguments: tuple[str, ...]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*SWITCHES, []], help="default: all of them")
+    parser.add_argument("names", nargs="*", help=f"some of {', '.join(SWITCHES)} (default: all)")
     parser.add_argument("--pairs", type=int, default=3)
     options = parser.parse_args()
     print("| switch | slow, s | fast, s | times faster (least to greatest) |")
