@@ -24,6 +24,18 @@ class FakeClock:
         self.ns += ns
 
 
+#: Fixtures that run programs in real time, beside whatever else the machine does.
+IN_REAL_TIME = {"hotloop", "profile", "open_terminal", "recorded", "pytester"}
+#: Such a test may be tried again: one that is wrong is wrong every time.
+TRIES_MORE = 2
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if IN_REAL_TIME & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.flaky(reruns=TRIES_MORE))
+
+
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()

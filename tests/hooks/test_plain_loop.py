@@ -9,7 +9,18 @@ from typing import Any
 import pytest
 
 from hotloop import Profiler
+from hotloop.hooks import plain_loop
+from hotloop.hooks.order import Order
 from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, OPTIMIZER, PREPARE, SAMPLE, Flow
+
+
+@pytest.fixture(params=["native", "python"])
+def clock(clock: Any, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The clock of a told loop, whose order is kept by either of the two."""
+    if request.param == "python":
+        monkeypatch.setattr(plain_loop, "order_of", lambda core: Order)
+    return clock
+
 
 PROGRAMS = Path(__file__).parent / "programs"
 MS = 1_000_000
