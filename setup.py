@@ -25,7 +25,16 @@ setup(
             "hotloop.measure._native",
             sources=[
                 f"{NATIVE}/{name}.c"
-                for name in ("core", "tree", "stacks", "region", "timed", "sampler", "nudge")
+                for name in (
+                    "core",
+                    "tree",
+                    "stacks",
+                    "region",
+                    "timed",
+                    "order",
+                    "sampler",
+                    "nudge",
+                )
             ],
             depends=sorted(map(str, Path(NATIVE).glob("*.h"))),
             extra_compile_args=[] if sys.platform == "win32" else ["-O2", "-std=c11"],

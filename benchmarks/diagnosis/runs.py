@@ -25,7 +25,7 @@ TIME_LIMIT_S = 300
 
 
 #: Programs that run with a limit, in cores' worth of time, by the beginning of their names.
-LIMITED = {"cpu_quota": 1.0}
+LIMITED = {"cpu_quota": 0.4}
 
 #: Causes whose very effect is that threads wait for cores.
 SHARES_CORES = frozenset({"thread-oversubscription", "cpu-quota"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from analyses import Make, frame, phase, sample, window
 
+from hotloop.analyze.model import Analysis
 from hotloop.capture.window import Window
 from hotloop.diagnose import data, loading
 
@@ -100,6 +101,19 @@ def test_priorities_from_their_share(make: Make, seconds: float, said: bool) -> 
         phase("buffer.sample", seconds), samples=[sample("buffer.sample", seconds, inside)]
     )
     assert bool(data.naive_priority_sampling(analysis)) is said
+
+
+def test_drawing_from_all_rows_is_seen_at_its_line(make: Make) -> None:
+    def analysis(name: str) -> Analysis:
+        return make(
+            phase("buffer.sample", 5.0),
+            samples=[sample("buffer.sample", 5.0, frame("Weighted.sample"))],
+            notes={"lines": {"/home/me/train.py": {"10": [[name], 0]}}},
+        )
+
+    (found,) = data.naive_priority_sampling(analysis("np.random.choice"))
+    assert found.where[0].line == 10
+    assert data.naive_priority_sampling(analysis("rng.integers")) == []
 
 
 def test_a_plain_buffer_has_no_priorities(make: Make) -> None:

@@ -246,6 +246,11 @@ def test_waiting_for_the_slowest(make: Make) -> None:
     even = with_workers(make, 8.0, 2.0)
     assert ids(processes.stragglers(uneven)) == ["stragglers"]  # type: ignore[arg-type]
     assert processes.stragglers(even) == []  # type: ignore[arg-type]
+    # Other programs on the same cores make any steps uneven.
+    uneven.loop_windows = [  # type: ignore[attr-defined]
+        window(i, {}, gauges={"main_delay_s": 0.5 * i}) for i in range(10)
+    ]
+    assert processes.stragglers(uneven) == []  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -288,3 +293,15 @@ def test_a_helper_that_waits_is_no_work(make: Make) -> None:
 
     assert environment.redundant_work(analysis(rest_waits=False)) == []
     assert ids(environment.redundant_work(analysis(rest_waits=True))) == ["redundant-work-in-step"]
+
+
+@pytest.mark.parametrize(("path", "said"), [("policy.act", True), ("log", False), ("data", False)])
+def test_pandas_as_a_table_of_values(make: Make, path: str, said: bool) -> None:
+    inside = frame("_LocIndexer.__getitem__", "/venv/site-packages/pandas/core/indexing.py")
+    analysis = make(
+        phase(path, 4.0), samples=[sample(path, 4.0, inside, frame("Agent.choose", line=7))]
+    )
+    found = environment.pandas_in_step(analysis)
+    assert bool(found) is said
+    if said:
+        assert found[0].where[0].line == 7

@@ -45,6 +45,11 @@ def test_evaluations_from_their_share(make: Make, seconds: float, said: bool) ->
     assert bool(loop.evaluation(analysis)) is said
 
 
+@pytest.mark.parametrize(("seconds", "said"), [(3.9, False), (4.1, True)])
+def test_a_few_evaluations_only_where_they_are_long(make: Make, seconds: float, said: bool) -> None:
+    assert bool(loop.evaluation(make(phase("evaluate", seconds, 3), env_steps=1000))) is said
+
+
 @pytest.mark.parametrize(("seconds", "said"), [(0.4, False), (0.6, True)])
 def test_logging_from_its_share(make: Make, seconds: float, said: bool) -> None:
     analysis = make(phase("log", seconds, 1000), env_steps=1000)

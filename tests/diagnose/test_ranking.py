@@ -12,6 +12,7 @@ from hotloop.diagnose import FAMILIES, diagnose
 from hotloop.diagnose.evidence import (
     RUN_NOISE,
     SHARE_ERROR,
+    WARM_STARTUP,
     finding,
     gain_of,
     run_gain,
@@ -88,9 +89,9 @@ def test_the_start_up_counts_unless_the_run_was_cut(make: Make) -> None:
     found = run_gain(whole, 5.0, 0.5, 1.0)
     # 5 of 20 seconds, from half of them to all, and what a measurement is off by.
     assert found.low == pytest.approx(1 / (1 - 0.125 * (1 - SHARE_ERROR)))
-    assert found.high == pytest.approx(1 / (1 - 0.25 - RUN_NOISE))
+    assert found.high == pytest.approx((1 + RUN_NOISE) / (1 - 5 / (10 + 10 * WARM_STARTUP)))
     cut = make(phase("learn", 5.0), startup=[phase("import", 10.0)], notes={"stop_after": "5s"})
-    assert run_gain(cut, 5.0, 1.0, 1.0).high == pytest.approx(1 / (0.5 - RUN_NOISE))
+    assert run_gain(cut, 5.0, 1.0, 1.0).high == pytest.approx(2 * (1 + RUN_NOISE))
 
 
 def test_a_start_up_that_other_programs_held_up_counts_as_it_would_be_alone(make: Make) -> None:

@@ -282,17 +282,28 @@ def test_added_time_is_found_where_it_was_added(profile: Callable[..., Any], wha
     phase, seconds = SLOW[what]
     size = ("--iterations", "6", "--num-steps", "64")
     program = PROGRAMS / "plain_ppo.py"
-    plain = profile(program, *size)
-    slow = profile(program, *size, f"--slow-{what}", str(seconds))
-    added = float(slow.out.split()[-1])
-    assert added > 0.5
-    # What the phase takes anyway is measured in another run: its noise is allowed for.
-    usual = plain.seconds(phase)
-    assert slow.seconds(phase) - usual == pytest.approx(added, rel=0.05, abs=usual), slow.table()
-    for other, _ in SLOW.values():
-        if other != phase:
-            before = plain.seconds(other)
-            assert slow.seconds(other) - before < max(0.1 * added, before), slow.table()
+    wrong = ""
+    # What a phase takes anyway is measured in another run, and a busy machine slows one of them:
+    # there are three tries. Time that is charged to a wrong phase is charged to it every time.
+    for _ in range(3):
+        plain = profile(program, *size)
+        slow = profile(program, *size, f"--slow-{what}", str(seconds))
+        added = float(slow.out.split()[-1])
+        assert added > 0.5
+        moved = {p: slow.seconds(p) - plain.seconds(p) for p, _ in SLOW.values()}
+        usual = {p: plain.seconds(p) for p in moved}
+        wrong = "".join(
+            f"{p} moved by {moved[p]:.3f} s\n"
+            for p in moved
+            if (
+                abs(moved[p] - added) > max(0.05 * added, usual[p])
+                if p == phase
+                else moved[p] > max(0.1 * added, usual[p])
+            )
+        )
+        if not wrong:
+            return
+    raise AssertionError(f"{added:.3f} s were added to {phase}\n{wrong}{slow.table()}")
 
 
 def test_a_broken_off_epoch_does_not_confuse_it(profile: Callable[..., Any]) -> None:

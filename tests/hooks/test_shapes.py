@@ -72,6 +72,21 @@ class SelfContainedAgent:
     def save(self, path: str) -> None: ...
 
 
+class Learner:
+    """Learns with torch, whose own calls tell more than a region around them."""
+
+    def act(self, state: Any) -> None: ...
+
+    def improve(self, loss: Any) -> None:
+        loss.backward()
+
+
+class OneByOne(Learner):
+    def improve(self, loss: Any) -> None:
+        for each in loss:
+            super().improve(each)
+
+
 class OldEnvironment:
     def reset(self) -> None: ...
 
@@ -145,6 +160,8 @@ class PriceTable:
             SelfContainedAgent,
             {"act": "policy.act", "remember": "buffer.add", "replay": "learn.step"},
         ),
+        (Learner, {"act": "policy.act"}),
+        (OneByOne, {"act": "policy.act"}),
         (OldEnvironment, {"step": "env.step", "reset": "env.reset", "render": "env.render"}),
         (Scheduler, {}),
         (Gaussian, {}),

@@ -186,3 +186,27 @@ def test_an_unknown_shell_is_named(folder: Path) -> None:
     )
     assert done.returncode == 2
     assert "bash" in done.stderr
+
+
+def test_the_documented_lines(tmp_path: Path) -> None:
+    """What docs/integrations.md tells people to type leaves what their shells read."""
+    text = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text()
+    lines = re.findall(r"^    (.*hotloop completion .*)$", text.partition("## Shells")[2], re.M)
+    assert len(lines) == 3
+    command = tmp_path / "bin" / "hotloop"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m hotloop "$@"\n')
+    command.chmod(0o755)
+    for folder in (".zfunc", ".config/fish/completions"):
+        (tmp_path / folder).mkdir(parents=True)
+    script = "set -e\n" + "\n".join(lines) + "\ndeclare -F _hotloop"
+    done = subprocess.run(
+        [need("bash"), "--norc", "-c", script],
+        env={**os.environ, "HOME": str(tmp_path), "PATH": f"{command.parent}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "_hotloop\n"
+    assert (tmp_path / ".zfunc/_hotloop").read_text().startswith("#compdef hotloop")
+    assert "complete -c hotloop" in (tmp_path / ".config/fish/completions/hotloop.fish").read_text()

@@ -11,6 +11,7 @@ import pytest
 pytest_plugins = ["pytester"]
 
 ROOT = Path(__file__).parents[2]
+DOCUMENT = (ROOT / "docs" / "integrations.md").read_text()
 
 #: A training with a set speed: a step takes `step` seconds, and logging `log` of that.
 TRAINING = """
@@ -35,8 +36,7 @@ def train(steps=2500, step=0.001):
 
 
 def documented() -> str:
-    text = (ROOT / "docs" / "integrations.md").read_text()
-    match = re.search(r"<!-- runs: pytest -->\n```python\n(.*?)```", text, re.DOTALL)
+    match = re.search(r"<!-- runs: pytest -->\n```python\n(.*?)```", DOCUMENT, re.DOTALL)
     assert match
     return match[1]
 
@@ -53,8 +53,7 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Any:
             for name, value in variables.items():
                 patch.setenv(name, value)
             plugin = "hotloop.integrations.pytest_plugin"
-            given = [] if "no:hotloop" in options else ["-p", plugin]
-            return pytester.runpytest_subprocess("-p", "no:hotloop", *given, "-q", *options)
+            return pytester.runpytest_subprocess("-p", "no:hotloop", "-p", plugin, "-q", *options)
 
     return run
 
@@ -63,12 +62,14 @@ def test_against_a_baseline(project: Any, pytester: pytest.Pytester) -> None:
     first = project()
     first.assert_outcomes(passed=1)
     first.stdout.fnmatch_lines(["*no baseline yet*--hotloop-update-baseline*"])
-    project("--hotloop-update-baseline").assert_outcomes(passed=1)
+    commands = re.findall(r"^    pytest *(.*?) +#", DOCUMENT, re.MULTILINE)
+    assert len(commands) == 2  # as documented: now it is good; is it still?
+    project(*commands[0].split()).assert_outcomes(passed=1)
     file = pytester.path / ".hotloop-baseline" / "test_speed" / "test_training_stays_fast.jsonl"
     assert file.is_file()
     assert str(pytester.path) not in file.read_text()  # nothing of the machine's folders
 
-    same = project()
+    same = project(*commands[1].split())
     same.assert_outcomes(passed=1)
     same.stdout.fnmatch_lines(["*times the baseline's steps per second, at least 0.90*"])
 

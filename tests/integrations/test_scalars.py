@@ -144,6 +144,23 @@ def test_tf_summary(training: Training, tmp_path: Path) -> None:
     assert len(found["loss"]) == len(found["traced"]) == 4
 
 
+def test_keras_callback(training: Training, tmp_path: Path) -> None:
+    """Keras's own TensorBoard callback has another copy of TensorFlow's function."""
+    pytest.importorskip("tensorflow")
+    keras = pytest.importorskip("keras")
+    callback = keras.callbacks.TensorBoard(str(tmp_path), write_graph=False)
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    callback.set_model(model)
+    for epoch in range(3):
+        training.passes(2)
+        callback.on_epoch_end(epoch, {"loss": 0.5})
+    callback.on_train_end()
+    found = read_events(tmp_path / "train")
+    assert found["hotloop/env.step_ms_per_step"] == [(s, pytest.approx(STEP_MS)) for s in range(3)]
+    assert len(found["epoch_loss"]) == 3
+
+
 def read_wandb(folder: Path) -> list[dict[str, Any]]:
     """The rows of an offline run, from the file that `wandb sync` would send."""
     from wandb.proto import wandb_internal_pb2 as pb

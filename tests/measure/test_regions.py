@@ -439,6 +439,24 @@ class TestWrap:
         assert calls == [1]
         assert "broken hook" in tree.core.failures["f"]
 
+    @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+    def test_what_only_arrives_in_a_note_is_the_programs(
+        self, tree: Tree, kind: type[BaseException]
+    ) -> None:
+        """Ctrl-C may come at any line, also at one of hotloop's."""
+        arrives = [True, False]
+
+        def note(*_: Any) -> None:
+            if arrives.pop(0):
+                raise kind
+
+        timed = tree.core.region("f").wrap(lambda: 5, after=note)
+        with pytest.raises(kind):
+            timed()
+        assert timed() == 5
+        assert arrives == []  # the note is still there
+        assert dict(tree.core.failures) == {}
+
     def test_outermost_is_timed_and_noted_once(self, tree: Tree) -> None:
         notes: list[int] = []
         region = tree.core.region("env.step")

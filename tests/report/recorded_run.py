@@ -68,7 +68,7 @@ def iteration(number):
 
 if __name__ == "__main__":
     with profile("data"):
-        work(0.3)
+        work(1.2)
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=worker, name=f"env-{{n}}") for n in range(2)]
     for process in processes:
@@ -84,7 +84,7 @@ if __name__ == "__main__":
 """
 
 
-def record(folder: Path, hostile: tuple[str, ...], *options: str, iterations: int = 120) -> Path:
+def record(folder: Path, hostile: tuple[str, ...], *options: str, iterations: int = 280) -> Path:
     """A capture of that program, made by the real command."""
     (folder / "train.py").write_text(PROGRAM.format(hostile=hostile), encoding="utf-8")
     done = subprocess.run(

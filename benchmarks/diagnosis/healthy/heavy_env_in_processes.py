@@ -12,10 +12,10 @@ from _training import a2c
 
 
 def heavy() -> gym.Env:
-    return Pendulums(substeps=60)
+    return Pendulums(substeps=800)
 
 
 if __name__ == "__main__":
     envs = gym.vector.AsyncVectorEnv([heavy] * min(len(os.sched_getaffinity(0)), 4))
-    a2c(envs, 80, 32, epochs=20, hidden=128)
+    a2c(envs, 30, 32, epochs=20, hidden=128)
     envs.close()

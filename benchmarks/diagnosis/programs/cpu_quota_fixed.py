@@ -1,4 +1,4 @@
-"""The same with one thread for the one core."""
+"""The same with one thread."""
 
 from cpu_quota_slow import main
 

@@ -1,4 +1,4 @@
-"""A container with one core's worth of time, and torch with threads for the host's cores."""
+"""A container with less than a core's time, and torch with threads for the host's cores."""
 
 import gymnasium as gym
 import torch
@@ -7,7 +7,7 @@ from _training import dqn
 
 def main(threads: int = 8) -> None:
     torch.set_num_threads(threads)
-    dqn(gym.make("CartPole-v1"), 2500, every=2, batch=512, hidden=256)
+    dqn(gym.make("CartPole-v1"), 1500, every=2, batch=512, hidden=256)
 
 
 if __name__ == "__main__":

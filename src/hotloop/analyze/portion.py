@@ -126,7 +126,8 @@ def amounts_of(window: Window, cost: RegionCost) -> Amounts:
     one = Window(window.first, window.last, window.begin_ns, window.end_ns, places)
     corrected = correct(add_up([one]), cost)
     amounts = Amounts(counters=dict(window.counters))
-    own_cost = window.gauges.get("sampler_ns", 0.0) / 1e9
+    # As in `analysis`: what hooks took between regions is in no region, only in the whole.
+    own_cost = sum(window.gauges.get(name, 0.0) for name in ("sampler_ns", "hooks_ns")) / 1e9
     for path, times in corrected.items():
         name = (names_of(path) or [NO_PHASE])[-1]
         amounts.own[name] = amounts.own.get(name, 0.0) + times.self_s

@@ -143,8 +143,10 @@ def missing_no_grad(analysis: Analysis) -> list[Finding]:
 ALIVE = 0.2
 #: A backward pass that takes this many times longer at the end goes through more and more.
 SLOWER = 1.3
-#: How much of the excess over the run's first updates goes away.
+#: How much of the excess over the run's first updates goes away, and how much of what those took:
+#: they had begun to grow.
 GRAPH_WINS = (0.75, 1.0)
+FIRST_GROWN = 0.5
 
 
 def graph_retained(analysis: Analysis) -> list[Finding]:
@@ -162,6 +164,8 @@ def graph_retained(analysis: Analysis) -> list[Finding]:
     seconds = excess_s(analysis, "learn.backward") if rising else 0.0
     if rising and of_loop(analysis, seconds) < SMALLEST_PART and not grows:
         return []
+    first = max(seconds_in(analysis, "learn.backward") - seconds, 0.0)
+    most = GRAPH_WINS[1] + (FIRST_GROWN * first / seconds if seconds else 0.0)
     added = (memory.last - memory.first) / 1e6 if memory is not None and grows else 0.0
     ratio = slower.ratio if slower is not None and rising else 1.0
     what = f"backward passes take {ratio:.1f} times longer at the end" if rising else ""
@@ -176,7 +180,7 @@ def graph_retained(analysis: Analysis) -> list[Finding]:
             phase="learn.backward",
             seconds=seconds,
             low=GRAPH_WINS[0],
-            high=GRAPH_WINS[1],
+            high=most,
             confidence=HIGH if rising else MEDIUM,
             where=places,
             evidence={"graphs_alive": alive, "backward_ratio": ratio, "memory_added_mb": added},

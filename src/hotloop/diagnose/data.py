@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hotloop.analyze.model import Analysis, Sample
+from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.analyze.trends import Trends, trend
 from hotloop.diagnose.evidence import (
     callers,
@@ -21,7 +21,7 @@ from hotloop.diagnose.evidence import (
     vector_size,
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Place, Rule
-from hotloop.diagnose.recorded import called_at
+from hotloop.diagnose.recorded import at_lines_that_call, called_at
 from hotloop.words import PARENTS, names_of
 
 # -- one push for each environment --
@@ -118,11 +118,12 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
     """Priorities are searched through one by one."""
     samples = samples_under(analysis, "buffer.sample", "buffer.add")
     whole = sum(sample.seconds for sample in samples)
-    use = use_of(
-        samples, lambda f: bool(_PRIORITY.search(f.function) or _PRIORITY.search(_stem(f.file)))
-    )
+    use = use_of(samples, _is_priority)
+    # Drawing with weights, or without replacement, looks at every row; it is done in C.
+    drawn = [s for s in samples if not any(_is_priority(f) for f in s.frames)]
+    chosen, lines = at_lines_that_call(analysis, drawn, _DRAWS_FROM_ALL)
     seconds = seconds_in(analysis, "buffer.sample", "buffer.add")
-    seconds *= use.seconds / whole if whole > 0 else 0.0
+    seconds *= (use.seconds + chosen) / whole if whole > 0 else 0.0
     if of_loop(analysis, seconds) < PRIORITY_SHARE:
         return []
     return [
@@ -135,7 +136,7 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
             low=PRIORITY_WINS[0],
             high=PRIORITY_WINS[1],
             confidence=MEDIUM,
-            where=_program_places(samples),
+            where=lines if chosen > use.seconds else _program_places(samples),
             evidence={"buffer_length": gauge(analysis, "buffer_length")},
             fix="Each draw looks at all priorities, or walks a tree item by item in Python. Keep a "
             "sum tree in one NumPy array and descend it for the whole batch at once; draw with "
@@ -146,6 +147,14 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
             "algorithm does the same.",
         )
     ]
+
+
+#: Functions that go through all rows to draw a few of them.
+_DRAWS_FROM_ALL = frozenset({"choice", "choices", "multinomial", "cumsum"})
+
+
+def _is_priority(frame: Frame) -> bool:
+    return bool(_PRIORITY.search(frame.function) or _PRIORITY.search(_stem(frame.file)))
 
 
 def _stem(file: str) -> str:

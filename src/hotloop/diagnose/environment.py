@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.diagnose.evidence import (
@@ -12,6 +13,7 @@ from hotloop.diagnose.evidence import (
     inner_places,
     of_loop,
     samples_under,
+    use_of,
     vector_size,
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Place, Rule
@@ -31,10 +33,20 @@ ENV_BOUND_SHARE = 0.60
 PANDAS_WINS = (0.85, 0.985)
 
 
+#: Where pandas does what it is for.
+_NOT_STEPPING = frozenset({"data", "log", "checkpoint", "import", "env.step", "env.reset"})
+
+
 def pandas_in_step(analysis: Analysis) -> list[Finding]:
     """pandas is used in every step."""
     inside = inside_steps(analysis)
     use = inside.use(in_package("pandas"))
+    phase = "env.step"
+    if of_loop(analysis, use.seconds) < SMALLEST_PART:
+        # Outside of the environment: a table of values, features made for each action.
+        phase = "collect"
+        apart = [s for s in _loop_samples(analysis) if not _NOT_STEPPING & set(names_of(s.path))]
+        use = use_of(apart, in_package("pandas"))
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
     place = by_name(use.where())
@@ -42,9 +54,9 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "pandas-in-step",
-            title=f"pandas is asked in every environment step{place}: "
+            title=f"pandas is asked in every {'environment ' * (phase == 'env.step')}step{place}: "
             f"{of_loop(analysis, use.seconds):.0%} of the loop",
-            phase="env.step",
+            phase=phase,
             seconds=use.seconds,
             low=PANDAS_WINS[0],
             high=PANDAS_WINS[1],
@@ -119,6 +131,8 @@ def _is_deepcopy(frame: Frame) -> bool:
 
 #: A helper that is so much of the environment's time is worth a finding of its own.
 HELPER_SHARE = 0.45
+#: Less than this a step is a handful of Python calls: every observation has to be made somehow.
+HELPER_S = 40e-6
 #: The catalogue's cases won 5.2x (0.81) and two orders of magnitude.
 REDUNDANT_WINS = (0.7, 0.97)
 #: Helpers with these words in their names are the simulation itself, not work beside it.
@@ -134,12 +148,14 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
     inside = inside_steps(analysis)
     if of_loop(analysis, inside.seconds) < SMALLEST_PART:
         return []
-    helper, seconds, line = _helper(inside)
+    # A reset that a vector makes inside of a step is a cause of its own.
+    stepping = [s for s in inside.samples if "env.reset" not in names_of(s.path)]
+    helper, seconds, line = _helper(replace(inside, samples=stepping))
     if helper is None or seconds < HELPER_SHARE * inside.seconds:
         return []
     if of_loop(analysis, seconds) < SMALLEST_PART or _SIMULATES.search(helper.function):
         return []
-    if _waits(analysis, inside, helper):
+    if _waits(analysis, inside, helper) or _works_s(analysis, inside, helper) < HELPER_S:
         return []
     name = helper.function.rpartition(".")[2]
     return [
@@ -178,6 +194,14 @@ def _waits(analysis: Analysis, inside: InsideSteps, helper: Frame) -> bool:
     own = [s for s in inside.samples if any(f.function == helper.function for f in s.frames)]
     rest = [s for s in samples_under(analysis) if not {"env.step", "wait"} & set(names_of(s.path))]
     return _waiting_part(own) >= WAITS and _waiting_part(rest) <= WORKS
+
+
+def _works_s(analysis: Analysis, inside: InsideSteps, helper: Frame) -> float:
+    """Seconds in a helper for each environment step, less what all of the program waits."""
+    own = [s for s in inside.samples if any(f.function == helper.function for f in s.frames)]
+    works = 1 - min(_waiting_part(samples_under(analysis)), 0.9)
+    steps = analysis.run.env_steps
+    return sum(s.seconds for s in own) * inside.scale * works / steps if steps else 0.0
 
 
 def _waiting_part(samples: list[Sample]) -> float:

@@ -103,6 +103,9 @@ def _few(analysis: Analysis) -> str:
 
 #: Evaluating below this share of the loop is the price of knowing.
 EVALUATE_SHARE = 0.15
+#: Fewer evaluations than this in a run are not many, unless they take this share of it.
+OFTEN = 4
+EVALUATE_MOST = 0.4
 #: A fifth as often, up to hardly any.
 EVALUATE_WINS = (0.78, 0.97)
 
@@ -113,6 +116,8 @@ def evaluation(analysis: Analysis) -> list[Finding]:
     if of_loop(analysis, seconds) < EVALUATE_SHARE:
         return []
     times = calls_of(analysis, "evaluate")
+    if times < OFTEN and of_loop(analysis, seconds) < EVALUATE_MOST:
+        return []
     return [
         finding(
             analysis,

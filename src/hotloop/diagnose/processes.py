@@ -18,6 +18,7 @@ from hotloop.diagnose.evidence import (
     workers,
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
+from hotloop.diagnose.recorded import gauge_rise
 
 #: Stepping all environments in one process must be this much cheaper than what the pipes cost.
 CHEAPER_INSIDE = 0.6
@@ -238,7 +239,7 @@ def stragglers(analysis: Analysis) -> list[Finding]:
     waiting = split.step_s - split.moving_s
     if waiting < WAITS_FOR_SLOWEST * max(fair, mean) or mean <= 0:
         return []
-    if len(names) > CROWDED * have:
+    if len(names) > CROWDED * have or _waited_for_a_core(analysis) > BUSY_MACHINE:
         return []  # they wait for cores, not for each other
     spread = max(_spread(analysis, name) for name in names)
     slowest = max(busy.values()) / mean
@@ -273,6 +274,16 @@ def stragglers(analysis: Analysis) -> list[Finding]:
             learning="Rollouts of environments that answer faster hold more steps of theirs.",
         )
     ]
+
+
+#: A main thread that stood ready without a core for this part of the loop shares the machine with
+#: other programs, which make steps uneven by themselves.
+BUSY_MACHINE = 0.3
+
+
+def _waited_for_a_core(analysis: Analysis) -> float:
+    rise = gauge_rise(analysis, "main_delay_s")
+    return of_loop(analysis, rise) if rise is not None else 0.0
 
 
 def _spread(analysis: Analysis, process: str) -> float:

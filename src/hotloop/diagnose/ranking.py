@@ -41,29 +41,12 @@ YIELDS_TO: dict[str, frozenset[str]] = {
         [
             "pandas-in-step",
             "stragglers",
+            "slow-reset",
             "deepcopy-in-step",
             "growing-step-cost",
             "reset-leak",
             "render-in-step",
             "image-resize",
-        ]
-    ),
-    "single-env": frozenset(
-        [
-            "predict-in-loop",
-            "missing-no-grad",
-            "thread-oversubscription",
-            "cpu-quota",
-            "list-to-tensor",
-            "unbatched-policy",
-            "small-work-on-gpu",
-            "retracing",
-            "recompilation",
-            "graph-retained",
-            "denormals",
-            "gc-every-step",
-            "sync-per-step",
-            "host-transfers",
         ]
     ),
     "update-ratio": frozenset(
@@ -100,8 +83,8 @@ YIELDS_TO: dict[str, frozenset[str]] = {
 }
 EXPLAINS = 0.5
 #: One environment is a choice that most algorithms are published with, not a mistake: whatever
-#: else is wrong with acting is said in its place.
-EXPLAINS_OF = {"single-env": 0.1}
+#: else is wrong is said in its place, from this part of its win on.
+CHOICE, EXPLAINS_CHOICE = "single-env", 0.1
 
 
 def rank(findings: list[Finding]) -> list[Finding]:
@@ -132,7 +115,9 @@ def _one_of_each(findings: list[Finding]) -> list[Finding]:
 
 def _explained(general: Finding, findings: list[Finding]) -> bool:
     stronger = YIELDS_TO.get(general.id, frozenset())
-    enough = EXPLAINS_OF.get(general.id, EXPLAINS) * won(general.gain)
+    if general.id == CHOICE:
+        stronger = frozenset(each.id for each in findings) - {CHOICE, "env-bound"}
+    enough = (EXPLAINS_CHOICE if general.id == CHOICE else EXPLAINS) * won(general.gain)
     return any(
         each.id in stronger and won(each.gain) >= enough
         for each in findings

@@ -24,6 +24,9 @@ Function = Callable[..., Any]
 #: alone proves nothing: only a function that finds itself there is a stand-in.
 _MARK = "__hotloop_stand_in__"
 
+#: Where a hook that a library itself has put around another hook keeps that one.
+AROUND = "__hotloop_around__"
+
 #: Decorators around one function; more than anybody stacks, and an end where they go in a circle.
 _MOST_LAYERS = 16
 
@@ -153,7 +156,8 @@ def undo_of(owner: Any, name: str, raw: Any, placed: Any) -> Callable[[], None]:
     """Gives `owner.name` back, unless the program has put something else there since."""
 
     def undo() -> None:
-        if vars(owner).get(name) is placed:
+        now = vars(owner).get(name)
+        if now is placed or getattr(now, AROUND, None) is placed:
             setattr(owner, name, raw)
 
     return undo

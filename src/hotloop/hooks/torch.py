@@ -16,6 +16,7 @@ from hotloop import get_profiler
 from hotloop.hooks import transfers
 from hotloop.hooks.env_facts import remembered
 from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, OPTIMIZER, PREPARE, flow
+from hotloop.hooks.standin import AROUND
 from hotloop.hooks.table import Library, Place, Wrapper
 
 #: Classes of modules whose outermost call is a phase of its own, subclasses included.
@@ -107,7 +108,8 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
                 return original(self, *args, **kwargs)
             if where == "collect" and not module_phases:
                 return acts(self, *args, **kwargs)
-            return timed(what_for(self, args, kwargs, where))(self, *args, **kwargs)
+            purpose = what_for(self, args, kwargs, where)
+            return (calls.get(purpose) or timed(purpose))(self, *args, **kwargs)
         finally:
             inside[0] = False
 
@@ -165,7 +167,7 @@ def _purposes(is_grad_enabled: Callable[[], bool]) -> Callable[[Any, Any, Any, A
                 return ACTS_INSIDE  # an opponent, or a model of the world
         gradients = is_grad_enabled()
         rows = _rows(args, kwargs)
-        if flow.purpose(id(module), gradients, rows) == ACT:
+        if flow.purpose(id(module), gradients, rows, inside) == ACT:
             return ACTS
         if gradients:
             batch.forward(id(module), rows)
@@ -187,6 +189,11 @@ def _named_by_class(kind: type) -> Any:
 
 def _rows(args: Any, kwargs: Any) -> int:
     """How many rows a network was given: the first dimension of its first tensor."""
+    if args:
+        # Most networks are given one tensor.
+        shape = getattr(args[0], "shape", None)
+        if shape is not None:
+            return int(shape[0] or 1) if len(shape) > 1 else 1
     for value in args or kwargs.values():
         while isinstance(value, (dict, list, tuple)) and value:
             value = next(iter(value.values())) if isinstance(value, dict) else value[0]
@@ -299,6 +306,7 @@ def _time_whole_step(profile_hook_step: Callable[..., Any]) -> Callable[..., Any
     def hook(step: Callable[..., Any]) -> Callable[..., Any]:
         whole = _time_step(profile_hook_step(step))
         whole.__wrapped__ = step  # type: ignore[attr-defined]
+        setattr(whole, AROUND, step)
         return whole
 
     return hook

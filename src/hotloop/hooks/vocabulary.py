@@ -176,7 +176,21 @@ def _called(function: FunctionType, name: str, cls: type | None) -> FunctionType
         raw = inspect.getattr_static(cls, name, None)
         raw = getattr(raw, "__func__", raw)
     raw = written(raw)
+    if raw is function and cls is not None:
+        raw = _overridden(function, name, cls)
     return raw if isinstance(raw, FunctionType) else None
+
+
+def _overridden(function: FunctionType, name: str, cls: type) -> Any:
+    """What `super().name` is in a method of that name."""
+    found = False
+    for owner in cls.__mro__:
+        raw = vars(owner).get(name)
+        raw = written(getattr(raw, "__func__", raw))
+        if found and raw is not None:
+            return raw
+        found = found or raw is function
+    return None
 
 
 def steps_an_environment(functions: Iterable[FunctionType]) -> bool:

@@ -68,7 +68,9 @@ class Scalars:
         self._places: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
             "torch.utils.tensorboard.writer": ("SummaryWriter", "add_scalar", self._after_scalar),
             "tensorboardX.writer": ("SummaryWriter", "add_scalar", self._after_scalar),
+            # One function, bound in several modules: Keras's callback has the second.
             "tensorflow._api.v2.summary": ("", "scalar", self._after_tf),
+            "tensorflow.summary": ("", "scalar", self._after_tf),
             "tensorflow._api.v2.compat.v2.summary": ("", "scalar", self._after_tf),
             "wandb.sdk.wandb_run": ("Run", "log", self._into_row),
             "stable_baselines3.common.logger": ("Logger", "dump", self._before_dump),

@@ -8,4 +8,8 @@ screen, `document` the JSON, `output` chooses a renderer by a file's ending.
 while a run goes on, `live_view` is the same as lines and `screen` puts them on a terminal.
 `pictures`, `markdown`, `detailed` and the files of `export` are one format each. `palette` gives
 every category its colour, the same in all of them.
+
+`comparison`, `sweeping` and `investigation` say in words and in JSON what experiments found; the
+`…_page` of each is a page of the same family, `experiment_pictures` draws them, and `drawing` is
+what all pictures share.
 """

@@ -65,13 +65,23 @@ def drawn(format: str, inches: tuple[float, float], paint: Callable[[Figure], No
     with warnings.catch_warnings(), matplotlib.rc_context(_STYLE):
         # It warns of every sign that its font lacks; a box in the picture says the same.
         warnings.simplefilter("ignore")
-        figure = Figure(figsize=inches, layout="constrained")
+        figure = Figure(figsize=inches, dpi=DPI, layout="constrained")
         FigureCanvasAgg(figure)
         paint(figure)
+        _settle(figure)
         buffer = io.BytesIO()
         metadata = {"Date": None} if format == "svg" else {"Software": "hotloop"}
         figure.savefig(buffer, format=format, dpi=DPI, metadata=metadata)
     return buffer.getvalue()
+
+
+def _settle(figure: Figure) -> None:
+    """Keep the layout as it is, rounded: its last digits differ from one time to the next."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        left, bottom, width, height = (round(each, 5) for each in axes.get_position().bounds)
+        axes.set_position((left, bottom, width, height))
 
 
 def heading(axes: Axes, title: str, below: str) -> None:

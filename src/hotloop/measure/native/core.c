@@ -250,20 +250,15 @@ PyDoc_STRVAR(core_claim_gap_doc,
 "It is a call of its own only where the region is never called: elsewhere it is what a call\n"
 "begins or ends with.");
 
-static PyObject *
-core_method_claim_gap(Core *self, PyObject *argument)
+void
+core_claim_gap(Core *self, Region *region)
 {
-    if (Py_TYPE(argument) != &RegionType || ((Region *)argument)->core != self) {
-        PyErr_SetString(PyExc_TypeError, "claim_gap(region): a region of this core");
-        return NULL;
-    }
-    Region *region = (Region *)argument;
     Node *parent = self->gap_parent;
     uint64_t ns = self->gap_ns, left = self->gap_left_ns;
     self->gap_parent = NULL;
     self->gap_ns = self->gap_left_ns = 0;
     if (parent == NULL) {
-        Py_RETURN_NONE;
+        return;
     }
     Node *node = node_child(self, parent, region);
     core_claim_slices(self, NULL, node);
@@ -290,6 +285,16 @@ core_method_claim_gap(Core *self, PyObject *argument)
     if (ns > region->longest_ns) {
         region->longest_ns = ns;
     }
+}
+
+static PyObject *
+core_method_claim_gap(Core *self, PyObject *argument)
+{
+    if (Py_TYPE(argument) != &RegionType || ((Region *)argument)->core != self) {
+        PyErr_SetString(PyExc_TypeError, "claim_gap(region): a region of this core");
+        return NULL;
+    }
+    core_claim_gap(self, (Region *)argument);
     Py_RETURN_NONE;
 }
 
@@ -818,7 +823,8 @@ PyMODINIT_FUNC
 PyInit__native(void)
 {
     PyTypeObject *types[] = {&CoreType,         &RegionType, &RegionCallType,
-                             &RegionMethodType, &TimedType,  &SamplerType};
+                             &RegionMethodType, &TimedType,  &SamplerType,
+                             &OrderType};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyType_Ready(types[i]) < 0) {
             return NULL;
@@ -829,7 +835,8 @@ PyInit__native(void)
     }
     PyObject *self = PyModule_Create(&module);
     if (self == NULL || PyModule_AddObjectRef(self, "Core", (PyObject *)&CoreType) < 0 ||
-        PyModule_AddObjectRef(self, "Sampler", (PyObject *)&SamplerType) < 0) {
+        PyModule_AddObjectRef(self, "Sampler", (PyObject *)&SamplerType) < 0 ||
+        PyModule_AddObjectRef(self, "Order", (PyObject *)&OrderType) < 0) {
         Py_XDECREF(self);
         return NULL;
     }

@@ -158,7 +158,8 @@ struct Region {
     uint64_t longest_ns; /* of its gaps that were claimed */
 };
 
-extern PyTypeObject CoreType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType;
+extern PyTypeObject CoreType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType,
+    OrderType;
 
 typedef struct Timed {
     PyObject_HEAD
@@ -185,6 +186,8 @@ void thread_end_gap(Core *core, Thread *thread, Stack *stack, uint64_t now);
 void region_enter(Region *region);
 void frame_close(Core *core, Frame *frame, uint64_t now);
 void region_enter_gap(Region *region);
+void region_open_gap(Region *region);
+void core_claim_gap(Core *core, Region *region);
 void region_exit(Region *region);
 void core_count_open(Core *core, uint64_t now);
 void core_skip_open(Core *core, uint64_t now);

@@ -272,10 +272,9 @@ PyDoc_STRVAR(region_gap_doc,
 "that is no step of the training loop (a line of the log) it goes on. Its time is the gap's only\n"
 "once it is claimed (`Core.claim_gap`); the sampler sees it as this region meanwhile.");
 
-static PyObject *
-region_gap(Region *self, PyObject *unused)
+void
+region_open_gap(Region *self)
 {
-    (void)unused;
     Core *core = self->core;
     if (core != NULL && core->enabled) {
         thread_take_own(core);
@@ -284,6 +283,13 @@ region_gap(Region *self, PyObject *unused)
         core->gap_ns = core->gap_left_ns = 0;
         core->slice_gap = core->slice_count;
     }
+}
+
+static PyObject *
+region_gap(Region *self, PyObject *unused)
+{
+    (void)unused;
+    region_open_gap(self);
     Py_RETURN_NONE;
 }
 

@@ -38,7 +38,9 @@ core_note_failure(Core *core, PyObject *name)
 
 #define AFTER_ARGS 12
 
-static void
+/* An error of the note is kept and the note dropped. What is no error (Ctrl-C, an exit, the end that
+   `--stop-after` asks for) only happened to arrive there, and goes on to the program: -1. */
+static int
 timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf, PyObject *names,
             int timed)
 {
@@ -49,7 +51,7 @@ timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf,
     if (all > AFTER_ARGS) {
         passed = PyMem_Malloc((size_t)(all + 1) * sizeof(PyObject *));
         if (passed == NULL) {
-            return;
+            return 0;
         }
     }
     passed[0] = result;
@@ -62,9 +64,13 @@ timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf,
     core->noting = timed;
     PyObject *answer = PyObject_Vectorcall(after, passed, (size_t)nargs + 1, names);
     core->noting = 0;
-    if (answer == NULL) {
+    PyObject *type = NULL, *value = NULL, *traceback = NULL;
+    if (answer == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
         core_note_failure(core, self->region->name);
         Py_CLEAR(self->after);
+    }
+    else if (answer == NULL) {
+        PyErr_Fetch(&type, &value, &traceback);
     }
     if (timed && thread != NULL && thread->last == last && core->enabled) {
         /* No region since: everything since `last` was the note. */
@@ -78,6 +84,11 @@ timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf,
     if (passed != few) {
         PyMem_Free(passed);
     }
+    if (type == NULL) {
+        return 0;
+    }
+    PyErr_Restore(type, value, traceback);
+    return -1;
 }
 
 PyObject *
@@ -102,7 +113,9 @@ timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
         PyErr_Restore(type, value, traceback);
     }
     if (result != NULL && self->after != NULL && (timed || self->always)) {
-        timed_after(self, result, args, nargsf, names, timed);
+        if (timed_after(self, result, args, nargsf, names, timed) < 0) {
+            Py_CLEAR(result);
+        }
     }
     return result;
 }
