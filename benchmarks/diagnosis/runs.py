@@ -81,12 +81,14 @@ class Score:
     def gain(self) -> float | None:
         """Measured: the whole run, from start to exit; medians of the timed runs.
 
-        What the main thread stood ready without a core is left out, but for causes that consist
-        in just that: here it is mostly other programs' doing.
+        What the main thread stood ready without a core is left out where that is other programs'
+        doing: where both versions are one process, and the cause is not just that. With workers
+        it is these that wait, which the main thread's clock does not show.
         """
         if not self.slow_s or not self.fixed_s:
             return None
-        counted = self.id in SHARES_CORES
+        alone = self.slow.run["processes"] == self.fixed.run["processes"] == 1
+        counted = self.id in SHARES_CORES or not alone
         slow, fixed = (
             statistics.median(seconds if counted else seconds - waited for seconds, waited in times)
             for times in (self.slow_s, self.fixed_s)

@@ -22,7 +22,8 @@ SMALLEST_WARNING = 0.03
 #: by this part of itself (both seen over the scoreboard's programs on shared cores).
 RUN_NOISE = 0.08
 SHARE_ERROR = 0.18
-#: Importing torch again took two fifths of the first time (measured: 1.9 to 2.0 s, 4.4 to 5.9 s).
+#: The next start may take this part of the last one: importing torch took 2.0 s in one run and 4.4
+#: to 5.9 s in others (other programs at work, files not in the system's cache).
 WARM_STARTUP = 0.4
 #: From this expected gain on, the rest of the report matters less than this finding.
 CRITICAL_GAIN = 1.5
@@ -141,9 +142,8 @@ def gain_of(share: float, low: float, high: float) -> Gain:
 def run_gain(analysis: Analysis, seconds: float, low: float, high: float) -> Gain:
     """The gain of the run if between `low` and `high` of these seconds of its loop went away.
 
-    Of this run, start-up included: as it was at the low end, and at the high end as it would be
-    with everything that is imported in the system's cache. A longer run gains more, as its loop
-    does.
+    Of this run, start-up included: as it was at the low end, at the high end with as short a one
+    as it may have next time. A longer run gains more, as its loop does.
     """
     whole, loop_s = whole_run_s(analysis), analysis.run.loop_s
     if whole <= 0 or seconds <= 0 or high <= 0:
