@@ -261,7 +261,7 @@ def stragglers(analysis: Analysis) -> list[Finding]:
     waiting = split.step_s - split.moving_s
     if waiting < WAITS_FOR_SLOWEST * max(fair, mean) or mean <= 0:
         return []
-    if len(names) > CROWDED * have:
+    if len(names) > CROWDED * have or _waited_for_a_core(analysis) > TOO_BUSY:
         return []  # they wait for cores, not for each other
     spread = max(_spread(analysis, name) for name in names)
     slowest = max(busy.values()) / mean
@@ -303,6 +303,8 @@ def stragglers(analysis: Analysis) -> list[Finding]:
 #: Other programs on the same cores make any steps uneven: rare steps of up to 15 times the median
 #: were seen where the main thread had waited for a core for 0.24 to 0.38 of the loop.
 BUSY_MACHINE = 20.0
+#: From here on nothing can be told: light steps were 180 times the median now and then.
+TOO_BUSY = 0.3
 
 
 def _waited_for_a_core(analysis: Analysis) -> float:
