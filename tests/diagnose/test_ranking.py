@@ -17,11 +17,11 @@ from hotloop.diagnose.evidence import (
     gain_of,
     run_gain,
     severity_of,
-    verify_command,
     whole_run_s,
     won,
 )
 from hotloop.diagnose.finding import Finding, Gain, Place
+from hotloop.diagnose.proving import verify_command
 from hotloop.diagnose.ranking import YIELDS_TO, rank
 from hotloop.diagnose.verdict import ENOUGH_STEPS, too_short, verdict
 

@@ -13,9 +13,9 @@ from hotloop.diagnose.evidence import (
     number,
     of_loop,
     phases_named,
-    verify_command,
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
+from hotloop.diagnose.proving import verify_command
 from hotloop.diagnose.recorded import NETWORKS, gauge_rise, torch_threads
 from hotloop.histogram import Histogram, add_into, quantile
 

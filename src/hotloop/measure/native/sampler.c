@@ -274,10 +274,17 @@ static void
 answer(Sampler *self, PyThreadState *main_state)
 {
     uint64_t now = platform_clock_ns();
+    /* Making a frame's object may set off a garbage collection, and that may run Python, which may
+     * give the GIL away: the frame that was being looked at would be gone. (CPython does the same
+     * in sys._current_frames, gh-106883.) */
+    int collects = PyGC_Disable();
     look_at(self, main_state, self->asked_node, 0, main_mode(self, now), now - self->last_main);
     self->last_main = now;
     if (now - self->last_others >= OTHERS_EVERY * self->interval) {
         look_at_others(self, now);
+    }
+    if (collects) {
+        PyGC_Enable();
     }
     self->taken++;
     self->pending = 0;
