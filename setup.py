@@ -32,6 +32,7 @@ setup(
                     "region",
                     "timed",
                     "order",
+                    "acts",
                     "sampler",
                     "nudge",
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -28,6 +29,12 @@ class FakeClock:
 IN_REAL_TIME = {"hotloop", "profile", "open_terminal", "recorded", "pytester"}
 #: Such a test may be tried again: one that is wrong is wrong every time.
 TRIES_MORE = 2
+
+
+def pytest_configure() -> None:
+    # A shell lets what it starts in the background ignore Ctrl-C, and children inherit that; the
+    # programs of these tests must hear it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

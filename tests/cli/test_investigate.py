@@ -121,8 +121,6 @@ def test_what_was_cut_short_goes_on(hotloop: Run, program: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell lets what it starts in the background ignore Ctrl-C; this one must hear it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
     )
     assert process.stderr is not None
     for line in process.stderr:

@@ -11,7 +11,7 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD
+from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, flow
 
 if TYPE_CHECKING:
     from hotloop.hooks.facts import Facts
@@ -52,8 +52,9 @@ class Graphs:
     def saw(self, kind: int, result: Any) -> None:
         """A network has answered."""
         if kind == ACT:
-            self._acts += 1
-            if self._acts % EVERY == 1:
+            before = self._acts
+            self._acts += 1 + flow.skipped()
+            if not before or self._acts // EVERY > before // EVERY:
                 self._acted(result)
         elif kind == FORWARD:
             self._forwards += 1

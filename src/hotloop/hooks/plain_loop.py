@@ -17,6 +17,7 @@ the loss is inferred.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from hotloop import Profiler, get_profiler
@@ -33,6 +34,7 @@ from hotloop.hooks.order import (
     SAMPLE,
     STEP,
     Forecast,
+    Order,
     order_of,
 )
 
@@ -179,6 +181,8 @@ class Flow:
         self._waiting: list[tuple[tuple[int, bool, int, int], Forecast]] = []
         self._purposes: dict[tuple[int, bool, int], int] = {}
         self._actors: set[int] = set()
+        #: How many calls of networks that acted went around the hook since this was last asked.
+        self.skipped: Callable[[], int] = lambda: 0
 
     @property
     def thread(self) -> int:
@@ -199,6 +203,23 @@ class Flow:
         """Environment steps that the update in progress learns from."""
         order = self._order
         return int((order.steps or order.steps_before) * order.envs)
+
+    def acts(self, original: Any, inside: list[bool], plain: Any, gradients: Any, hook: Any) -> Any:
+        """The hook for outermost calls of networks, with a way around it for those that act again.
+
+        Most calls of a network choose an action as the one before did. The native core sees to
+        those by itself, and gives one in so many to the hook (`Acts` in `native/acts.c`).
+        """
+        if isinstance(self._order, Order):
+            return hook
+        from hotloop.measure import _native  # type: ignore[attr-defined]
+
+        act = self._core.region("policy.act")
+        around = _native.Acts(
+            self._order, act, original, inside, plain, self._actors, gradients, hook
+        )
+        self.skipped = around.skipped
+        return around
 
     # -- names of gaps --
 

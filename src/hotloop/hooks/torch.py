@@ -82,7 +82,7 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         if is_compiling():
             return original(self, *args, **kwargs)
-        return outermost(self, args, kwargs)
+        return first(self, args, kwargs)
 
     acts = _act.wrap(original)
     calls: dict[Purpose, Callable[..., Any]] = {PART: original}
@@ -113,6 +113,7 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             inside[0] = False
 
+    first = flow.acts(original, inside, _by_class, torch.is_grad_enabled, outermost)
     own = threading.local()
 
     def threaded(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -824,7 +824,7 @@ PyInit__native(void)
 {
     PyTypeObject *types[] = {&CoreType,         &RegionType, &RegionCallType,
                              &RegionMethodType, &TimedType,  &SamplerType,
-                             &OrderType};
+                             &OrderType,        &ActsType};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyType_Ready(types[i]) < 0) {
             return NULL;
@@ -836,7 +836,8 @@ PyInit__native(void)
     PyObject *self = PyModule_Create(&module);
     if (self == NULL || PyModule_AddObjectRef(self, "Core", (PyObject *)&CoreType) < 0 ||
         PyModule_AddObjectRef(self, "Sampler", (PyObject *)&SamplerType) < 0 ||
-        PyModule_AddObjectRef(self, "Order", (PyObject *)&OrderType) < 0) {
+        PyModule_AddObjectRef(self, "Order", (PyObject *)&OrderType) < 0 ||
+        PyModule_AddObjectRef(self, "Acts", (PyObject *)&ActsType) < 0) {
         Py_XDECREF(self);
         return NULL;
     }

@@ -159,7 +159,7 @@ struct Region {
 };
 
 extern PyTypeObject CoreType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType,
-    OrderType;
+    OrderType, ActsType;
 
 typedef struct Timed {
     PyObject_HEAD
@@ -188,6 +188,7 @@ void frame_close(Core *core, Frame *frame, uint64_t now);
 void region_enter_gap(Region *region);
 void region_open_gap(Region *region);
 void core_claim_gap(Core *core, Region *region);
+void core_note_failure(Core *core, PyObject *name);
 void region_exit(Region *region);
 void core_count_open(Core *core, uint64_t now);
 void core_skip_open(Core *core, uint64_t now);

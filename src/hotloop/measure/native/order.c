@@ -3,53 +3,8 @@
  * more. It runs after every network call and every environment step, when all that Python needs
  * for as much has long left the processor's caches. */
 
-#include "core.h"
+#include "order.h"
 #include "structmember.h"
-
-enum { STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER, PREPARE, KINDS };
-
-/* The circumstances of a gap; see hooks/order.py. */
-#define OFF_POLICY 2
-#define CIRCUMSTANCES 3
-/* How often a forecast must fail before it is changed. */
-#define STUBBORNNESS 2
-
-/* What follows an event in given circumstances. Regions live as long as their core. */
-typedef struct {
-    Region *regions[KINDS]; /* the name of the gap by the event that ends it; NULL: nobody's */
-    Region *gap;            /* the name that it is opened under, or NULL */
-    int answer;
-    int trust;
-    int known;
-} Moment;
-
-typedef struct {
-    PyObject_HEAD
-    Core *core;
-    Region *learn;
-    Region *loss;
-    PyObject *library; /* regions inside which the program's own order rests */
-    PyObject *find;    /* (event, circumstances) -> the regions of the gap after it */
-    PyObject *mark;    /* called with a name that was inferred */
-    PyObject *judge;   /* called with what the network calls that wait were for */
-    unsigned long long thread;
-    long long envs;
-    long long steps;
-    long long steps_before;
-    long long updates;
-    long long updates_before;
-    int last;
-    int where;
-    char active;
-    char off_policy;
-    char gradients;
-    char waiting;
-    char loss_is_named;
-    int in_loss;
-    int loss_marked;
-    Moment *moment;
-    Moment moments[KINDS * CIRCUMSTANCES * 2];
-} Order;
 
 static void
 moment_learn(Moment *moment, int answer)
@@ -172,7 +127,7 @@ order_close_gap(Order *self, int kind, int where)
     return 0;
 }
 
-static int
+int
 order_event(Order *self, int kind)
 {
     Core *core = self->core;

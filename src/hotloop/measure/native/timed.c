@@ -19,7 +19,7 @@ core_is_open(Core *core, Region *region)
     return 0;
 }
 
-static void
+void
 core_note_failure(Core *core, PyObject *name)
 {
     PyObject *type, *value, *traceback;
