@@ -40,6 +40,7 @@ class Graphs:
         self._count = facts.count
         self._calls = 0
         self._acts = 0
+        self._skipped = self._skips_counted = 0
         self._forwards = 0
         self._backwards = 0
         #: (call at which it was made, its marks)
@@ -52,9 +53,9 @@ class Graphs:
     def saw(self, kind: int, result: Any) -> None:
         """A network has answered."""
         if kind == ACT:
-            before = self._acts
-            self._acts += 1 + flow.skipped()
-            if not before or self._acts // EVERY > before // EVERY:
+            self._skip(flow.skipped())
+            self._acts += 1
+            if self._acts % EVERY == 1:
                 self._acted(result)
         elif kind == FORWARD:
             self._forwards += 1
@@ -64,6 +65,14 @@ class Graphs:
             self._backwards += 1
             if self._backwards % EVERY == 1:
                 self._went_back(result)
+
+    def _skip(self, calls: int) -> None:
+        """So many calls acted without a graph and were not shown: as if one in so many had been."""
+        self._skipped += calls
+        looks = self._skipped // EVERY - self._skips_counted
+        if looks:
+            self._skips_counted += looks
+            self._count("acts_seen", looks)
 
     def _acted(self, result: Any) -> None:
         self._count("acts_seen", 1)
@@ -104,7 +113,7 @@ class Graphs:
         self._watched.append((self._seen(), marks))
 
     def _seen(self) -> int:
-        return self._acts + self._forwards + self._backwards
+        return self._acts + self._skipped + self._forwards + self._backwards
 
     def look(self) -> None:
         """Once a second: of the graphs that should be gone, which share lives?"""

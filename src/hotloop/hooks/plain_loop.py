@@ -236,7 +236,7 @@ class Flow:
 
     def _forget(self) -> None:
         """Libraries name other phases than they did before."""
-        for name in self.named:
+        for name in list(self.named):
             self._profiler.recognised.pop(name, None)
         self._order.loss_is_named = "learn.loss" in self.named
         self._order.forget()

@@ -93,6 +93,14 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
             calls[purpose] = region.wrap(original, after=None if kind is None else _tell(kind))
         return calls[purpose]
 
+    def known_purpose(self: Any, args: Any, kwargs: Any, where: str | None) -> Purpose:
+        try:
+            return what_for(self, args, kwargs, where)
+        except Exception as error:
+            # A `shape` of its own kind, say. The call is the program's all the same.
+            _core.failures["PyTorch: what a network is called for"] = repr(error)
+            return PART
+
     def outermost(self: Any, args: Any, kwargs: Any) -> Any:
         nonlocal owner
         if get_ident() != owner:
@@ -108,7 +116,7 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
                 return original(self, *args, **kwargs)
             if where == "collect" and not module_phases:
                 return acts(self, *args, **kwargs)
-            purpose = what_for(self, args, kwargs, where)
+            purpose = known_purpose(self, args, kwargs, where)
             return (calls.get(purpose) or timed(purpose))(self, *args, **kwargs)
         finally:
             inside[0] = False
@@ -121,7 +129,7 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
             return original(self, *args, **kwargs)
         own.inside = True
         try:
-            purpose = what_for(self, args, kwargs, _innermost())
+            purpose = known_purpose(self, args, kwargs, _innermost())
             return timed(purpose)(self, *args, **kwargs)
         finally:
             own.inside = False

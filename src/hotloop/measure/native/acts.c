@@ -19,11 +19,13 @@ typedef struct {
     PyObject *gradients; /* torch.is_grad_enabled */
     PyObject *slow;      /* the hook in Python */
     PyObject *shape;     /* "shape" */
+    int broken;          /* the order could not be told: all calls go to the hook */
     int unseen;          /* calls since the last that went to the hook in Python */
     long long skipped;   /* calls that it has not been told of */
 } Acts;
 
-/* The rows of the first argument, as the hook in Python counts them; -1 if it must. */
+/* The rows of the first argument, as the hook in Python counts them; -1 if it must, with an exception
+ * or without. */
 static long long
 rows_of(Acts *self, PyObject *args)
 {
@@ -32,7 +34,6 @@ rows_of(Acts *self, PyObject *args)
     }
     PyObject *shape = PyObject_GetAttr(PyTuple_GET_ITEM(args, 0), self->shape);
     if (shape == NULL) {
-        PyErr_Clear();
         return -1;
     }
     long long rows = -1;
@@ -40,9 +41,6 @@ rows_of(Acts *self, PyObject *args)
         rows = 1;
         if (PyTuple_GET_SIZE(shape) > 1) {
             rows = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, 0));
-            if (rows == -1 && PyErr_Occurred()) {
-                PyErr_Clear();
-            }
             rows = rows == 0 ? 1 : rows;
         }
     }
@@ -50,12 +48,15 @@ rows_of(Acts *self, PyObject *args)
     return rows;
 }
 
-/* Whether this call is one more of a network that is known to act. */
+/* Whether this call is one more of a network that is known to act. Exceptions are the caller's. */
 static int
 acts_again(Acts *self, PyObject *module, PyObject *args)
 {
     Order *order = self->order;
     Core *core = order->core;
+    if (self->broken || order->judge == NULL || self->act->core == NULL) {
+        return 0; /* something went wrong, or the garbage collector has been here */
+    }
     if (!core->enabled || !order->envs || order->last > ACT || order->last == SAMPLE ||
         PyThread_get_thread_ident() != order->thread) {
         return 0;
@@ -69,21 +70,16 @@ acts_again(Acts *self, PyObject *module, PyObject *args)
         return 0;
     }
     if (PyDict_GetItemWithError(self->plain, (PyObject *)Py_TYPE(module)) != Py_None) {
-        PyErr_Clear();
         return 0;
     }
     PyObject *id = PyLong_FromVoidPtr(module);
     int known = id != NULL ? PySet_Contains(self->actors, id) : -1;
     Py_XDECREF(id);
     if (known != 1) {
-        PyErr_Clear();
         return 0;
     }
     PyObject *gradients = PyObject_CallNoArgs(self->gradients);
     int without = gradients == Py_False;
-    if (gradients == NULL) {
-        PyErr_Clear();
-    }
     Py_XDECREF(gradients);
     if (!without || rows_of(self, args) != order->envs) {
         return 0;
@@ -126,6 +122,34 @@ set_inside(Acts *self, PyObject *value)
     }
 }
 
+/* The order is told. -1 with what is no error but only happened to arrive there. */
+static int
+tell(Acts *self)
+{
+    Order *order = self->order;
+    Core *core = order->core;
+    Thread *thread = core_thread(core);
+    uint64_t last = thread != NULL ? thread->last : 0;
+    core->noting = 1;
+    int failed = order->judge != NULL && order_event(order, ACT) < 0;
+    core->noting = 0;
+    if (failed) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+            return -1;
+        }
+        core_note_failure(core, self->act->name);
+        self->broken = 1;
+    }
+    if (thread != NULL && thread->last == last) {
+        /* No gap was opened: what it took is hotloop's own. */
+        uint64_t now = core_now(core);
+        uint64_t spent = now > last ? now - last : 0;
+        core->own_ns += spent;
+        thread_skip(thread, thread_stack(thread), spent);
+    }
+    return 0;
+}
+
 /* acts(module, args, kwargs): what the hook in Python is called with. */
 static PyObject *
 acts_call(PyObject *callable, PyObject *const *given, size_t nargsf, PyObject *names)
@@ -136,7 +160,16 @@ acts_call(PyObject *callable, PyObject *const *given, size_t nargsf, PyObject *n
         PyErr_SetString(PyExc_TypeError, "acts(module, args, kwargs)");
         return NULL;
     }
-    if (!acts_again(self, given[0], given[1])) {
+    int again = acts_again(self, given[0], given[1]);
+    if (PyErr_Occurred()) {
+        /* What is no error (Ctrl-C, an exit) only happened to arrive here: it is the program's. */
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+            return NULL;
+        }
+        PyErr_Clear();
+        again = 0;
+    }
+    if (!again) {
         return PyObject_Vectorcall(self->slow, given, nargsf, NULL);
     }
     Order *order = self->order;
@@ -151,14 +184,14 @@ acts_call(PyObject *callable, PyObject *const *given, size_t nargsf, PyObject *n
     PyErr_Fetch(&type, &value, &traceback);
     region_exit(self->act);
     set_inside(self, Py_False);
-    if (result != NULL && core->enabled) {
-        core->noting = 1;
-        if (order_event(order, ACT) < 0) {
-            core_note_failure(core, self->act->name);
-        }
-        core->noting = 0;
+    if (result == NULL) {
+        PyErr_Restore(type, value, traceback);
+        return NULL;
     }
-    PyErr_Restore(type, value, traceback);
+    if (core->enabled && tell(self) < 0) {
+        Py_DECREF(result);
+        return NULL;
+    }
     return result;
 }
 

@@ -31,9 +31,10 @@ core_region(Core *core, PyObject *name)
     if (region == NULL) {
         return NULL;
     }
-    int failed = PyDict_SetItem(core->regions, name, (PyObject *)region);
+    /* Meanwhile another thread may have made one of that name, which is in use: that one stays. */
+    PyObject *kept = PyDict_SetDefault(core->regions, name, (PyObject *)region);
     Py_DECREF(region);
-    return failed ? NULL : region;
+    return (Region *)kept;
 }
 
 PyDoc_STRVAR(core_region_doc,
@@ -368,6 +369,7 @@ core_drop_dead_threads(Core *core, uint64_t now)
         }
         *link = thread->next;
         thread_free(thread);
+        core->serial = ++core_serials; /* a thread that comes again must not find what it had */
     }
 }
 
@@ -396,6 +398,28 @@ core_keep_gaps(Core *core)
     core->slice_gap = core->slice_count;
 }
 
+/* What happened at each place since the last time, which is forgotten with that. */
+static PyObject *
+core_take_rows(Core *core)
+{
+    PyObject *rows = PyList_New(0);
+    for (uint32_t i = 0; rows != NULL && i < core->node_count; i++) {
+        Node *node = core->nodes[i];
+        if (node->calls == 0 && node->self_ns == 0 && node->elapsed_ns == 0) {
+            continue;
+        }
+        PyObject *row = node_row(node);
+        if (row == NULL || PyList_Append(rows, row)) {
+            Py_CLEAR(rows);
+        }
+        else {
+            node_forget(node);
+        }
+        Py_XDECREF(row);
+    }
+    return rows;
+}
+
 PyDoc_STRVAR(core_snapshot_doc,
 "snapshot()\n--\n\n"
 "(now, rows, counters, loop_last): all that happened since the last snapshot. A row is\n"
@@ -411,23 +435,14 @@ core_method_snapshot(Core *self, PyObject *unused)
     }
     core_drop_dead_threads(self, now);
     core_keep_gaps(self);
-    PyObject *rows = PyList_New(0);
+    /* A garbage collection may run Python, and with it the regions that are being read. */
+    int collects = PyGC_Disable();
+    PyObject *rows = core_take_rows(self);
+    if (collects) {
+        PyGC_Enable();
+    }
     if (rows == NULL) {
         return NULL;
-    }
-    for (uint32_t i = 0; i < self->node_count; i++) {
-        Node *node = self->nodes[i];
-        if (node->calls == 0 && node->self_ns == 0 && node->elapsed_ns == 0) {
-            continue;
-        }
-        PyObject *row = node_row(node);
-        if (row == NULL || PyList_Append(rows, row)) {
-            Py_XDECREF(row);
-            Py_DECREF(rows);
-            return NULL;
-        }
-        Py_DECREF(row);
-        node_forget(node);
     }
     PyObject *counters = self->counters;
     self->counters = PyDict_New();

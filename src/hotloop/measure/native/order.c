@@ -298,6 +298,10 @@ order_init(Order *self, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_TypeError, "an Order begins once");
         return -1;
     }
+    if (((Region *)learn)->core != (Core *)core || ((Region *)loss)->core != (Core *)core) {
+        PyErr_SetString(PyExc_TypeError, "regions of another core");
+        return -1;
+    }
     Py_INCREF(core);
     Py_INCREF(learn);
     Py_INCREF(loss);

@@ -467,6 +467,27 @@ sampler_after_fork(Sampler *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+static PyObject *
+sampler_take(Sampler *self)
+{
+    PyObject *samples = PyList_New(0);
+    for (uint32_t i = 0; samples != NULL && i < self->sample_room; i++) {
+        SampleEntry *entry = &self->samples[i];
+        if (entry->count == 0) {
+            continue;
+        }
+        PyObject *row = Py_BuildValue("(IIIIK)", entry->node, entry->stack, entry->mode,
+                                      entry->count, (unsigned long long)entry->ns);
+        if (row == NULL || PyList_Append(samples, row)) {
+            Py_CLEAR(samples);
+        }
+        Py_XDECREF(row);
+        entry->count = 0;
+    }
+    self->sample_count = 0;
+    return samples;
+}
+
 PyDoc_STRVAR(sampler_drain_doc,
 "drain()\n--\n\n"
 "(samples, stacks, cost_ns, resident, resident_peak) since the last drain. A sample is (node,\n"
@@ -476,26 +497,15 @@ static PyObject *
 sampler_drain(Sampler *self, PyObject *unused)
 {
     (void)unused;
-    PyObject *samples = PyList_New(0);
+    /* A garbage collection may run Python, and with it an answer that changes the table. */
+    int collects = PyGC_Disable();
+    PyObject *samples = sampler_take(self);
+    if (collects) {
+        PyGC_Enable();
+    }
     if (samples == NULL) {
         return NULL;
     }
-    for (uint32_t i = 0; i < self->sample_room; i++) {
-        SampleEntry *entry = &self->samples[i];
-        if (entry->count == 0) {
-            continue;
-        }
-        PyObject *row = Py_BuildValue("(IIIIK)", entry->node, entry->stack, entry->mode,
-                                      entry->count, (unsigned long long)entry->ns);
-        if (row == NULL || PyList_Append(samples, row)) {
-            Py_XDECREF(row);
-            Py_DECREF(samples);
-            return NULL;
-        }
-        Py_DECREF(row);
-        entry->count = 0;
-    }
-    self->sample_count = 0;
     PyObject *stacks = self->new_stacks;
     self->new_stacks = PyList_New(0);
     uint64_t cost = self->cost_ns, peak = self->resident_peak;
