@@ -191,7 +191,7 @@ def test_an_unknown_shell_is_named(folder: Path) -> None:
 def test_the_documented_lines(tmp_path: Path) -> None:
     """What docs/integrations.md tells people to type leaves what their shells read."""
     text = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text()
-    lines = re.findall(r"^    (.*hotloop completion .*)$", text.partition("## Shells")[2], re.M)
+    lines = re.findall(r"^\$ (.*hotloop completion .*)$", text.partition("## Shells")[2], re.M)
     assert len(lines) == 3
     command = tmp_path / "bin" / "hotloop"
     command.parent.mkdir()

@@ -62,7 +62,7 @@ def test_against_a_baseline(project: Any, pytester: pytest.Pytester) -> None:
     first = project()
     first.assert_outcomes(passed=1)
     first.stdout.fnmatch_lines(["*no baseline yet*--hotloop-update-baseline*"])
-    commands = re.findall(r"^    pytest *(.*?) +#", DOCUMENT, re.MULTILINE)
+    commands = re.findall(r"^\$ pytest *(.*?) +#", DOCUMENT, re.MULTILINE)
     assert len(commands) == 2  # as documented: now it is good; is it still?
     project(*commands[0].split()).assert_outcomes(passed=1)
     file = pytester.path / ".hotloop-baseline" / "test_speed" / "test_training_stays_fast.jsonl"

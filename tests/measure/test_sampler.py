@@ -65,7 +65,8 @@ def test_functions_are_found_in_their_phases(region_clock: ModuleType) -> None:
     seen, took = sample(region_clock, work)
     assert time_in(seen, "first", "busy_python") > 0.2
     assert time_in(seen, "second", "busy_native") > 0.2
-    assert sum(seen.values()) / 1e9 <= took + 0.1
+    # Threads that earlier tests have left are seen too, in no phase of these.
+    assert sum(ns for (phase, _, _), ns in seen.items() if phase) / 1e9 <= took + 0.1
 
 
 def test_waiting_is_told_from_running(region_clock: ModuleType) -> None:
