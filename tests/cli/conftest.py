@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,3 +51,27 @@ def program(tmp_path: Path) -> Path:
     """A folder with that program in it, as train.py."""
     (tmp_path / "train.py").write_text(PROGRAM)
     return tmp_path
+
+
+@pytest.fixture
+def press_ctrl_c(program: Path) -> Callable[..., tuple[str, str]]:
+    """Run a command until it says something on standard error, then press Ctrl-C."""
+
+    def press(*arguments: str, when: str) -> tuple[str, str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "hotloop", *arguments],
+            cwd=program,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr is not None
+        for line in process.stderr:
+            if when in line:
+                break
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+        assert process.returncode == 130, errors
+        return output, errors
+
+    return press

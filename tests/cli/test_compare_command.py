@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from hotloop.capture.writer import ShardWriter
 pytest.importorskip("scipy")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+PressCtrlC = Callable[..., tuple[str, str]]
 
 QUICK = ("--pairs", "4", "--warm-up", "0")
 
@@ -168,22 +167,10 @@ def test_without_scipy_one_line_says_what_to_install(hotloop: Run, program: Path
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_ends_the_program_and_prints_the_verdict_so_far(program: Path) -> None:
+def test_ctrl_c_ends_the_program_and_prints_the_verdict_so_far(press_ctrl_c: PressCtrlC) -> None:
     commands = ("train.py --env-ms 10 --steps 30", "train.py --env-ms 1 --steps 30")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "hotloop", "compare", *commands, "--warm-up", "0", "--pairs", "50"],
-        cwd=program,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "pair 3 of 50" in line:
-            break
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
+    options = ("--warm-up", "0", "--pairs", "50")
+    output, errors = press_ctrl_c("compare", *commands, *options, when="pair 3 of 50")
     assert "hotloop compare  3 interleaved pairs" in output
     assert "times faster" in output
     assert "Cut short" in output

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +14,7 @@ pytest.importorskip("scipy")
 pytest.importorskip("tomllib", reason="Python 3.10 needs tomli")
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
+PressCtrlC = Callable[..., tuple[str, str]]
 
 PLAN = """
 [baseline]
@@ -113,22 +112,9 @@ def test_a_plan_is_tried_and_a_record_is_left(hotloop: Run, program: Path) -> No
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_what_was_cut_short_goes_on(hotloop: Run, program: Path) -> None:
+def test_what_was_cut_short_goes_on(hotloop: Run, program: Path, press_ctrl_c: PressCtrlC) -> None:
     (program / "plan.toml").write_text(PLAN)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "hotloop", "investigate", "plan.toml"],
-        cwd=program,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "magic" in line:
-            break
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
+    output, _ = press_ctrl_c("investigate", "plan.toml", when="magic")
     assert "fast environment" in output
     assert "Cut short" in output
     (first,) = program.glob("runs/hotloop/investigate-*/01-fast-environment/pair-01/a.json")

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import keras
 
 from hotloop import get_profiler
-from hotloop.integrations.recording import Recording
+from hotloop.integrations.recording import Recording, RecordingCallback
 
 
-class KerasCallback(keras.callbacks.Callback):  # type: ignore[misc,unused-ignore]
+class KerasCallback(RecordingCallback, keras.callbacks.Callback):  # type: ignore[misc,unused-ignore]
     """Measures from when it is made to the end of `fit`, then prints the report.
 
     As a `with` block it measures up to the end of the block: an agent that calls `fit` or
@@ -35,7 +34,6 @@ class KerasCallback(keras.callbacks.Callback):  # type: ignore[misc,unused-ignor
         quiet: bool = False,
     ) -> None:
         super().__init__()
-        self._in_block = False
         core = get_profiler().core
         self._is_open = core.is_open
         self._regions = [core.region("learn"), core.region("learn.fit")]
@@ -55,17 +53,4 @@ class KerasCallback(keras.callbacks.Callback):  # type: ignore[misc,unused-ignor
     def on_train_end(self, logs: dict[str, Any] | None = None) -> None:
         while self._open:
             self._open.pop().exit()
-        if not self._in_block:
-            self.recording.end()
-
-    def __enter__(self) -> KerasCallback:
-        self._in_block = True
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.recording.__exit__(kind, error, traceback)
+        self.training_ended()

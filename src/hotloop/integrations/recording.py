@@ -13,11 +13,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, TracebackType
+from typing import TYPE_CHECKING
 
 from hotloop.cli.run import make_folder, show_end
 from hotloop.hooks.named import parse_phase, phases_of_project
 from hotloop.measure.recorder import WINDOW_SECONDS
 from hotloop.measure.session import Session, Settings, say
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class Recording:
@@ -110,6 +114,33 @@ class Recording:
     def _show(self) -> None:
         if self.folder is not None and not self._quiet:
             show_end(self.folder)
+
+
+class RecordingCallback:
+    """What the callbacks of libraries share: measured from when one is made to a training's end.
+
+    As a `with` block it measures up to the end of the block, over several trainings.
+    """
+
+    recording: Recording
+    _in_block = False
+
+    def training_ended(self) -> None:
+        """The library says that a training is over."""
+        if not self._in_block:
+            self.recording.end()
+
+    def __enter__(self) -> Self:
+        self._in_block = True
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.recording.__exit__(kind, error, traceback)
 
 
 def record(

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
 from stable_baselines3.common.callbacks import BaseCallback
 
-from hotloop.integrations.recording import Recording
+from hotloop.integrations.recording import Recording, RecordingCallback
 
 
-class SB3Callback(BaseCallback):
+class SB3Callback(RecordingCallback, BaseCallback):
     """Measures from when it is made to the end of `learn`, then prints the report.
 
     As a `with` block it measures up to the end of the block, over several calls of `learn`. Under
@@ -31,7 +30,6 @@ class SB3Callback(BaseCallback):
         quiet: bool = False,
     ) -> None:
         super().__init__()
-        self._in_block = False
         self.recording = Recording(
             output, name=name, phases=phases, scalars=scalars, quiet=quiet
         ).begin()
@@ -40,17 +38,4 @@ class SB3Callback(BaseCallback):
         return True
 
     def _on_training_end(self) -> None:
-        if not self._in_block:
-            self.recording.end()
-
-    def __enter__(self) -> SB3Callback:
-        self._in_block = True
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.recording.__exit__(kind, error, traceback)
+        self.training_ended()
