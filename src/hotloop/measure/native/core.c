@@ -507,6 +507,9 @@ core_method_after_fork(Core *self, PyObject *unused)
     self->loop_first = self->loop_last = 0;
     self->slice_count = self->slice_gap = 0;
     self->slices_lost = 0;
+    self->gap_parent = NULL;
+    self->gap_ns = self->gap_left_ns = self->own_ns = 0;
+    self->noting = 0;
     core_skip_open(self, core_now(self));
     Py_RETURN_NONE;
 }
