@@ -14,6 +14,7 @@ from typing import Any
 
 from hotloop.capture.window import Window, merged
 from hotloop.capture.writer import ShardWriter, warn
+from hotloop.masking import mask_all
 from hotloop.measure.profiler import Profiler
 
 try:
@@ -97,7 +98,7 @@ class Recorder:
         self._profiler.close_window()
         self._profiler.on_window(None)
         if self._writer is not None:
-            self._writer.end(end)
+            self._writer.end(mask_all(end))
             self._writer = None
         self._writing.release()
         return True
@@ -177,7 +178,7 @@ class Recorder:
             notes.update(facts())
         changed = {key: value for key, value in notes.items() if self._said.get(key) != value}
         if changed:
-            self._writer.notes(changed)
+            self._writer.notes(mask_all(changed))
             self._said.update(changed)
         for watch in self._watchers:
             watch(window)
