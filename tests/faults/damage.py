@@ -60,7 +60,7 @@ for _ in range(300):
 #: What a value is changed to.
 STRANGE: list[Any] = [
     None, True, False, 0, 1, -1, 2**31, 2**63 - 1, 2**63, 2**64, 10**30, -(10**30), 10**400, 0.0, 1e-320, 1e300,
-    1e308, -1e308, float("nan"), float("inf"), "", "x", "x" * 5000, "\x00\x1b[2J\u202e", "../../etc",
+    1e308, -1e308, float("nan"), float("inf"), "", "x", "x" * 5000, "\x00\x1b[2J\u202e", "\ud800", "../../etc",
     "1", "nan", "a/b/c", "@thread-3", "/" * 50, [], {}, [[]], [1, 2], [None], {"a": 1}, {"": {}},
     {"env.step": None}, ["x"] * 300, {str(n): n for n in range(300)}, DEEP, "capture/1", "capture/99",
 ]  # fmt: skip
@@ -245,7 +245,9 @@ def put_through(folder: Path, number: int, whole: Any, seen: Counter[str]) -> No
     for name, every in EVERY.items():
         if number % every == 0:
             try:
-                render(name, analysis, findings, capture=capture)
+                content = render(name, analysis, findings, capture=capture)
+                if isinstance(content, str):
+                    content.encode()
             except HotloopError:
                 seen["clear errors of a format"] += 1  # no trace was kept, nothing was sampled, ...
             seen[name] += 1

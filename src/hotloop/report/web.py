@@ -116,7 +116,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         status, kind, text = self.live.answer(self.headers, self.path)
-        data = text.encode()
+        data = text.encode(errors="replace")
         self.send_response(status)
         for name, value in _HEADERS.items():
             self.send_header(name, value)
