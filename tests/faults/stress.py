@@ -10,6 +10,7 @@ often as it can. At the end it says how much of each it did; figures that do not
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import gc
 import importlib.util
 import os
@@ -83,6 +84,32 @@ def threads(core: Any) -> None:
     for thread in started:
         thread.join()
     done["threads"] += len(started)
+
+
+def native_threads(core: Any) -> None:
+    """Threads that Python has not made: they make their state before they have the GIL."""
+    system = ctypes.CDLL(None)
+
+    def called(_: Any) -> int:
+        with core.profile("native thread"):
+            done["native threads"] += 1
+        return 0
+
+    call = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(called)
+    started = [ctypes.c_ulong() for _ in range(40)]
+    for thread in started:
+        system.pthread_create(ctypes.byref(thread), None, call, None)
+    for thread in started:
+        system.pthread_join(thread, None)
+
+
+def stay(core: Any, stop: threading.Event) -> None:
+    """A thread that is in a region all the time: nobody may take it for dead."""
+    with core.profile("stays"):
+        while not stop.is_set():
+            with core.profile("inside"):
+                time.sleep(0.0005)
+            done["stays"] += 1
 
 
 def tasks(core: Any) -> None:
@@ -191,8 +218,10 @@ def events(order: Any, act: Any, core: Any) -> None:
 def watch(core: Any, sampler: Any, stop: threading.Event) -> None:
     """What the recorder does, without its pauses."""
     while not stop.is_set():
-        _, rows, _, _ = core.snapshot()
-        assert all(row[2] < 10**12 for row in rows), "a time that cannot be"
+        for _ in range(50):
+            _, rows, _, _ = core.snapshot()
+            assert all(row[2] < 10**12 for row in rows), "a time that cannot be"
+            done["snapshots"] += 1
         core.nodes()
         core.slices()
         sampler.drain()
@@ -212,9 +241,13 @@ def main(native_path: str, seconds: float) -> None:
     stop = threading.Event()
     watcher = threading.Thread(target=watch, args=(core, sampler, stop), daemon=True)
     watcher.start()
+    staying = [threading.Thread(target=stay, args=(core, stop), daemon=True) for _ in range(3)]
+    for thread in staying:
+        thread.start()
     end = time.monotonic() + seconds
     while time.monotonic() < end or not done["forks"]:
         threads(core)
+        native_threads(core)
         tasks(core)
         exits(core)
         for _ in range(20):
@@ -224,7 +257,11 @@ def main(native_path: str, seconds: float) -> None:
         done["turns"] += 1
     stop.set()
     watcher.join()
+    for thread in staying:
+        thread.join()
     sampler.stop()
+    # `exits` leaves a region twice, once a turn; nothing else may come out of order.
+    assert core.unmatched == done["turns"], f"{core.unmatched} exits for {done['turns']}"
     core.snapshot()
     for _ in range(3):
         short = native.Core()

@@ -346,6 +346,24 @@ node_forget(Node *node)
     }
 }
 
+/* A thread that comes from native code puts its state before all others without the GIL, and says a
+ * moment later which is the next: until then the list seems to end there. If this thread's own is not
+ * in it, nothing can be said of the others. */
+static int
+thread_is_dead(Thread *thread)
+{
+    PyThreadState *own = PyThreadState_Get();
+    PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    int seen_own = 0;
+    for (; state != NULL; state = PyThreadState_Next(state)) {
+        if (PyThreadState_GetID(state) == thread->id) {
+            return 0;
+        }
+        seen_own |= state == own;
+    }
+    return seen_own;
+}
+
 /* Threads that have ended since the last look: what they left open is closed. */
 static void
 core_drop_dead_threads(Core *core, uint64_t now)
@@ -353,12 +371,7 @@ core_drop_dead_threads(Core *core, uint64_t now)
     Thread **link = &core->threads;
     while (*link != NULL) {
         Thread *thread = *link;
-        int alive = thread->root == 0;
-        PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-        for (; !alive && state != NULL; state = PyThreadState_Next(state)) {
-            alive = PyThreadState_GetID(state) == thread->id;
-        }
-        if (alive) {
+        if (thread->root == 0 || !thread_is_dead(thread)) {
             link = &thread->next;
             continue;
         }
