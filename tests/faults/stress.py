@@ -1,6 +1,6 @@
 """Everything that the native core can do, at once: what a sanitizer or valgrind watches.
 
-    python stress.py NATIVE SECONDS
+    python stress.py NATIVE SECONDS [native-threads]
 
 NATIVE is the compiled core to use. Threads start and end, generators and tasks are left half way,
 the garbage collector runs in a loop, processes fork, snapshots are taken, and the sampler looks as
@@ -274,5 +274,34 @@ def main(native_path: str, seconds: float) -> None:
     print("clean:", ", ".join(f"{count} {name}" for name, count in sorted(done.items())))
 
 
+def only_native_threads(native_path: str, seconds: float) -> None:
+    """Threads come from native code while others stay, and snapshots look at them all the time."""
+    core = load(native_path).Core()
+    core.enable()
+    sys.setswitchinterval(1e-4)
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            core.snapshot()
+            done["snapshots"] += 1
+
+    running = [threading.Thread(target=stay, args=(core, stop), daemon=True) for _ in range(2)]
+    running.append(threading.Thread(target=look, daemon=True))
+    for thread in running:
+        thread.start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        native_threads(core)
+    stop.set()
+    for thread in running:
+        thread.join()
+    assert core.unmatched == 0, f"{core.unmatched} times a thread was taken for dead"
+    print("clean:", ", ".join(f"{count} {name}" for name, count in sorted(done.items())))
+
+
 if __name__ == "__main__":
-    main(sys.argv[1], float(sys.argv[2]))
+    if sys.argv[3:] == ["native-threads"]:
+        only_native_threads(sys.argv[1], float(sys.argv[2]))
+    else:
+        main(sys.argv[1], float(sys.argv[2]))

@@ -179,3 +179,16 @@ def test_the_figures_add_up(clock: str, tmp_path: Path, full: bool, say) -> None
         f"concurrency ({clock}), {times} runs: 64 threads, 1,000 tasks, 6 forks, signal handlers, "
         f"destructors, exit: {entered:,} calls, as many as the program made; no crash"
     )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="makes threads in Linux's way")
+def test_no_thread_is_taken_for_dead(full: bool, say) -> None:
+    """A thread that native code makes is in Python's list before the list is whole again."""
+    native = pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
+    done = subprocess.run(
+        [sys.executable, "-X", "faulthandler", str(Path(__file__).with_name("stress.py")),
+         native.__file__, "60" if full else "1", "native-threads"],
+        capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    say(f"threads from native code: {done.stdout.strip()}")
