@@ -71,7 +71,7 @@ def on_signal(*_):
 def signals():
     signal.signal(signal.SIGALRM, on_signal)
     signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
-    end = time.perf_counter() + 0.5
+    end = time.perf_counter() + 1.5
     while time.perf_counter() < end:
         with profile("interrupted"):
             said["interrupted"] += 1
@@ -141,6 +141,18 @@ def calls(windows: list[Window]) -> Counter[str]:
     return total
 
 
+def check_times(windows: list[Window]) -> None:
+    """The main thread's places share out all that passed, less hotloop's own looks. (What hotloop
+    does as the loop begins is in nobody's time: it is in the first two windows.)"""
+    assert len(windows) > 2
+    for window in windows[2:]:
+        passed = window.end_ns - window.begin_ns
+        own = sum(d.self_ns for path, d in window.phases.items() if not path.startswith("@"))
+        looks = window.gauges.get("sampler_ns", 0)
+        assert 0.98 * passed - 2_000_000 <= own + looks
+        assert own <= passed * 1.001 + 1_000_000
+
+
 @pytest.mark.parametrize("clock", ["native", "twin"])
 def test_the_figures_add_up(clock: str, tmp_path: Path, full: bool, say) -> None:
     times = 20 if full else 1
@@ -163,11 +175,7 @@ def test_the_figures_add_up(clock: str, tmp_path: Path, full: bool, say) -> None
         whole = merged(capture.main.windows)
         assert whole is not None
         assert whole.counters["in threads"] == said["threaded"]
-        # Time: the main thread's places share out all that passed, less hotloop's own looks.
-        own = sum(d.self_ns for path, d in whole.phases.items() if not path.startswith("@"))
-        assert (
-            0.97 * (whole.end_ns - whole.begin_ns) <= own <= 1.001 * (whole.end_ns - whole.begin_ns)
-        )
+        check_times(capture.main.windows)
         children = capture.shards[1:]
         assert len(children) == 6
         for child in children:
