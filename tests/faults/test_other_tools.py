@@ -41,7 +41,7 @@ profile_of_mine.enable()
 train(500)
 profile_of_mine.disable()
 stats = pstats.Stats(profile_of_mine).stats
-print({name: row[0] for (_, _, name), row in stats.items() if name in ("simulate", "train")})
+print(sorted((name, row[0]) for (_, _, name), row in stats.items() if name in ("simulate", "train")))
 """,
     "another profiler's sys.setprofile": """
 calls = {}
