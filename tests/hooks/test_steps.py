@@ -72,3 +72,32 @@ def test_facts_are_looked_at_now_and_then() -> None:
     counted(steps.vector_was_stepped, [result])
     assert profiler.gauges["envs"] == 3
     assert profiler.gauges["observation_bytes"] == 32
+
+
+@pytest.mark.parametrize(
+    ("result", "steps_of_one", "ended"),
+    [
+        ((0, 1.0, True), 1, 1),
+        ((0, 1.0, False, True), 1, 1),
+        ((0, 1.0, False, {}), 1, 0),
+        ((0, 1.0, False, True, {}), 1, 1),
+        ((0, 1.0, numpy.bool_(True), {}), 1, 1),
+        ((0, numpy.ones(2), numpy.array([True, False]), {}), 2, 1),
+        ((0, numpy.ones(2), numpy.array([True, False]), numpy.array([True, True]), {}), 2, 2),
+    ],
+)
+def test_a_step_of_either_kind_is_what_its_result_says(
+    result: Any, steps_of_one: int, ended: int
+) -> None:
+    from hotloop.hooks.plain_loop import flow
+    from hotloop.hooks.results import outcome_of
+
+    def whole(result: Any, env: Any) -> None:
+        envs, ends = outcome_of(result) or (0, 0)
+        get_profiler().core.count("env_steps", envs)
+        get_profiler().core.count("episodes", ends or 0)
+
+    note = flow.native_steps(whole, lambda *_: None, steps.EITHER, False)
+    if note is None:
+        pytest.skip("nothing was compiled here")
+    assert counted(note, [result] * 10) == {"env_steps": 10 * steps_of_one, "episodes": 10 * ended}

@@ -23,23 +23,26 @@ Note = Callable[..., None]
 
 #: Where a vector's result has one entry for each environment.
 REWARDS = 1
-#: Instead of that, for the step of one environment.
-ONE = -1
+#: Instead of that, for the step of one environment, and where only the result can tell.
+ONE, EITHER = -1, -2
 
 
-def _look_at_one(result: Any, env: Any, envs: int, ended: int) -> None:
+def look_at_one(result: Any, env: Any, envs: int, ended: int | None) -> None:
+    """Facts of one environment that was stepped."""
     if ended:
         growth.ended(env)
     turns.stepped(env)
 
 
-def _look_at_vector(result: Any, env: Any, envs: int, ended: int) -> None:
-    vector_stepped(result, envs)
+def look_at_vector(result: Any, env: Any, envs: int, ended: int | None) -> None:
+    """Facts of a vector of environments that was stepped."""
+    if isinstance(result, tuple):
+        vector_stepped(result, envs)
 
 
 def _noting(rewards: int, tells: bool, native: bool = True) -> Note:
     """The note of one kind of step; it `tells` the order of the loop, or a library's table does."""
-    look = _look_at_one if rewards == ONE else _look_at_vector
+    look = look_at_one if rewards == ONE else look_at_vector
 
     def stepped(result: Any, env: Any = None, *_: Any, **__: Any) -> None:
         # (observation, reward, terminated, truncated, info), or four of them with `done`.

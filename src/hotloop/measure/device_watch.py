@@ -246,7 +246,7 @@ class DeviceWatch:
     # -- a recording --
 
     def _record(self, device: Device) -> None:
-        begun, recorded, length_s = time.thread_time_ns(), self.recorded_ns, self._length_s
+        begun, length_s = self._clock(), self._length_s
         try:
             with self._recording:
                 self._stretch(device)
@@ -255,8 +255,11 @@ class DeviceWatch:
             if self._failures >= MOST_FAILURES:
                 self.remarks.append(f"Device activity could not be recorded: {_short(error)}.")
         finally:
-            cost = time.thread_time_ns() - begun - self._idle_ns + self.recorded_ns - recorded
-            self._idle_ns, self._ended_ns = 0, self._clock()
+            # By the clock and not by this thread's own time: a launch may wait for the driver, which
+            # is busy starting and stopping.
+            self._ended_ns = self._clock()
+            cost = self._ended_ns - begun - self._idle_ns
+            self._idle_ns = 0
             self.spent_ns += cost
             self._profiler.gauges["gpu_spent_s"] = self.spent_ns / 1e9
             self._next_cost_ns = int(cost * max(self._length_s / length_s, 1.0))
@@ -280,9 +283,9 @@ class DeviceWatch:
         finally:
             self._profiler.give_trace_back(lent)
         # Waiting for the device, even if it burns a core, is not in the program's way.
-        before = time.thread_time_ns()
+        settling = self._clock()
         device.settle()
-        self._idle_ns += time.thread_time_ns() - before
+        self._idle_ns += self._clock() - settling
         before = time.thread_time_ns()
         activities = device.stop(self._clock() - time.time_ns())
         if activities and not lost and self._is_complete(activities):

@@ -14,13 +14,23 @@ typedef struct {
     Region *evaluate; /* steps inside it are not the training's */
     PyObject *whole;  /* the note in Python, for results of another kind: (result, env) */
     PyObject *look;   /* what it notes beside counting: (result, env, envs, ended) */
-    int rewards;      /* where a vector's rewards are in its result; -1: one environment */
+    int rewards;      /* where a vector's rewards are in its result; or ONE, or EITHER */
     long long envs;   /* of the step before */
     void *env;
     unsigned calls;
 } Steps;
 
+/* Instead of a place: one environment, or one or a vector as the result says. */
+#define ONE -1
+#define EITHER -2
+
 static PyObject *env_steps, *episodes;
+
+static int
+is_array(PyObject *object)
+{
+    return strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0;
+}
 
 /* How many of a vector's episodes have ended; -1 if only Python can tell. */
 static long long
@@ -32,14 +42,15 @@ ended_of(PyObject *terminated, PyObject *truncated)
     long long ended = -1;
     for (; held < 2 && flags[held] != NULL; held++) {
         /* Another kind of array may live on a device, which a look would wait for. */
-        if (strcmp(Py_TYPE(flags[held])->tp_name, "numpy.ndarray") != 0) {
+        if (!is_array(flags[held])) {
             goto done;
         }
-        if (PyObject_GetBuffer(flags[held], &views[held], PyBUF_SIMPLE) < 0) {
+        if (PyObject_GetBuffer(flags[held], &views[held], PyBUF_ND | PyBUF_FORMAT) < 0) {
             PyErr_Clear();
             goto done;
         }
-        if (views[held].itemsize != 1 || views[held].len != views[0].len) {
+        if (views[held].format == NULL || strcmp(views[held].format, "?") != 0 ||
+            views[held].len != views[0].len) {
             held++;
             goto done;
         }
@@ -67,6 +78,45 @@ has_ended(PyObject *result)
     return ended;
 }
 
+/* One environment or a vector? Only what cannot be anything else is told here: -1. */
+static int
+is_vector(Steps *self, PyObject *result, Py_ssize_t size)
+{
+    if (!PyTuple_CheckExact(result) || self->calls == 0) {
+        return -1; /* the first time Python sees whether it is a step at all */
+    }
+    PyObject *ended = PyTuple_GET_ITEM(result, 2);
+    PyObject *cut = size > 3 ? PyTuple_GET_ITEM(result, 3) : Py_None;
+    if (PyBool_Check(ended)) {
+        return PyBool_Check(cut) == (size == 5) ? 0 : -1;
+    }
+    int arrays = size > 3 && is_array(PyTuple_GET_ITEM(result, 1)) && is_array(ended);
+    return arrays && is_array(cut) == (size == 5) ? 1 : -1;
+}
+
+/* How many episodes ended; -1 if only Python can tell. */
+static long long
+understand(Steps *self, PyObject *result, long long *envs)
+{
+    Py_ssize_t size = PyTuple_Check(result) ? PyTuple_GET_SIZE(result) : 0;
+    if (size > 5 || size < (self->rewards == EITHER ? 3 : 4)) {
+        return -1;
+    }
+    int vector = self->rewards == EITHER ? is_vector(self, result, size) : self->rewards != ONE;
+    if (vector < 0) {
+        return -1;
+    }
+    *envs = 1;
+    if (!vector) {
+        return has_ended(result);
+    }
+    *envs = PyObject_Size(PyTuple_GET_ITEM(result, self->rewards == EITHER ? 2 : self->rewards));
+    if (*envs < 0) {
+        return -1;
+    }
+    return ended_of(PyTuple_GET_ITEM(result, 2), size == 5 ? PyTuple_GET_ITEM(result, 3) : NULL);
+}
+
 static int
 count(Steps *self, long long envs, long long ended)
 {
@@ -81,7 +131,7 @@ look(Steps *self, PyObject *result, PyObject *env, long long envs, long long end
 {
     unsigned often = self->calls++ % LOOKED_AT;
     if (often > 1 && envs == self->envs && (void *)env == self->env &&
-        !(self->rewards < 0 && ended)) {
+        !(envs == 1 && ended)) {
         return 0;
     }
     self->envs = envs;
@@ -105,21 +155,10 @@ steps_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
     if (core_is_open(self->core, self->evaluate)) {
         Py_RETURN_NONE;
     }
-    long long envs = 1, ended = -1;
-    if (PyTuple_Check(result) && PyTuple_GET_SIZE(result) >= 4) {
-        Py_ssize_t size = PyTuple_GET_SIZE(result);
-        if (self->rewards < 0) {
-            ended = has_ended(result);
-        }
-        else {
-            envs = PyObject_Size(PyTuple_GET_ITEM(result, self->rewards));
-            ended = envs < 0 ? -1
-                             : ended_of(PyTuple_GET_ITEM(result, 2),
-                                        size == 5 ? PyTuple_GET_ITEM(result, 3) : NULL);
-        }
-    }
+    long long envs, ended = understand(self, result, &envs);
     if (ended < 0) {
         PyErr_Clear();
+        self->calls++;
         return PyObject_CallFunctionObjArgs(self->whole, result, env, NULL);
     }
     if (count(self, envs, ended) < 0 || look(self, result, env, envs, ended) < 0) {
