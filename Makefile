@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO ?=
 
-.PHONY: demo test check browser bench clean
+.PHONY: demo test check browser bench faults clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hotloop demo $(DEMO)
@@ -30,6 +30,10 @@ bench: $(VENV)/.test
 	$(BIN)/pip install --quiet --editable ".[bench]"
 	$(BIN)/python -m benchmarks.core
 	$(BIN)/python -m benchmarks.cost
+
+# The full form of the fault tests; their short form is a part of `make test`.
+faults: $(VENV)/.test browser
+	$(BIN)/python -m pytest tests/faults --full
 
 # The demo needs one small training library, not all of them.
 $(VENV)/.demo: pyproject.toml setup.py $(wildcard src/hotloop/measure/native/*)

@@ -7,6 +7,8 @@
         ...
 
 Without `hotloop run` (or `get_profiler().enable()`) a region costs almost nothing.
+
+PYTEST_DONT_REWRITE: under `hotloop run -m pytest` this is imported before pytest, which else warns.
 """
 
 from __future__ import annotations

@@ -11,8 +11,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from hotloop.capture import lines
 from hotloop.capture.reader import read_capture
@@ -111,36 +109,6 @@ def test_damaged_lines_are_skipped_and_counted(tmp_path: Path) -> None:
     capture = read_capture(tmp_path)
     assert capture.damaged == 4
     assert [w.first for w in capture.main.windows] == [0, 2, 3]
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.data())
-def test_no_damage_can_make_the_reader_fail(data: st.DataObject) -> None:
-    text = "\n".join(
-        [
-            lines.header_line({"role": "main", "cost": {"inside_ns": 1.0, "outside_ns": 2.0}}),
-            lines.stacks_line([lines.StackRow(1, 0, "f", "g", 1, 2)]),
-            lines.window_line(window(0)),
-        ]
-    ).encode()
-    at = data.draw(st.integers(0, len(text) - 1))
-    junk = data.draw(st.binary(max_size=8))
-    length = data.draw(st.integers(0, 20))
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "main.jsonl").write_bytes(text[:at] + junk + text[at + length :])
-        try:
-            capture = read_capture(folder)
-        except HotloopError:
-            return
-        from hotloop.analyze.analysis import analyze
-        from hotloop.diagnose import diagnose
-        from hotloop.report.output import render
-
-        analysis = analyze(capture)
-        assert render("json", analysis, diagnose(analysis))
-        assert render("text", analysis, diagnose(analysis))
 
 
 def test_what_is_no_capture_says_so(tmp_path: Path) -> None:

@@ -280,6 +280,52 @@ def test_a_forked_child_counts_from_the_fork(region_clock: ModuleType, clock: An
     assert tree.figures()["a"]["elapsed"] == 1000
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_gap_of_the_parent_is_not_the_childs(region_clock: ModuleType, clock: Any) -> None:
+    tree = Tree(region_clock, clock)
+    loss = tree.core.region("learn.loss")
+    read, write = os.pipe()
+    with tree.core.profile("learn"):
+        loss.gap()
+        clock.pass_ns(1000)
+        tree.core.end_gap()
+        child = os.fork()
+        if child == 0:
+            tree.core.after_fork()
+            clock.pass_ns(7)
+            tree.core.claim_gap(loss)
+            figures = {path: f["self"] for path, f in tree.figures().items()}
+            os.write(write, repr(figures).encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+    assert os.read(read, 1000) == b"{'learn': 7}"
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_what_arrives_as_the_loop_begins_is_the_programs(
+    region_clock: ModuleType, kind: type[BaseException]
+) -> None:
+    """Ctrl-C may come while hotloop closes the window before the loop."""
+    arrives = kind(9)
+
+    def on_loop() -> None:
+        raise arrives
+
+    tree = Tree(region_clock, describe=flags_of, on_loop=on_loop)
+
+    def train() -> None:
+        with tree.core.profile("collect"):
+            for _ in range(100):
+                pass
+
+    with pytest.raises(kind) as seen:
+        train()
+    assert seen.value is arrives
+    with tree.core.profile("after"):
+        pass
+    assert "after" in tree.figures()
+
+
 def test_quantiles_are_within_two_percent(tree: Tree, clock: Any) -> None:
     durations = [int(50 * 1.01**i) for i in range(1500)]
     for duration in durations:

@@ -199,6 +199,7 @@ def test_a_disk_that_is_full_ends_the_trace_with_one_line(tmp_path: Path) -> Non
     calls.made = 5
     for number in range(5):
         tracer.take(number, ["a"])
+        tracer.write()
     tracer.finish()
     assert len(said) == 1
     assert "No space left" in said[0]

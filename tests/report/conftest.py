@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from browsing import browser as browser  # a fixture
 from recorded_run import HOSTILE, findings, record
 
 from hotloop.analyze.analysis import analyze
@@ -26,27 +26,6 @@ def material(recorded: Path) -> Material:
     """That run, read and understood, with hostile findings."""
     capture = read_capture(recorded)
     return Material(analyze(capture), findings(HOSTILE[0]), capture=capture)
-
-
-CHROMIUM = next(
-    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
-    None,
-)  # fmt: skip
-
-
-# Not for the whole session: while it runs, Playwright's event loop is this thread's.
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A real Chromium, without a screen."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here")
-    options = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-    options += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    with playwright.sync_playwright() as running:
-        chromium = running.chromium.launch(executable_path=CHROMIUM, args=options)
-        yield chromium
-        chromium.close()
 
 
 class Opened:

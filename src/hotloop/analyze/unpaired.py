@@ -71,7 +71,8 @@ def differences(first: Analysis, second: Analysis) -> list[Difference]:
     # cProfile slows every call down; samples and nothing differ by less than a percent.
     look("sampler settings", header("functions"), refuses="exact" in header("functions"))
     look("sampling rate", header("samples_per_second"))
-    look("region clock", [_CLOCKS.get(native) for native in header("native")])
+    clocks = [_CLOCKS[each] if isinstance(each, bool) else None for each in header("native")]
+    look("region clock", clocks)
     look("Python", header("python"))
     look("hotloop", header("version"))
     look("number of environments", [environments(first), environments(second)])

@@ -73,11 +73,11 @@ class GrowingShard:
             shard.stacks.update((row.id, row) for row in lines.read_stacks(document))
         elif "hotloop" in document:
             _check_version(document["hotloop"])
-            shard.header = shard.header or document
+            shard.header = shard.header or lines.bounded(document)
         elif isinstance(document.get("n"), dict):
-            self._take_notes(document["n"])
+            self._take_notes(lines.bounded(document["n"]))
         elif isinstance(document.get("e"), dict):
-            shard.end = document["e"]
+            shard.end = lines.bounded(document["e"])
         else:
             raise lines.DamagedError("no kind of line that is known")
 

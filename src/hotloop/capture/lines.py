@@ -23,6 +23,8 @@ _HISTOGRAM_LETTERS = b"0123456789:,;"
 
 #: Nothing in a capture is larger; a damaged number must not become a giant one.
 _LARGEST = 2**63
+#: Notes nest less deeply.
+_DEEPEST = 20
 
 
 class DamagedError(ValueError):
@@ -111,17 +113,29 @@ def parse(line: bytes) -> dict[str, Any]:
     return document
 
 
+def bounded(value: Any, depth: int = 0) -> Any:
+    """What a header or notes hold, in which anything may stand: without numbers that are none, or
+    that no machine counts up to, and without depths that no note has. Each of these is None."""
+    if isinstance(value, dict):
+        return {key: bounded(each, depth + 1) for key, each in value.items() if depth < _DEEPEST}
+    if isinstance(value, list):
+        return [bounded(each, depth + 1) for each in value if depth < _DEEPEST]
+    if isinstance(value, (int, float)) and not -_LARGEST < value < _LARGEST:
+        return None
+    return value
+
+
 def read_window(document: dict[str, Any]) -> Window:
     """A window from its line, every field checked."""
     try:
-        first, last = (_whole(n) for n in document["w"])
-        begin, end = (_whole(n) for n in document["t"])
+        first, last = (whole(n) for n in document["w"])
+        begin, end = (whole(n) for n in document["t"])
         phases = _read_phases(document["p"])
         counters = {_text(name): _number(value) for name, value in document["c"].items()}
         gauges = {_text(name): _number(value) for name, value in document["g"].items()}
         window = Window(first, last, begin, end, phases, counters, {}, gauges)
         window.samples = _read_samples(document["s"])
-        window.loop_last_ns = _whole(document["l"])
+        window.loop_last_ns = whole(document["l"])
         window.device = _read_device(document.get("d", {}))
         window.device_parts = _read_device(document.get("dp", {}))
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -168,7 +182,7 @@ def _read_samples(document: dict[str, Any]) -> Samples:
 
 
 def _all_whole(numbers: list[Any]) -> None:
-    """As `_whole` for each, but quick: most of a capture is these."""
+    """As `whole` for each, but quick: most of a capture is these."""
     if set(map(type, numbers)) - {int}:
         raise ValueError("not all are whole numbers")
     if numbers and not 0 <= min(numbers) <= max(numbers) < _LARGEST:
@@ -179,14 +193,15 @@ def read_stacks(document: dict[str, Any]) -> list[StackRow]:
     """New stacks from their line, every field checked."""
     try:
         return [
-            StackRow(_whole(i), _whole(p), _text(f), _text(name), _whole(a), _whole(b))
+            StackRow(whole(i), whole(p), _text(f), _text(name), whole(a), whole(b))
             for i, p, f, name, a, b in document["k"]
         ]
     except (TypeError, ValueError) as error:
         raise DamagedError(f"not stacks: {error}") from None
 
 
-def _whole(value: Any) -> int:
+def whole(value: Any) -> int:
+    """A whole number that is in range, or ValueError."""
     if type(value) is not int or not 0 <= value < _LARGEST:
         raise ValueError(f"{value!r:.40} is not a whole number")
     return value

@@ -8,7 +8,6 @@ everything up to its last window.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import os
 import struct
@@ -18,17 +17,24 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hotloop.capture import lines
 from hotloop.errors import HotloopError
 
 SCHEMA = "trace/1"
 ENDING = ".trace"
 
 _SLICE = {"little": struct.Struct("<QQII"), "big": struct.Struct(">QQII")}
-#: What one block may unpack to: many times what a window can hold.
-_LARGEST_BLOCK = 256 * 1024 * 1024
+#: What one block may unpack to: two million calls, many times what a window can hold.
+_LARGEST_BLOCK = 48 * 1024 * 1024
+#: No block that hotloop writes is longer, and a damaged file may have no line ends at all.
+_LONGEST_LINE = 64 * 1024 * 1024
 
 
-@dataclass
+#: What reading a block that is none comes to.
+_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, zlib.error, struct.error)
+
+
+@dataclass(slots=True)
 class Slice:
     """One call: where in the region tree, and from when to when (ns of the process's clock)."""
 
@@ -97,10 +103,10 @@ def _read(path: Path) -> Slices:
     cut: dict[tuple[str, int], Slice] = {}
     try:
         with open(path, "rb") as file:
-            for line in file:
+            while line := file.readline(_LONGEST_LINE):
                 try:
-                    cut = _take(process, paths, cut, json.loads(line))
-                except (ValueError, TypeError, KeyError, zlib.error, binascii.Error, struct.error):
+                    cut = _take(process, paths, cut, lines.parse(line))
+                except _DAMAGE:
                     process.damaged += 1
     except OSError as error:
         raise HotloopError(f"{path}: cannot be read ({error.strerror})") from None
@@ -114,11 +120,11 @@ def _take(
     document: dict[str, Any],
 ) -> dict[tuple[str, int], Slice]:
     if document.get("hotloop") == SCHEMA:
-        process.header = process.header or document
+        process.header = process.header or lines.bounded(document)
         return cut
-    end_ns = int(document["t"])
+    end_ns, lost = lines.whole(document["t"]), lines.whole(document["lost"])
     paths.update((int(number), str(text)) for number, text in document["p"].items())
-    process.lost += int(document["lost"])
+    process.lost += lost
     cut_here: dict[tuple[str, int], Slice] = {}
     for begin, end, node in _unpack(document["d"], process.header.get("byteorder")):
         path = paths[node]

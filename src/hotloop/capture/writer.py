@@ -27,15 +27,19 @@ MOST_SAMPLES = 120
 LONGEST = 512
 
 
-def _warn(text: str) -> None:
-    print(f"hotloop: {text}", file=sys.stderr, flush=True)
+def warn(text: str) -> None:
+    """A line on standard error, if there is anybody left to read it."""
+    try:
+        print(f"hotloop: {text}", file=sys.stderr, flush=True)
+    except (OSError, ValueError):
+        pass  # closed, or on the disk that is full
 
 
 class ShardWriter:
     """One process's end of a capture. Never raises for what the disk does: it says so once."""
 
     def __init__(
-        self, folder: Path, name: str, header: dict[str, Any], warn: Callable[[str], None] = _warn
+        self, folder: Path, name: str, header: dict[str, Any], warn: Callable[[str], None] = warn
     ) -> None:
         self._folder = folder
         self._name = name

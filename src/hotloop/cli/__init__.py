@@ -7,6 +7,7 @@ Errors become exit codes here and nowhere else.
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import sys
 from pathlib import Path
@@ -38,7 +39,10 @@ def main(argv: list[str] | None = None) -> int:
             sys.stdout.flush()
         return code
     except HotloopError as error:
-        print(f"hotloop: {error}", file=sys.stderr)
+        from hotloop.report.terminal import clean
+
+        # It may name a file that somebody else has named.
+        print("hotloop:", "\n".join(map(clean, str(error).split("\n"))), file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         # A program's own never comes here: nobody reads what hotloop has to say.
@@ -46,6 +50,12 @@ def main(argv: list[str] | None = None) -> int:
 
         silence(sys.stdout)
         return 0
+    except OSError as error:
+        # A name that no file can have; a program's own error never comes here.
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        print(f"hotloop: {str(error.filename)[:40]!a}…: the name is too long", file=sys.stderr)
+        return HotloopError.exit_code
 
 
 def _dispatch(argv: list[str]) -> int:

@@ -28,6 +28,9 @@ from hotloop.measure.trace import MOST_SLICES
 
 HELP = "run a program and record where its time goes"
 
+#: Letters of a capture's name; no file system takes more than 255.
+LONGEST_NAME = 80
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "hotloop run [options] (script.py | -m module | -c code) [arguments]"
@@ -234,7 +237,8 @@ def make_folder(output: str | None, label: str) -> Path:
         folder = Path(output).absolute()
         candidates = [folder]
     else:
-        stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", label).strip("-.") or "program"
+        stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", label)[:LONGEST_NAME].strip("-.")
+        stem = stem or "program"
         stamp = time.strftime("%Y%m%d-%H%M%S")
         base = Path("runs/hotloop").absolute()
         candidates = [base / f"{stem}-{stamp}"]

@@ -14,6 +14,7 @@ from hotloop.diagnose.evidence import (
     callers,
     finding,
     note,
+    number,
     of_loop,
     phases_named,
     seconds_in,
@@ -58,7 +59,7 @@ def device_of(analysis: Analysis) -> str | None:
     if not known:
         # Without an optimizer no network was seen; a device in use was.
         return analysis.run.device if analysis.device is not None else None
-    return str(max(known, key=lambda row: float(row.get("parameters") or 0))["device"])
+    return str(max(known, key=lambda row: number(row.get("parameters")) or 0.0)["device"])
 
 
 def busy_share(analysis: Analysis) -> float | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hotloop.errors import HotloopError
+from hotloop.masking import mask_arguments, mask_text
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)=(.*)", re.DOTALL)
 _PYTHON = re.compile(r"python(\d+(\.\d+)?)?(\.exe)?")
@@ -29,6 +30,11 @@ class Command:
     folder: str | None = None
 
     def __str__(self) -> str:
+        """To be shown and stored: without its secrets."""
+        return shown(self.typed())
+
+    def typed(self) -> str:
+        """As a user would type it."""
         settings = [f"{name}={shlex.quote(value)}" for name, value in self.environment.items()]
         return " ".join([*settings, shlex.join(self.words)])
 
@@ -42,6 +48,16 @@ class Command:
         """The same program with some arguments taken away and others added."""
         kept = tuple(word for word in self.words if word not in without)
         return replace(self, words=(*kept, *arguments))
+
+
+def shown(written: str) -> str:
+    """A command, or part of one, as it may be shown: what looks like a secret is masked."""
+    try:
+        words = shlex.split(written)
+    except ValueError:
+        return mask_text(written)
+    masked = mask_arguments(words)
+    return written if masked == words else shlex.join(masked)
 
 
 def parse_command(written: str | list[str]) -> Command:
@@ -87,8 +103,13 @@ def short_names(first: Command, second: Command) -> tuple[str, str]:
     """What tells two commands apart, if that is short; else "first" and "second"."""
     sides = []
     for own, other in ((first, second), (second, first)):
-        settings = [f"{k}={v}" for k, v in own.environment.items() if other.environment.get(k) != v]
-        words = [word for word in own.words if word not in other.words]
+        settings = [
+            mask_text(f"{k}={v}")
+            for k, v in own.environment.items()
+            if other.environment.get(k) != v
+        ]
+        masked = zip(own.words, mask_arguments(list(own.words)), strict=True)
+        words = [shown for word, shown in masked if word not in other.words]
         options = [word for word in own.options if word not in other.options]
         sides.append(" ".join([*settings, *words, *options]))
     if sides[0] == sides[1] or not all(len(side) <= 24 for side in sides) or not any(sides):

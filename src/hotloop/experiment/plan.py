@@ -28,8 +28,9 @@ from typing import Any
 
 from hotloop.analyze.hypothesis import CONFIDENCES, SLOPES, Expected, parse_gain, parse_slope
 from hotloop.errors import HotloopError
-from hotloop.experiment.command import Command, parse_command
+from hotloop.experiment.command import Command, parse_command, shown
 from hotloop.hooks.alter import parse_amount
+from hotloop.masking import mask_text
 from hotloop.measure.stopping import parse_stop_after
 
 BASELINE_KEYS = ("command", "steps", "stop_after", "timeout", "pairs", "warm_up")
@@ -58,10 +59,10 @@ class Change:
         return bool(self.skip or self.slow)
 
     def __str__(self) -> str:
-        parts = [f"{name}={value}" for name, value in self.environment.items()]
-        parts += [f"command: {self.command}"] if self.command else []
-        parts += [f"without {shlex.join(self.without)}"] if self.without else []
-        parts += [shlex.join(self.arguments)] if self.arguments else []
+        parts = [mask_text(f"{name}={value}") for name, value in self.environment.items()]
+        parts += [f"command: {shown(self.command)}"] if self.command else []
+        parts += [f"without {shown(shlex.join(self.without))}"] if self.without else []
+        parts += [shown(shlex.join(self.arguments))] if self.arguments else []
         parts += [f"patch {self.patch}"] if self.patch else []
         parts += [f"skip {', '.join(self.skip)}"] if self.skip else []
         if self.slow:
@@ -213,7 +214,7 @@ class _Reader:
             without=self._words(table, "without", index),
             environment={str(k): str(v) for k, v in environment.items()},
             patch=patch,
-            command=str(command) if command else None,
+            command=command.typed() if command else None,
             skip=self._words(table, "skip", index),
             slow=self._slow(table, index),
         )

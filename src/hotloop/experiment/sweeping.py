@@ -23,7 +23,7 @@ from hotloop.analyze.scaling import (
 )
 from hotloop.analyze.statistics import science
 from hotloop.errors import HotloopError
-from hotloop.experiment.command import Command, parse_command
+from hotloop.experiment.command import Command, parse_command, shown
 from hotloop.experiment.here import Job, Place
 from hotloop.experiment.launch import Launch, Outcome, interruptible
 from hotloop.experiment.measured import Measured, RunFailedError, measured
@@ -219,7 +219,7 @@ class SweepRuns:
         points = points_of(trials)
         cut = self.design.stop_after is not None
         sweep = Sweep(
-            command,
+            shown(command),
             self.design.variables,
             unit,
             self.design.stop_after,

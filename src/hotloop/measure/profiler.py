@@ -15,6 +15,7 @@ from hotloop import words
 from hotloop.capture.device import DeviceDelta
 from hotloop.capture.lines import StackRow
 from hotloop.capture.window import LOW_SUFFIX, SUM_SUFFIX, PhaseDelta, Window
+from hotloop.masking import mask_shapes
 from hotloop.measure import pickling
 from hotloop.measure.core import Core, Sampler
 from hotloop.measure.memory import MemoryPeaks, MemoryRegion
@@ -170,8 +171,12 @@ class Profiler:
                 self._closed, self._closed, self._begin_ns, max(now - self.origin_ns, 0)
             )
             for row in rows:
-                window.phases[self._paths[row[0]]] = self._delta(row)
-            window.counters = counters
+                path, delta = self._paths[row[0]], self._delta(row)
+                if path in window.phases:  # names that differ only in what was masked
+                    window.phases[path].add(delta)
+                else:
+                    window.phases[path] = delta
+            window.counters = {mask_shapes(name): value for name, value in counters.items()}
             window.loop_last_ns = max(loop_last - self.origin_ns, 0) if loop_last else 0
             if self.sampler is not None:
                 self._take_samples(self.sampler, window)
@@ -284,7 +289,7 @@ class Profiler:
                 path = f"@thread-{root}" if root else ""
             else:
                 above = self._paths[parent]
-                own = words.path_of([name])
+                own = words.path_of([mask_shapes(name)])
                 path = f"{above}/{own}" if above else own
             self._paths.append(path)
 

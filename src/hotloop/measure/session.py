@@ -165,10 +165,11 @@ class Session:
         self._end_functions()
         if self.facts is not None:
             self.facts.say_all()
-        self.recorder.finish({**self.exit, **end})
+        disk_answers = self.recorder.finish({**self.exit, **end})
         self.profiler.disable()
         if self.profiler.tracer is not None:
-            self.profiler.tracer.finish()
+            if disk_answers:
+                self.profiler.tracer.finish()
             self.profiler.tracer = None
         if self.on_finish is not None:
             self.on_finish()

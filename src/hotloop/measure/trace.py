@@ -41,6 +41,8 @@ class Tracer:
         self._pause = 1
         self._waiting = 0
         self._paused = False
+        #: Blocks that are not written yet: the thread that closes a window may be the training's.
+        self._blocks: list[tuple[bytes, int, int, list[str]]] = []
 
     def start(self) -> None:
         """Keep calls from now on."""
@@ -73,23 +75,30 @@ class Tracer:
     def finish(self) -> None:
         """No more calls; the file is complete."""
         self._stop()
+        self.write()
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+    def write(self) -> None:
+        """Write what was kept; a disk that cannot take it ends the trace."""
+        while self._blocks:
+            block = self._blocks.pop(0)
+            try:
+                if self._writer is None:
+                    self._writer = self._open_file()
+                self._writer.block(*block)
+            except OSError as error:
+                self._warn(f"the trace cannot be written ({error.strerror}); training goes on")
+                self._left = 0
+                self._stop()
+                self._blocks.clear()
 
     def _keep(self, end_ns: int, paths: list[str]) -> None:
         packed, lost = self._core.slices()
         count = len(packed) // 24
         if packed or lost:
-            try:
-                if self._writer is None:
-                    self._writer = self._open_file()
-                self._writer.block(packed, lost, end_ns, paths)
-            except OSError as error:
-                self._warn(f"the trace cannot be written ({error.strerror}); training goes on")
-                self._left = 0
-                self._stop()
-                return
+            self._blocks.append((packed, lost, end_ns, paths))
         self._left -= count
         if self._left > self._all_until and not lost:
             return

@@ -754,6 +754,8 @@ class Core:
         self._counters = {}
         self.loop_first = self._loop_last = 0
         self._forget_slices()
+        self._forget_gap()
+        self._noting = False
         self._skip_open(self._clock())
 
 

@@ -101,7 +101,7 @@ def save(path: Path, content: str | bytes, force: bool) -> None:
     """Write a file, but never over another without being told to."""
     try:
         with open(path, "wb" if force else "xb") as file:
-            file.write(content.encode() if isinstance(content, str) else content)
+            file.write(content.encode(errors="replace") if isinstance(content, str) else content)
     except FileExistsError:
         raise HotloopError(f"{path}: already exists; -f overwrites it") from None
     except OSError as error:

@@ -1,14 +1,15 @@
 """The live view as a page: a server on the loopback address, for whoever knows its token.
 
 It answers two addresses, the page and its data, both below the token, and nothing else. A request
-that was meant for another host (a page elsewhere that had its name point here) is refused; no
-other origin may read an answer.
+that was meant for another host (a page elsewhere that had its name point here) is refused, and so
+is one that a page of another site makes; such a page may only hold a link for a person to click.
 """
 
 from __future__ import annotations
 
 import secrets
 import threading
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ _HEADERS = {
     # The address holds the token: it is told to nobody.
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
     "Content-Security-Policy": "frame-ancestors 'none'",
 }
 
@@ -45,10 +47,9 @@ class LiveServer:
         self._token = secrets.token_urlsafe(18)
         handler = type("Handler", (_Handler,), {"live": self})
         try:
-            self._server = ThreadingHTTPServer((HOST, port), handler)
+            self._server = _Server((HOST, port), handler)
         except (OSError, OverflowError) as error:
             raise HotloopError(f"port {port} cannot be used ({error}); choose another") from None
-        self._server.daemon_threads = True
 
     @property
     def port(self) -> int:
@@ -65,10 +66,13 @@ class LiveServer:
         self._server.shutdown()
         self._server.server_close()
 
-    def answer(self, host: str, path: str) -> tuple[int, str, str]:
+    def answer(self, headers: Message, path: str) -> tuple[int, str, str]:
         """Status, kind and text of what a request gets."""
-        if host not in (f"{HOST}:{self.port}", f"localhost:{self.port}"):
+        hosts = headers.get_all("Host", [])
+        if len(hosts) != 1 or hosts[0] not in (f"{HOST}:{self.port}", f"localhost:{self.port}"):
             return 403, "text/plain", "not for this host\n"
+        if not _is_own(headers, hosts[0]):
+            return 403, "text/plain", "not for another site\n"
         token, _, name = path.lstrip("/").partition("?")[0].partition("/")
         if not secrets.compare_digest(token.encode(), self._token.encode()):
             return 404, "text/plain", "nothing here\n"
@@ -87,6 +91,23 @@ class LiveServer:
             return page_data(capture, analysis, diagnose(analysis))
 
 
+def _is_own(headers: Message, host: str) -> bool:
+    """Whether a person or the page itself asks; every browser says so if it is another site."""
+    if headers.get("Origin", f"http://{host}") != f"http://{host}":
+        return False
+    if headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin"):
+        return True
+    # A link that was clicked opens the page, which the page with the link cannot read.
+    return headers.get("Sec-Fetch-Dest") == "document"
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: a browser that closes a connection is no error of anybody's."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     live: LiveServer
     server_version = "hotloop"
@@ -94,8 +115,8 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 30
 
     def do_GET(self) -> None:
-        status, kind, text = self.live.answer(self.headers.get("Host", ""), self.path)
-        data = text.encode()
+        status, kind, text = self.live.answer(self.headers, self.path)
+        data = text.encode(errors="replace")
         self.send_response(status)
         for name, value in _HEADERS.items():
             self.send_header(name, value)

@@ -354,6 +354,24 @@ node_forget(Node *node)
     }
 }
 
+/* A thread that comes from native code puts its state before all others without the GIL, and says a
+ * moment later which is the next: until then the list seems to end there. If this thread's own is not
+ * in it, nothing can be said of the others. */
+static int
+thread_is_dead(Thread *thread)
+{
+    PyThreadState *own = PyThreadState_Get();
+    PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    int seen_own = 0;
+    for (; state != NULL; state = PyThreadState_Next(state)) {
+        if (PyThreadState_GetID(state) == thread->id) {
+            return 0;
+        }
+        seen_own |= state == own;
+    }
+    return seen_own;
+}
+
 /* Threads that have ended since the last look: what they left open is closed. */
 static void
 core_drop_dead_threads(Core *core, uint64_t now)
@@ -361,12 +379,7 @@ core_drop_dead_threads(Core *core, uint64_t now)
     Thread **link = &core->threads;
     while (*link != NULL) {
         Thread *thread = *link;
-        int alive = thread->root == 0;
-        PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-        for (; !alive && state != NULL; state = PyThreadState_Next(state)) {
-            alive = PyThreadState_GetID(state) == thread->id;
-        }
-        if (alive) {
+        if (thread->root == 0 || !thread_is_dead(thread)) {
             link = &thread->next;
             continue;
         }
@@ -515,6 +528,9 @@ core_method_after_fork(Core *self, PyObject *unused)
     self->loop_first = self->loop_last = 0;
     self->slice_count = self->slice_gap = 0;
     self->slices_lost = 0;
+    self->gap_parent = NULL;
+    self->gap_ns = self->gap_left_ns = self->own_ns = 0;
+    self->noting = 0;
     core_skip_open(self, core_now(self));
     Py_RETURN_NONE;
 }

@@ -223,6 +223,31 @@ node_move(Node *gap, Node *parent, uint64_t ns)
     parent->self_ns += ns;
 }
 
+/* Runs in the main thread, at a bytecode boundary. */
+static int
+raise_again(void *error)
+{
+    PyErr_SetObject((PyObject *)Py_TYPE((PyObject *)error), error);
+    Py_DECREF((PyObject *)error);
+    return -1;
+}
+
+/* What only arrived while hotloop's own code ran (Ctrl-C, an exit from a handler) is the program's:
+ * it arrives once more, now in its code. */
+static void
+core_pass_on(void)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (value != NULL && Py_AddPendingCall(raise_again, value) == 0) {
+        value = NULL; /* the call has it */
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+}
+
 static void
 core_begin_loop(Core *core)
 {
@@ -230,6 +255,9 @@ core_begin_loop(Core *core)
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         PyObject *answer = PyObject_CallNoArgs(core->on_loop);
+        if (answer == NULL && !PyErr_ExceptionMatches(PyExc_Exception)) {
+            core_pass_on();
+        }
         Py_XDECREF(answer);
         PyErr_Clear();
         PyErr_Restore(type, value, traceback);

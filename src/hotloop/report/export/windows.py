@@ -43,14 +43,16 @@ def render_parquet(material: Material) -> bytes:
     schema = pyarrow.schema(
         [(each.name, kinds[str(each.type).partition(" ")[0]]) for each in fields(Row)]
     )
-    columns = {name: [getattr(row, name) for row in rows] for name in COLUMNS}
+    columns = {name: [_plain(getattr(row, name)) for row in rows] for name in COLUMNS}
     buffer = io.BytesIO()
     parquet.write_table(pyarrow.table(columns, schema=schema), buffer)
     return buffer.getvalue()
 
 
+def _plain(value: Any) -> Any:
+    return clean(value) if isinstance(value, str) else value
+
+
 def _cell(value: Any) -> Any:
-    if isinstance(value, str):
-        text = clean(value)
-        return "'" + text if text.startswith(_FORMULA) else text
-    return value
+    value = _plain(value)
+    return "'" + value if isinstance(value, str) and value.startswith(_FORMULA) else value

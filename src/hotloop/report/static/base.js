@@ -2,7 +2,7 @@
 // ever becomes a text node or an attribute that holds text.
 
 // Without what could turn a line around or is no sign at all; ends of lines stay.
-const clean = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+const clean = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
 
 const SVG = "http://www.w3.org/2000/svg";
 

@@ -1,0 +1,307 @@
+"""Everything that the native core can do, at once: what a sanitizer or valgrind watches.
+
+    python stress.py NATIVE SECONDS [native-threads]
+
+NATIVE is the compiled core to use. Threads start and end, generators and tasks are left half way,
+the garbage collector runs in a loop, processes fork, snapshots are taken, and the sampler looks as
+often as it can. At the end it says how much of each it did; figures that do not add up are an error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import gc
+import importlib.util
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from typing import Any
+
+done: Counter[str] = Counter()
+
+
+def load(path: str) -> Any:
+    """The core from that file, in the place where hotloop looks for its own."""
+    name = "hotloop.measure._native"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class InCycle:
+    """Enters a region as the garbage collector frees it."""
+
+    def __init__(self, core: Any) -> None:
+        self.core = core
+        self.me = self
+
+    def __del__(self) -> None:
+        with self.core.profile("__del__"), self.core.profile("deeper"):
+            done["destructors"] += 1
+
+
+def recurse(core: Any, depth: int) -> None:
+    with core.profile(f"level {depth % 7}"):
+        if depth:
+            recurse(core, depth - 1)
+        else:
+            InCycle(core)
+
+
+def numbers(core: Any) -> Any:
+    for number in range(5):
+        with core.profile("generator"):
+            yield number
+
+
+def work(core: Any, rounds: int) -> None:
+    """One short-lived thread."""
+    left_open = []
+    for number in range(rounds):
+        with core.profile("work"), core.profile("inner"):
+            core.count("steps")
+            recurse(core, number % 40)
+        generator = numbers(core)
+        next(generator)
+        if number % 3:
+            generator.close()
+        else:
+            left_open.append(generator)  # closed by another thread, or by the collector
+        done["rounds"] += 1
+    core.region("left open").enter()
+
+
+def threads(core: Any) -> None:
+    started = [threading.Thread(target=work, args=(core, 5)) for _ in range(16)]
+    for thread in started:
+        thread.start()
+    for thread in started:
+        thread.join()
+    done["threads"] += len(started)
+
+
+def native_threads(core: Any) -> None:
+    """Threads that Python has not made: they make their state before they have the GIL."""
+    system = ctypes.CDLL(None)
+
+    def called(_: Any) -> int:
+        with core.profile("native thread"):
+            done["native threads"] += 1
+        return 0
+
+    call = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(called)
+    started = [ctypes.c_ulong() for _ in range(40)]
+    for thread in started:
+        system.pthread_create(ctypes.byref(thread), None, call, None)
+    for thread in started:
+        system.pthread_join(thread, None)
+
+
+def stay(core: Any, stop: threading.Event) -> None:
+    """A thread that is in a region all the time: nobody may take it for dead."""
+    with core.profile("stays"):
+        while not stop.is_set():
+            with core.profile("inside"):
+                time.sleep(0.0005)
+            done["stays"] += 1
+
+
+def tasks(core: Any) -> None:
+    async def task(number: int) -> None:
+        with core.profile(f"task {number % 5}"):
+            await asyncio.sleep(0)
+            with core.profile("inner"):
+                await asyncio.sleep(0)
+
+    async def main() -> None:
+        await asyncio.gather(*(task(number) for number in range(100)))
+
+    with core.profile("tasks"):
+        asyncio.run(main())
+    done["tasks"] += 100
+
+
+def exits(core: Any) -> None:
+    """Regions that end where they should not, and names without end."""
+    first, second = core.region("first"), core.region("second")
+    first.enter(), second.enter(), first.exit(), second.exit(), second.exit()
+    core.disable()
+    core.enable()
+    for number in range(50):
+        with core.profile(f"name {done['exits']} {number}"):
+            pass
+    try:
+        core.region("raises").wrap(lambda: 1 / 0)()
+    except ZeroDivisionError:
+        pass
+    core.region("noted").wrap(lambda *a, **k: a, after=lambda *a, **k: 1 / 0)(1, 2, x=3)
+    done["exits"] += 1
+
+
+def fork(core: Any, sampler: Any, native: Any) -> None:
+    """A child in the middle of a region, which samples and counts on its own."""
+    with core.profile("forks"):
+        child = os.fork()
+        if child == 0:
+            core.after_fork()
+            sampler.after_fork()
+            own = native.Sampler(core, 50_000)
+            own.start()
+            threads(core)
+            core.snapshot()
+            own.stop()
+            own.drain()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    done["forks"] += 1
+
+
+class Network:
+    """What a program calls to act."""
+
+    def forward(self, rows: Any) -> Any:
+        return rows
+
+
+class Rows:
+    shape = (4, 2)
+
+
+def order_of(core: Any, native: Any) -> tuple[Any, Any]:
+    """The order of events and the acting of a loop without a library."""
+    inside = [False]
+    network = Network()
+    order = native.Order(
+        core,
+        core.region("learn"),
+        core.region("learn.loss"),
+        (core.region("collect"),),
+        lambda kind, where: [core.region("policy.act"), *[core.region("buffer.add")] * 7],
+        lambda name: None,
+        lambda purpose: None,
+    )
+    order.thread = threading.get_ident()
+    acts = native.Acts(
+        order,
+        core.region("policy.act"),
+        lambda network, *args, **kwargs: network.forward(*args, **kwargs),
+        inside,
+        {Network: None},
+        {id(network)},
+        lambda: False,
+        lambda network, args, kwargs: network.forward(*args, **kwargs),
+    )
+    return order, lambda: acts(network, (Rows(),), {})
+
+
+def events(order: Any, act: Any, core: Any) -> None:
+    for kind in range(8):
+        order.happened(kind)
+        act()
+    order.stepped(4)
+    with core.profile("learn"):
+        order.happened(4)
+        order.happened(5)
+    with core.profile("collect"):
+        order.happened(0)
+    if done["events"] % 7 == 0:
+        order.forget()
+    done["events"] += 10
+
+
+def watch(core: Any, sampler: Any, stop: threading.Event) -> None:
+    """What the recorder does, without its pauses."""
+    while not stop.is_set():
+        for _ in range(50):
+            _, rows, _, _ = core.snapshot()
+            assert all(row[2] < 10**12 for row in rows), "a time that cannot be"
+            done["snapshots"] += 1
+        core.nodes()
+        core.slices()
+        sampler.drain()
+        core.trace(100 if done["snapshots"] % 2 else 0)
+        gc.collect(done["snapshots"] % 3)
+        done["snapshots"] += 1
+        time.sleep(0.001)
+
+
+def main(native_path: str, seconds: float) -> None:
+    native = load(native_path)
+    core = native.Core(describe=lambda name: 1 if name == "collect" else 0, on_loop=lambda: None)
+    core.enable()
+    sampler = native.Sampler(core, 50_000)
+    sampler.start()
+    order, act = order_of(core, native)
+    stop = threading.Event()
+    watcher = threading.Thread(target=watch, args=(core, sampler, stop), daemon=True)
+    watcher.start()
+    staying = [threading.Thread(target=stay, args=(core, stop), daemon=True) for _ in range(3)]
+    for thread in staying:
+        thread.start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end or not done["forks"]:
+        threads(core)
+        native_threads(core)
+        tasks(core)
+        exits(core)
+        for _ in range(20):
+            events(order, act, core)
+        fork(core, sampler, native)
+        time.sleep(0.002)  # blocked: the sampler answers for the main thread
+        done["turns"] += 1
+    stop.set()
+    watcher.join()
+    for thread in staying:
+        thread.join()
+    sampler.stop()
+    # `exits` leaves a region twice, once a turn; nothing else may come out of order.
+    assert core.unmatched == done["turns"], f"{core.unmatched} exits for {done['turns']}"
+    core.snapshot()
+    for _ in range(3):
+        short = native.Core()
+        short.enable()
+        with short.profile("short-lived"):
+            work(short, 3)
+        done["cores"] += 1
+    del short
+    gc.collect()
+    print("clean:", ", ".join(f"{count} {name}" for name, count in sorted(done.items())))
+
+
+def only_native_threads(native_path: str, seconds: float) -> None:
+    """Threads come from native code while others stay, and snapshots look at them all the time."""
+    core = load(native_path).Core()
+    core.enable()
+    sys.setswitchinterval(1e-4)
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            core.snapshot()
+            done["snapshots"] += 1
+
+    running = [threading.Thread(target=stay, args=(core, stop), daemon=True) for _ in range(2)]
+    running.append(threading.Thread(target=look, daemon=True))
+    for thread in running:
+        thread.start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        native_threads(core)
+    stop.set()
+    for thread in running:
+        thread.join()
+    assert core.unmatched == 0, f"{core.unmatched} times a thread was taken for dead"
+    print("clean:", ", ".join(f"{count} {name}" for name, count in sorted(done.items())))
+
+
+if __name__ == "__main__":
+    if sys.argv[3:] == ["native-threads"]:
+        only_native_threads(sys.argv[1], float(sys.argv[2]))
+    else:
+        main(sys.argv[1], float(sys.argv[2]))
