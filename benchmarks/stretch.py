@@ -3,7 +3,7 @@
     python benchmarks/stretch.py CAPTURE FOLDER --hours 8 --workers 64
 
 The windows are the real ones of the short run, said again and again and merged by the writer's own
-rule (128 windows of each length, then twice as long). So sizes and shapes are those of a real
+rule (64 windows of each length, then twice as long). So sizes and shapes are those of a real
 capture, and only time is made up.
 """
 
@@ -18,8 +18,8 @@ from pathlib import Path
 from hotloop.analyze.timeline import split_timeline
 from hotloop.capture import lines
 from hotloop.capture.reader import Capture, Shard, read_capture
-from hotloop.capture.window import Window, merged
-from hotloop.capture.writer import LONGEST, WINDOWS_PER_LENGTH
+from hotloop.capture.window import Window, largest_samples, merged
+from hotloop.capture.writer import LONGEST, MOST_SAMPLES, WINDOWS_PER_LENGTH
 
 #: Distinct merged windows that are made of each length; the rest repeat them.
 VARIANTS = 6
@@ -71,6 +71,7 @@ def _long(windows: list[Window], length: int, chance: random.Random) -> Window:
     chosen = [deepcopy(whole[(first + i) % len(whole)]) for i in range(length)]
     window = merged(chosen)
     assert window is not None
+    window.samples = largest_samples(window.samples, MOST_SAMPLES)
     return replace(window, begin_ns=0, end_ns=sum(w.end_ns - w.begin_ns for w in chosen))
 
 
