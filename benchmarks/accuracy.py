@@ -31,7 +31,7 @@ def main() -> int:
     measure(iter(planned), results, math.inf, arguments)
     from benchmarks.tables import accuracy_table
 
-    print(accuracy_table(load(results)))
+    print(accuracy_table([*load(results), *load(options.results / "cost.jsonl")]))
     return 0
 
 

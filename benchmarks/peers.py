@@ -67,6 +67,7 @@ _MEMRAY = ("-m", "memray", "run", "--quiet", "--output", "{out}/a.bin")
 
 PLAIN = Peer("plain")
 HOTLOOP = Peer("hotloop", ("-m", "hotloop", "run", "-o", "{out}/capture"))
+HAND_TIMERS = Peer("hand timers", variant="timers")
 #: hotloop with a reference beside it, for the accuracy; its time is not looked at.
 HOTLOOP_TIMED = Peer("hotloop and timers", HOTLOOP.before, variant="timers")
 
@@ -84,5 +85,5 @@ PEERS = (
     Peer("cProfile", ("-m", "cProfile", "-o", "{out}/a.prof")),
     Peer("memray", _MEMRAY, (*_MEMRAY, "--follow-fork"), needs="memray"),
     Peer("torch.profiler", variant="torch.profiler"),
-    Peer("hand timers", variant="timers"),
+    HAND_TIMERS,
 )
