@@ -62,7 +62,6 @@ def measure(
     done = {(each.round, each.program, each.peer) for each in runs}
     broken = {(each.program, each.peer) for each in runs if each.failed}
     endless = {(each.program, each.peer) for each in runs if each.ended}
-    results.parent.mkdir(parents=True, exist_ok=True)
     begin = time.monotonic()
     for round, program, peer in planned:
         if (round, program, peer.name) in done or (program, peer.name) in broken:
@@ -76,9 +75,16 @@ def measure(
             broken.add((program, peer.name))
         if result.ended:
             endless.add((program, peer.name))
-        with open(results, "a") as file:
-            file.write(result.line() + "\n")
+        keep(results, result.line())
         say(told(result))
+
+
+def keep(results: Path, line: str) -> None:
+    """Append a line to a file of results, also after one that was cut short."""
+    results.parent.mkdir(parents=True, exist_ok=True)
+    whole = not results.exists() or results.read_bytes()[-1:] in (b"", b"\n")
+    with open(results, "a") as file:
+        file.write(("" if whole else "\n") + line + "\n")
 
 
 def told(result: Run) -> str:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.core import resident
-from benchmarks.cost import RESULTS, say
+from benchmarks.cost import RESULTS, keep, say
 from benchmarks.tables import MEMORY_GOAL_MB, Goal, goals_table
 
 #: Windows after which the memory is looked at: a minute's, ten minutes', an hour's.
@@ -129,9 +129,7 @@ def main() -> int:
         train(options.speed, Path(options.child) if options.child else None)
         return 0
     grown = measure(options.speed)
-    options.results.mkdir(parents=True, exist_ok=True)
-    with open(options.results / "memory.jsonl", "a") as file:
-        file.write(json.dumps(asdict(grown)) + "\n")
+    keep(options.results / "memory.jsonl", json.dumps(asdict(grown)))
     print(goals_table(goals(grown)))
     return 0
 

@@ -19,7 +19,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.cost import RESULTS, say
+from benchmarks.cost import RESULTS, keep, say
 from benchmarks.runs import HELPERS, PROGRAMS
 from benchmarks.stretch import stretch
 from benchmarks.tables import Goal, goals_table
@@ -150,7 +150,6 @@ def main() -> int:
     parser.add_argument("--record", default=RECORD, help="how long the program is recorded")
     options = parser.parse_args()
     results = options.results / "scale.jsonl"
-    results.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="hotloop-scale-") as name:
         folder = Path(name)
         capture = record(folder, options.record)
@@ -160,8 +159,7 @@ def main() -> int:
             "processes": (options.hours, options.processes - 1),
         }
         for what in wanted:
-            with open(results, "a") as file:
-                file.write(json.dumps(asdict(measure(what, capture, folder, *runs[what]))) + "\n")
+            keep(results, json.dumps(asdict(measure(what, capture, folder, *runs[what]))))
     print(goals_table(goals(load(results))))
     return 0
 
