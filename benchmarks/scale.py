@@ -29,9 +29,10 @@ WEEK_HOURS = 7 * 24.0
 #: The program that is stretched, and how long it is recorded.
 PROGRAM, RECORD = "subproc_ppo", "60s"
 PROCESSES = 1024
-#: How long each of them ran, in the stretched run.
-PROCESSES_HOURS = 8.0
-REPORTS = 3
+#: How long each of them ran, in the stretched runs.
+PROCESSES_HOURS = (1.0, 8.0)
+#: Reports whose median is taken; those of many processes take long enough to need only one.
+REPORTS = {"week": 3, "processes": 1}
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,10 @@ def make(command: list[str]) -> Made:
     return Made(wall, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024 / 1e6)
 
 
-def report(capture: Path, *words: str) -> Made:
+def report(capture: Path, times: int, *words: str) -> Made:
     """The median of a few reports of a capture."""
     command = [sys.executable, "-m", "hotloop", "report", str(capture), *words]
-    made = [make(command) for _ in range(REPORTS)]
+    made = [make(command) for _ in range(times)]
     return Made(
         *(statistics.median(getattr(each, name) for each in made) for name in asdict(made[0]))
     )
@@ -94,8 +95,8 @@ def measure(what: str, capture: Capture, folder: Path, hours: float, workers: in
     stretch(capture, long, hours, workers)
     size = sum(path.stat().st_size for path in long.iterdir()) / 1e6
     say(f"{what}: {workers + 1} processes, {hours:g} hours, {size:.1f} MB")
-    text = report(long)
-    page = report(long, "-o", str(folder / f"{what}.html"), "-f")
+    text = report(long, REPORTS[what])
+    page = report(long, REPORTS[what], "-o", str(folder / f"{what}.html"), "-f")
     paths = {path for window in capture.main.windows for path in window.phases}
     shutil.rmtree(long)
     return Scale(what, workers + 1, hours, len(paths), size, text, page)
@@ -133,12 +134,12 @@ def goals(found: list[Scale]) -> list[Goal]:
 
 def load(path: Path) -> list[Scale]:
     """The newest line of each kind."""
-    found: dict[str, Scale] = {}
+    found: dict[tuple[str, float], Scale] = {}
     for line in path.read_text().splitlines() if path.exists() else []:
         row = json.loads(line)
         row["text"], row["page"] = Made(**row["text"]), Made(**row["page"])
-        found[row["what"]] = Scale(**row)
-    return [found[what] for what in ("week", "processes") if what in found]
+        found[row["what"], row["hours"]] = Scale(**row)
+    return [found[key] for key in sorted(found, key=lambda key: (key[0] != "week", key[1]))]
 
 
 def main() -> int:
@@ -146,7 +147,9 @@ def main() -> int:
     parser.add_argument("what", nargs="*", choices=[[], "week", "processes"])
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--processes", type=int, default=PROCESSES)
-    parser.add_argument("--hours", type=float, default=PROCESSES_HOURS, help="of these processes")
+    parser.add_argument(
+        "--hours", type=float, nargs="*", default=PROCESSES_HOURS, help="of these processes"
+    )
     parser.add_argument("--record", default=RECORD, help="how long the program is recorded")
     options = parser.parse_args()
     results = options.results / "scale.jsonl"
@@ -154,12 +157,11 @@ def main() -> int:
         folder = Path(name)
         capture = record(folder, options.record)
         wanted = options.what or ["week", "processes"]
-        runs = {
-            "week": (WEEK_HOURS, len(capture.shards) - 1),
-            "processes": (options.hours, options.processes - 1),
-        }
-        for what in wanted:
-            keep(results, json.dumps(asdict(measure(what, capture, folder, *runs[what]))))
+        planned = [("week", WEEK_HOURS, len(capture.shards) - 1)] if "week" in wanted else []
+        if "processes" in wanted:
+            planned += [("processes", hours, options.processes - 1) for hours in options.hours]
+        for what, hours, workers in planned:
+            keep(results, json.dumps(asdict(measure(what, capture, folder, hours, workers))))
     print(goals_table(goals(load(results))))
     return 0
 
