@@ -206,14 +206,45 @@ def test_a_real_run_of_a_program_under_hotloop(tmp_path: Path) -> None:
     assert set(tables.by_hand(run)) <= set(run.report["phases"])
 
 
-def test_a_program_that_fails_is_a_row_and_not_a_crash(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of programs of the test's own."""
     monkeypatch.setattr(runs, "PROGRAMS", tmp_path)
     for helper in runs.HELPERS:
         (tmp_path / helper).write_text("")
-    (tmp_path / "broken.py").write_text("raise SystemExit('no such thing')")
+    return tmp_path
+
+
+@pytest.mark.skipif(not SEEN, reason="memory and load are read from /proc")
+def test_a_program_that_fails_is_a_row_and_not_a_crash(programs: Path) -> None:
+    (programs / "broken.py").write_text("raise SystemExit('no such thing')")
     assert runs.run("broken", PLAIN).failed == "exit code 1: no such thing"
+
+
+@pytest.mark.skipif(not SEEN, reason="memory and load are read from /proc")
+def test_one_that_goes_on_after_its_loop_is_ended_and_keeps_its_figures(programs: Path) -> None:
+    said = "cpu 1.5\\nloop 2.5"
+    (programs / "endless.py").write_text(
+        f"import time\nprint('{said}', flush=True)\ntime.sleep(600)\n"
+    )
+    run = runs.run("endless", PLAIN, longest_after_s=0.1)
+    assert (run.failed, run.loop_s, run.cpu_s) == ("", 2.5, 1.5)
+    assert run.ended == "not done 0 s after the loop"
+    assert run.wall_s < 300
+
+
+@pytest.mark.skipif(not SEEN, reason="memory and load are read from /proc")
+def test_one_that_needs_too_much_memory_is_ended(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "MOST_MB", 200.0)
+    (programs / "large.py").write_text(
+        "import time\nheld = bytearray(300_000_000)\nheld[::4096] = b'x' * len(held[::4096])\n"
+        "time.sleep(600)\n"
+    )
+    run = runs.run("large", PLAIN)
+    assert run.failed == "needs more than 0 GB of memory"
+    assert run.wall_s < 300
 
 
 def test_a_short_run_is_stretched_to_hours(tmp_path: Path) -> None:
