@@ -150,6 +150,8 @@ class _Watched:
         self._command = command
         self._folder = folder
         self._output = b""
+        #: Processor time of each of its processes, as far as it was seen.
+        self._cpu_s: dict[int, float] = {}
 
     def measure(self) -> None:
         result = self._result
@@ -167,8 +169,9 @@ class _Watched:
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         result.wall_s = time.monotonic() - begin
-        others = _machine_cpu_s() - before - used.ru_utime - used.ru_stime
-        result.foreign_cores = max(others, 0.0) / result.wall_s
+        # Of processes that nobody waits for (a fork server's workers), only what was seen counts.
+        own = max(used.ru_utime + used.ru_stime, sum(self._cpu_s.values()))
+        result.foreign_cores = max(_machine_cpu_s() - before - own, 0.0) / result.wall_s
         errors.seek(0)
         said = errors.read().decode(errors="replace").strip()
         errors.close()
@@ -203,7 +206,7 @@ class _Watched:
                     continue
                 now = time.monotonic()
                 due = now + LOOK_EVERY_S
-                resident = _tree_mb(process.pid)
+                resident = self._look_at(process.pid)
                 result.peak_mb = max(result.peak_mb, resident)
                 if b"\nloop " not in self._output:
                     result.loop_mb, loop_end = result.peak_mb, now
@@ -212,6 +215,23 @@ class _Watched:
                     os.killpg(process.pid, signal.SIGKILL)
                     process.stdout.close()
                     return why
+
+    def _look_at(self, pid: int) -> float:
+        """Resident megabytes of a process and all below it."""
+        pages, waiting = 0, [pid]
+        while waiting:
+            each = waiting.pop()
+            try:
+                # The name, in parentheses, may hold anything.
+                fields = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
+                for task in os.listdir(f"/proc/{each}/task"):
+                    children = Path(f"/proc/{each}/task/{task}/children").read_text()
+                    waiting += [int(child) for child in children.split()]
+            except OSError:
+                continue  # gone by now
+            self._cpu_s[each] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            pages += int(fields[21])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
     def _too_much(self, seconds: float, after_s: float, resident_mb: float) -> str:
         if after_s > self._longest_after_s:
@@ -238,21 +258,6 @@ def _size(folder: Path) -> int:
         except OSError:
             pass  # a temporary file of a profiler's
     return total
-
-
-def _tree_mb(pid: int) -> float:
-    """Resident memory of a process and all below it."""
-    total, waiting = 0, [pid]
-    while waiting:
-        each = waiting.pop()
-        try:
-            total += int(Path(f"/proc/{each}/statm").read_text().split()[1])
-            for task in os.listdir(f"/proc/{each}/task"):
-                children = Path(f"/proc/{each}/task/{task}/children").read_text()
-                waiting += [int(child) for child in children.split()]
-        except OSError:
-            continue  # gone by now
-    return total * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _machine_cpu_s() -> float:
