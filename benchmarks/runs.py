@@ -30,7 +30,7 @@ NAMES = ("sb3_ppo", "sb3_dqn", "torchrl_ppo", "keras_dqn", "cleanrl_ppo", "subpr
 HELPERS = ("measured.py", "hand_timers.py")
 #: A run that takes longer (in all, or after its loop), leaves more behind or needs more memory is
 #: ended: nobody would use that.
-LONGEST_S = 180.0
+LONGEST_S = 90.0
 LONGEST_AFTER_S = 60.0
 LARGEST_BYTES = 4_000_000_000
 MOST_MB = 8_000.0
