@@ -255,7 +255,7 @@ class DeviceWatch:
             if self._failures >= MOST_FAILURES:
                 self.remarks.append(f"Device activity could not be recorded: {_short(error)}.")
         finally:
-            # By the clock and not by this thread's own time: a launch may wait for the driver, which
+            # By the clock, not by this thread's own time: a launch may wait for the driver, which
             # is busy starting and stopping.
             self._ended_ns = self._clock()
             cost = self._ended_ns - begun - self._idle_ns
