@@ -34,7 +34,7 @@ setup(
                     "order",
                     "networks",
                     "steps",
-                    "counted",
+                    "shortcut",
                     "sampler",
                     "nudge",
                 )

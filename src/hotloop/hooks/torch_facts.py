@@ -305,7 +305,9 @@ def _make_there() -> Callable[..., Any]:
 
     def make_there(original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         data = args[0] if args else kwargs.get("data")
-        if str(kwargs["device"]).startswith("cpu") or not getattr(data, "is_cpu", True):
+        device = kwargs["device"]
+        kind = getattr(device, "type", None) or str(device)
+        if kind.startswith("cpu") or not getattr(data, "is_cpu", True):
             return original(*args, **kwargs)
         moves.region.enter()
         try:

@@ -137,14 +137,26 @@ def _read(original: Callable[..., Any], what: str, can_leave: bool) -> Callable[
         seen(what, self.nbytes, True)
         return result
 
+    reader = _short(original, read, can_leave, words.TRANSFERS)
+    if reader is not read:
+        reader.counts = moves.only_cpu
+        moves.readers.append(reader)
+    return reader  # type: ignore[no-any-return]
+
+
+def _short(
+    original: Callable[..., Any],
+    hook: Callable[..., Any],
+    can_leave: bool = True,
+    counter: str | None = None,
+    device: type | None = None,
+) -> Any:
+    """`hook`, with a native way around it for tensors on the processor that stay there."""
     native = native_parts(moves.core)
     if native is None:
-        return read
+        return hook
     usual = "is_cpu" if can_leave else None
-    reader = native.Counted(moves.core, original, words.TRANSFERS, usual, read)
-    reader.counts = moves.only_cpu
-    moves.readers.append(reader)
-    return reader  # type: ignore[no-any-return]
+    return native.Shortcut(moves.core, original, hook, usual, counter, device)
 
 
 def _read_silently(original: Callable[..., Any], what: str) -> Callable[..., Any]:
@@ -163,7 +175,7 @@ def _read_silently(original: Callable[..., Any], what: str) -> Callable[..., Any
         seen(what, self.nbytes, True)
         return result
 
-    return read
+    return _short(original, read)  # type: ignore[no-any-return]
 
 
 def _move(
@@ -188,7 +200,9 @@ def _move(
             seen(what, self.nbytes, result.is_cpu and not kwargs.get("non_blocking"))
         return result
 
-    return move
+    if away is _always:
+        return move
+    return _short(original, move, device=None if away is _never else device)  # type: ignore[no-any-return]
 
 
 def _wait(original: Callable[..., Any], what: str) -> Callable[..., Any]:

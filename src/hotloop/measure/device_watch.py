@@ -97,6 +97,7 @@ class DeviceWatch:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._recording = threading.Lock()
+        self._preparing = False
         #: Order of recordings: a generator of its own, so that the program's draws stay its own.
         self._random = random.Random(os.getpid())
         self.device: Device | None = None
@@ -128,12 +129,15 @@ class DeviceWatch:
         self._thread.start()
 
     def _prepare(self) -> None:
+        self._preparing = True
         try:
             device = next((d for d in self._devices if d.in_use()), None)
             if device is not None and device.records() is None:
                 device.prepare()
         except Exception:
             pass  # it will fail again where that is told
+        finally:
+            self._preparing = False
 
     def end(self) -> None:
         """The program is over: no recording may outlive it."""
@@ -149,7 +153,7 @@ class DeviceWatch:
 
     def give_way(self) -> None:
         """The program starts the framework's profiler itself: there is only one."""
-        if threading.current_thread() is self._thread:
+        if self._preparing or threading.current_thread() is self._thread:
             return
         with self._recording:
             if self._mode != OFF and self._failures < MOST_FAILURES:

@@ -864,7 +864,7 @@ PyInit__native(void)
     PyTypeObject *types[] = {&CoreType,         &RegionType, &RegionCallType,
                              &RegionMethodType, &TimedType,  &SamplerType,
                              &OrderType,        &NetworksType,
-                             &StepsType,        &CountedType};
+                             &StepsType,        &ShortcutType};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyType_Ready(types[i]) < 0) {
             return NULL;
@@ -879,7 +879,7 @@ PyInit__native(void)
         PyModule_AddObjectRef(self, "Order", (PyObject *)&OrderType) < 0 ||
         PyModule_AddObjectRef(self, "Networks", (PyObject *)&NetworksType) < 0 ||
         PyModule_AddObjectRef(self, "Steps", (PyObject *)&StepsType) < 0 ||
-        PyModule_AddObjectRef(self, "Counted", (PyObject *)&CountedType) < 0) {
+        PyModule_AddObjectRef(self, "Shortcut", (PyObject *)&ShortcutType) < 0) {
         Py_XDECREF(self);
         return NULL;
     }

@@ -160,7 +160,7 @@ struct Region {
 };
 
 extern PyTypeObject CoreType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType,
-    OrderType, NetworksType, StepsType, CountedType;
+    OrderType, NetworksType, StepsType, ShortcutType;
 
 typedef struct Timed {
     PyObject_HEAD
