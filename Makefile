@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO ?=
+BENCH ?=
 
 .PHONY: demo test check browser bench faults clean
 
@@ -28,8 +29,12 @@ check: $(VENV)/.test
 
 bench: $(VENV)/.test
 	$(BIN)/pip install --quiet --editable ".[bench]"
-	$(BIN)/python -m benchmarks.core
-	$(BIN)/python -m benchmarks.cost
+	-$(BIN)/python -m benchmarks.core
+	$(BIN)/python -m benchmarks.scale
+	$(BIN)/python -m benchmarks.memory
+	$(BIN)/python -m benchmarks.accuracy
+	$(BIN)/python -m benchmarks.cost $(BENCH)
+	$(BIN)/python -m benchmarks.proof
 
 # The full form of the fault tests; their short form is a part of `make test`.
 faults: $(VENV)/.test browser

@@ -32,7 +32,9 @@ setup(
                     "region",
                     "timed",
                     "order",
-                    "acts",
+                    "networks",
+                    "steps",
+                    "shortcut",
                     "sampler",
                     "nudge",
                 )

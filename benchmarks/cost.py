@@ -1,127 +1,150 @@
-"""What profilers cost a training: `python -m benchmarks.cost [--pairs N] [--only hotloop,py-spy]`.
+"""What profilers cost a training: `python -m benchmarks.cost [--pairs 10] [--budget-minutes 120]`.
 
-Every round runs the plain program and then the same program under each profiler, in an order that
-turns from round to round; the figure is the median over the rounds of (loop time under the profiler
-/ plain loop time of the same round), with a bootstrap interval. The programs time their own loop.
+Every round runs each program plain and under hotloop, one right after the other, and in some
+rounds under every peer as well, in an order that turns from round to round. Every run is appended
+to a file of results, so that a benchmark that was cut short goes on where it was; a run whose
+processors others used is marked. A peer that fails on a program is not tried there again; one that
+went on and on after the loop is ended right after it the next time.
+
+    python -m benchmarks.cost --programs sb3_ppo --peers hotloop,py-spy --pairs 5
 """
 
 from __future__ import annotations
 
 import argparse
-import random
-import re
-import shutil
-import statistics
-import subprocess
+import math
 import sys
-import tempfile
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
-PROGRAMS = Path(__file__).parent / "programs"
+from benchmarks.figures import load
+from benchmarks.peers import HOTLOOP, PEERS, PLAIN, Peer
+from benchmarks.runs import LONGEST_AFTER_S, NAMES, Run, run
+
+RESULTS = Path(__file__).parent / "results"
+PAIRS = 10
+PEER_ROUNDS = 4
 
 
-@dataclass(frozen=True)
-class Profiler:
-    """How to run a program under a profiler; `{script}` and `{out}` are put in."""
-
-    name: str
-    command: tuple[str, ...]
-    needs: str = ""
-
-
-PROFILERS = (
-    Profiler("hotloop", ("-m", "hotloop", "run", "-q", "-o", "{out}/capture", "{script}")),
-    Profiler(
-        "hotloop, no samples",
-        ("-m", "hotloop", "run", "-q", "--functions", "off", "-o", "{out}/bare", "{script}"),
-    ),
-    Profiler("cProfile", ("-m", "cProfile", "-o", "{out}/a.prof", "{script}")),
-    Profiler(
-        "py-spy", ("py-spy", "record", "-o", "{out}/a.svg", "--", "python", "{script}"), "py-spy"
-    ),
-    Profiler(
-        "pyinstrument", ("-m", "pyinstrument", "-o", "{out}/a.txt", "{script}"), "pyinstrument"
-    ),
-    Profiler(
-        "viztracer", ("-m", "viztracer", "--quiet", "-o", "{out}/a.json", "{script}"), "viztracer"
-    ),
-    Profiler(
-        "scalene",
-        ("-m", "scalene", "run", "--outfile", "{out}/scalene.json", "{script}"),
-        "scalene",
-    ),
-)
+def order(round: int, peers: list[Peer]) -> list[Peer]:
+    """Plain and hotloop side by side, either first; the peers around them in turns."""
+    pair = [peer for peer in (PLAIN, HOTLOOP) if peer is PLAIN or HOTLOOP in peers]
+    others = [peer for peer in peers if peer is not HOTLOOP]
+    at = round % (len(others) + 1)
+    return others[at:] + (pair[::-1] if round % 2 else pair) + others[:at]
 
 
-def loop_seconds(command: list[str], folder: str) -> float:
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
-    match = re.search(r"^loop ([\d.]+)$", done.stdout, re.MULTILINE)
-    if match is None:
-        raise RuntimeError(f"{' '.join(command)} failed:\n{done.stderr[-2000:]}")
-    return float(match[1])
+def has_peers(round: int, pairs: int, peer_rounds: int) -> bool:
+    """Whether the peers are run in that round: as many rounds as asked for, spread evenly."""
+    return math.floor((round + 1) * peer_rounds / pairs) > math.floor(round * peer_rounds / pairs)
 
 
-def command_of(profiler: Profiler | None, script: Path, folder: str) -> list[str]:
-    if profiler is None:
-        return [sys.executable, str(script)]
-    parts = [part.format(script=script, out=folder) for part in profiler.command]
-    if profiler.name == "py-spy":
-        binary = shutil.which("py-spy", path=str(Path(sys.executable).parent)) or "py-spy"
-        return [binary, *[sys.executable if p == "python" else p for p in parts[1:]]]
-    return [sys.executable, *parts]
+def plan(
+    programs: list[str], peers: list[Peer], pairs: int, peer_rounds: int
+) -> Iterator[tuple[int, str, Peer]]:
+    """All runs in their order: rounds on the outside, so that a cut leaves whole rounds."""
+    for round in range(pairs):
+        among = peers if has_peers(round, pairs, peer_rounds) else [HOTLOOP]
+        for program in programs:
+            for peer in order(round, [peer for peer in among if peer in peers]):
+                yield round, program, peer
 
 
-def installed(profiler: Profiler) -> bool:
-    if profiler.name == "py-spy":
-        return bool(shutil.which("py-spy", path=str(Path(sys.executable).parent)))
-    if not profiler.needs:
-        return True
-    from importlib.util import find_spec
+def measure(
+    planned: Iterator[tuple[int, str, Peer]],
+    results: Path,
+    budget_s: float,
+    arguments: tuple[str, ...] = (),
+) -> None:
+    """Make the runs that are not among the results yet."""
+    runs = load(results)
+    done = {(each.round, each.program, each.peer) for each in runs}
+    broken = {(each.program, each.peer) for each in runs if each.failed}
+    endless = {(each.program, each.peer) for each in runs if each.ended}
+    begin = time.monotonic()
+    for round, program, peer in planned:
+        if (round, program, peer.name) in done or (program, peer.name) in broken:
+            continue
+        if time.monotonic() - begin > budget_s:
+            say("the time is used up; run it again to go on")
+            return
+        wait_s = 0.0 if (program, peer.name) in endless else LONGEST_AFTER_S
+        result = run(program, peer, round, arguments, wait_s)
+        if result.failed:
+            broken.add((program, peer.name))
+        if result.ended:
+            endless.add((program, peer.name))
+        keep(results, result.line())
+        say(told(result))
 
-    return find_spec(profiler.needs) is not None
+
+def keep(results: Path, line: str) -> None:
+    """Append a line to a file of results, also after one that was cut short."""
+    results.parent.mkdir(parents=True, exist_ok=True)
+    whole = not results.exists() or results.read_bytes()[-1:] in (b"", b"\n")
+    with open(results, "a") as file:
+        file.write(("" if whole else "\n") + line + "\n")
 
 
-def interval(ratios: list[float]) -> tuple[float, float]:
-    """A 95% percentile bootstrap of the median."""
-    generator = random.Random(0)
-    medians = sorted(
-        statistics.median(generator.choices(ratios, k=len(ratios))) for _ in range(2000)
-    )
-    return medians[50], medians[1949]
+def told(result: Run) -> str:
+    """A run in one line."""
+    what = f"{result.round:>3} {result.program:<12} {result.peer:<18}"
+    if result.failed:
+        return f"{what} {result.failed}"
+    mark = f"  (others used {result.foreign_cores:.2f} cores)" if result.disturbed else ""
+    ended = f"  ({result.ended})" if result.ended else ""
+    return f"{what} {result.loop_s:7.2f} s{mark}{ended}"
 
 
-def measure(script: Path, profilers: list[Profiler], pairs: int) -> dict[str, list[float]]:
-    ratios: dict[str, list[float]] = {profiler.name: [] for profiler in profilers}
-    for pair in range(pairs):
-        candidates: list[Profiler | None] = [None, *profilers]
-        turned = candidates[pair % len(candidates) :] + candidates[: pair % len(candidates)]
-        seconds: dict[str, float] = {}
-        for profiler in turned:
-            with tempfile.TemporaryDirectory() as folder:
-                name = profiler.name if profiler else "plain"
-                seconds[name] = loop_seconds(command_of(profiler, script, folder), folder)
-        for name in ratios:
-            ratios[name].append(seconds[name] / seconds["plain"])
-        print(f"  {script.stem} {pair + 1}/{pairs}", file=sys.stderr, flush=True)
-    return ratios
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def chosen(names: str | None, known: list[str]) -> list[str]:
+    """Names with commas between, or all."""
+    if names is None:
+        return known
+    wanted = names.split(",")
+    unknown = sorted(set(wanted) - set(known))
+    if unknown:
+        raise SystemExit(f"{', '.join(unknown)}: there are {', '.join(known)}")
+    return [name for name in known if name in wanted]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What all benchmarks of whole runs take."""
+    parser.add_argument("--programs", help="names with commas between (default: all)")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the results")
+    parser.add_argument("--fresh", action="store_true", help="forget the results from before")
+    parser.add_argument("--steps", type=int, help="environment steps of each program, for a try")
+
+
+def results_file(options: argparse.Namespace, name: str) -> Path:
+    path: Path = options.results / name
+    if options.fresh:
+        path.unlink(missing_ok=True)
+    return path
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=15)
-    parser.add_argument("--only", help="names of profilers, with commas between")
-    parser.add_argument("--programs", default="sb3_ppo,sb3_dqn")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    add_arguments(parser)
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="rounds of plain and hotloop")
+    parser.add_argument("--peer-rounds", type=int, default=PEER_ROUNDS, help="of these, with peers")
+    parser.add_argument("--peers", help="names with commas between (default: all)")
+    parser.add_argument("--budget-minutes", type=float, default=math.inf)
     options = parser.parse_args()
-    wanted = options.only.split(",") if options.only else [p.name for p in PROFILERS]
-    profilers = [p for p in PROFILERS if p.name in wanted and installed(p)]
-    print("| program | profiler | loop time against plain | 95% interval |\n|---|---|---|---|")
-    for name in options.programs.split(","):
-        ratios = measure(PROGRAMS / f"{name}.py", profilers, options.pairs)
-        for profiler, each in ratios.items():
-            low, high = interval(each)
-            middle = statistics.median(each)
-            print(f"| {name} | {profiler} | {middle:.3f} | {low:.3f} to {high:.3f} |", flush=True)
+    names = chosen(options.peers, [peer.name for peer in PEERS])
+    peers = [peer for peer in PEERS if peer.name in names]
+    programs = chosen(options.programs, list(NAMES))
+    results = results_file(options, "cost.jsonl")
+    planned = plan(programs, peers, options.pairs, min(options.peer_rounds, options.pairs))
+    arguments = (str(options.steps),) if options.steps else ()
+    measure(planned, results, options.budget_minutes * 60, arguments)
+    from benchmarks.tables import cost_tables
+
+    print("\n\n".join(cost_tables(load(results))))
     return 0
 
 

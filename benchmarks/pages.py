@@ -10,7 +10,6 @@ and does the same. Needs what the programs need, Playwright and Chromium; takes 
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.scale import make
 from benchmarks.stretch import stretch
 from hotloop.capture.reader import read_capture
 
@@ -47,13 +47,10 @@ def make_page(capture: Path) -> tuple[Path, str]:
     """The page of a capture, and what making it took."""
     page = capture.with_suffix(".html")
     command = [sys.executable, "-m", "hotloop", "report", str(capture), "-o", str(page), "-f"]
-    begin = time.perf_counter()
-    process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    assert status == 0, command
-    wall, cpu = time.perf_counter() - begin, used.ru_utime + used.ru_stime
-    size, peak = page.stat().st_size / 1000, used.ru_maxrss / 1000  # Linux counts it in KB
-    return page, f"{size:.0f} KB in {cpu:.1f} s of processor, {wall:.1f} s wall, {peak:.0f} MB"
+    made = make(command)
+    size = page.stat().st_size / 1000
+    took = f"{made.cpu_s:.1f} s of processor, {made.wall_s:.1f} s wall, {made.peak_mb:.0f} MB"
+    return page, f"{size:.0f} KB in {took}"
 
 
 def open_page(browser: Any, page: Path) -> str:

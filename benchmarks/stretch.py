@@ -3,7 +3,7 @@
     python benchmarks/stretch.py CAPTURE FOLDER --hours 8 --workers 64
 
 The windows are the real ones of the short run, said again and again and merged by the writer's own
-rule (128 windows of each length, then twice as long). So sizes and shapes are those of a real
+rule (64 windows of each length, then twice as long). So sizes and shapes are those of a real
 capture, and only time is made up.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import random
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +19,8 @@ from pathlib import Path
 from hotloop.analyze.timeline import split_timeline
 from hotloop.capture import lines
 from hotloop.capture.reader import Capture, Shard, read_capture
-from hotloop.capture.window import Window, merged
-from hotloop.capture.writer import LONGEST, WINDOWS_PER_LENGTH
+from hotloop.capture.window import Window, largest_samples, merged
+from hotloop.capture.writer import LONGEST, MOST_SAMPLES, WINDOWS_PER_LENGTH
 
 #: Distinct merged windows that are made of each length; the rest repeat them.
 VARIANTS = 6
@@ -29,40 +30,46 @@ def stretch(capture: Capture, folder: Path, hours: float, workers: int, seed: in
     """Write the long run."""
     folder.mkdir(parents=True)
     chance = random.Random(seed)
-    _write(folder / "main.jsonl", capture.main, capture.main.header, hours, chance)
+    main = "\n".join(_body(capture.main, hours, chance))
+    _write(folder / "main.jsonl", capture.main.header, main)
     others = [shard for shard in capture.shards[1:] if len(shard.windows) > 2] or [capture.main]
+    # Many workers repeat a few: only their names differ.
+    sources = (others * VARIANTS)[: min(workers, max(VARIANTS, len(others)))]
+    bodies = [(shard.header, "\n".join(_body(shard, hours, chance))) for shard in sources]
     for number in range(1, workers + 1):
-        shard = others[number % len(others)]
-        header = {**shard.header, "role": f"EnvWorker-{number}", "pid": 10_000 + number}
-        _write(folder / f"EnvWorker-{number}-{10_000 + number}.jsonl", shard, header, hours, chance)
+        header, body = bodies[number % len(bodies)]
+        header = {**header, "role": f"EnvWorker-{number}", "pid": 10_000 + number}
+        _write(folder / f"EnvWorker-{number}-{10_000 + number}.jsonl", header, body)
 
 
-def _write(
-    path: Path, shard: Shard, header: dict[str, object], hours: float, chance: random.Random
-) -> None:
+def _write(path: Path, header: dict[str, object], body: str) -> None:
+    first = lines.header_line({k: v for k, v in header.items() if k != "hotloop"})
+    path.write_text(f"{first}\n{body}\n", encoding="utf-8")
+
+
+def _body(shard: Shard, hours: float, chance: random.Random) -> Iterator[str]:
+    """The lines of a shard after its header."""
     parts = split_timeline(shard.windows)
     end_ns = int(hours * 3600e9)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(lines.header_line({k: v for k, v in header.items() if k != "hotloop"}) + "\n")
-        file.write(lines.stacks_line(list(shard.stacks.values())) + "\n")
-        file.write(lines.notes_line(shard.notes) + "\n")
-        number = 0
-        for window in parts.startup:
-            file.write(lines.window_line(window) + "\n")
-            number = window.last + 1
-        begin = parts.loop_begin_ns
-        length, at_length = 1, 0
-        variants: dict[int, list[Window]] = {}
-        while begin < end_ns:
-            if length not in variants:
-                variants[length] = [_long(parts.loop, length, chance) for _ in range(VARIANTS)]
-            window = _at(chance.choice(variants[length]), number, length, begin)
-            file.write(lines.window_line(window) + "\n")
-            number, begin = window.last + 1, window.end_ns
-            at_length += 1
-            if at_length >= WINDOWS_PER_LENGTH and length < LONGEST:
-                length, at_length = length * 2, 0
-        file.write(lines.end_line({"reason": "exit", "code": 0}) + "\n")
+    yield lines.stacks_line(list(shard.stacks.values()))
+    yield lines.notes_line(shard.notes)
+    number = 0
+    for window in parts.startup:
+        yield lines.window_line(window)
+        number = window.last + 1
+    begin = parts.loop_begin_ns
+    length, at_length = 1, 0
+    variants: dict[int, list[Window]] = {}
+    while begin < end_ns:
+        if length not in variants:
+            variants[length] = [_long(parts.loop, length, chance) for _ in range(VARIANTS)]
+        window = _at(chance.choice(variants[length]), number, length, begin)
+        yield lines.window_line(window)
+        number, begin = window.last + 1, window.end_ns
+        at_length += 1
+        if at_length >= WINDOWS_PER_LENGTH and length < LONGEST:
+            length, at_length = length * 2, 0
+    yield lines.end_line({"reason": "exit", "code": 0})
 
 
 def _long(windows: list[Window], length: int, chance: random.Random) -> Window:
@@ -71,6 +78,7 @@ def _long(windows: list[Window], length: int, chance: random.Random) -> Window:
     chosen = [deepcopy(whole[(first + i) % len(whole)]) for i in range(length)]
     window = merged(chosen)
     assert window is not None
+    window.samples = largest_samples(window.samples, MOST_SAMPLES)
     return replace(window, begin_ns=0, end_ns=sum(w.end_ns - w.begin_ns for w in chosen))
 
 

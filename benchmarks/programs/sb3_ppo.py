@@ -1,13 +1,22 @@
-"""PPO of Stable-Baselines3 on CartPole; prints the seconds of its training loop."""
+"""PPO of Stable-Baselines3 on CartPole."""
 
-import sys
-import time
+import measured
+
+measured.without_tensorflow()
 
 import torch
 from stable_baselines3 import PPO
 
 torch.set_num_threads(1)
 model = PPO("MlpPolicy", "CartPole-v1", n_steps=512, seed=0, device="cpu")
-begin = time.perf_counter()
-model.learn(int(sys.argv[1]) if len(sys.argv) > 1 else 6144)
-print(f"loop {time.perf_counter() - begin:.6f}")
+# timers| import hand_timers
+# timers| hand_timers.around_on_policy(model)
+measured.first_step(model.get_env(), "step_async")
+# torch.profiler| from torch.profiler import ProfilerActivity, profile
+# torch.profiler| profiler = profile(activities=[ProfilerActivity.CPU])
+# torch.profiler| profiler.start()
+with measured.loop():
+    model.learn(measured.steps(10240))
+# torch.profiler| profiler.stop()
+# torch.profiler| profiler.key_averages()
+# timers| hand_timers.show()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hotloop.capture import lines
+from hotloop.capture import lines, reader
 from hotloop.capture.growing import GrowingShard, Shard
 from hotloop.capture.reader import CaptureReader, read_capture
 from hotloop.capture.window import PhaseDelta, Window, merged
@@ -126,6 +126,21 @@ def test_other_processes_are_folded_and_the_main_one_is_not(tmp_path: Path) -> N
     assert len(main.windows) > 2 * WINDOWS_PER_LENGTH
     assert len(worker.windows) <= 130
     assert merged(main.windows) == merged(worker.windows)
+
+
+def test_of_many_processes_fewer_windows_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "MOST_WINDOWS_OF_ALL_OTHERS", 12)
+    for name in ("main", "worker-1", "worker-2"):
+        writer = ShardWriter(tmp_path, name, {"role": name})
+        for number in range(40):
+            writer.window(window(number))
+        writer.end({})
+    main, *workers = read_capture(tmp_path).shards
+    assert len(main.windows) == 40
+    assert [len(worker.windows) <= 2 * 4 for worker in workers] == [True, True]
+    assert [merged(worker.windows) for worker in workers] == [merged(main.windows)] * 2
 
 
 def test_a_histogram_is_decoded_when_it_is_looked_at() -> None:

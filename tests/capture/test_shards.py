@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
+import weakref
 from itertools import pairwise
 from pathlib import Path
 
@@ -78,6 +80,18 @@ def test_windows_grow_longer_as_a_run_goes_on(tmp_path: Path) -> None:
     assert len(windows) < 128 * 6
     assert windows[0].seconds == 1
     assert max(w.seconds for w in windows) >= 8
+
+
+def test_a_long_tail_does_not_fill_the_memory(tmp_path: Path) -> None:
+    writer = write(tmp_path, 1000)  # by now, a tail holds several windows
+    fresh = window(1000)
+    kept = weakref.ref(fresh)
+    writer.window(fresh)
+    assert list(tmp_path.glob("main.tail-*.jsonl"))
+    del fresh
+    gc.collect()
+    assert kept() is None
+    writer.end({})
 
 
 def test_a_tail_that_was_already_merged_is_counted_once(tmp_path: Path) -> None:

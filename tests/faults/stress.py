@@ -163,56 +163,85 @@ def fork(core: Any, sampler: Any, native: Any) -> None:
 
 
 class Network:
-    """What a program calls to act."""
+    """What a program calls, in the manner of torch's modules."""
+
+    _compiled_call_impl: Any = None
 
     def forward(self, rows: Any) -> Any:
         return rows
 
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        return self.forward(*args, **kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
+        return self._call_impl(*args, **kwargs)
+
 
 class Rows:
+    """What it is called with, in the manner of a tensor."""
+
     shape = (4, 2)
+    is_cpu = True
+
+    def move(self) -> Any:
+        return self
 
 
-def order_of(core: Any, native: Any) -> tuple[Any, Any]:
-    """The order of events and the acting of a loop without a library."""
-    inside = [False]
-    network = Network()
-    order = native.Order(
-        core,
-        core.region("learn"),
-        core.region("learn.loss"),
-        (core.region("collect"),),
-        lambda kind, where: [core.region("policy.act"), *[core.region("buffer.add")] * 7],
-        lambda name: None,
-        lambda purpose: None,
-    )
-    order.thread = threading.get_ident()
-    acts = native.Acts(
-        order,
-        core.region("policy.act"),
-        lambda network, *args, **kwargs: network.forward(*args, **kwargs),
-        inside,
-        {Network: None},
-        {id(network)},
-        lambda: False,
-        lambda network, args, kwargs: network.forward(*args, **kwargs),
-    )
-    return order, lambda: acts(network, (Rows(),), {})
+class Loop:
+    """A training loop without a library, as the hooks see it: all of it in C where there is a way."""
 
+    def __init__(self, core: Any, native: Any) -> None:
+        self.core = core
+        self.order = native.Order(
+            core,
+            core.region("learn"),
+            core.region("learn.loss"),
+            (core.region("collect"),),
+            lambda kind, where: [core.region("policy.act"), *[core.region("buffer.add")] * 7],
+            lambda name: None,
+            lambda purpose: None,
+        )
+        self.order.thread = threading.get_ident()
+        self.network, self.rows = Network(), Rows()
+        self.networks = native.Networks(
+            self.order,
+            *map(core.region, ("policy.act", "learn.forward", "collect")),
+            (core.region("advantage"),),
+            {Network: None},
+            {id(self.network)},
+            lambda: False,
+            lambda network, args, kwargs: network(*args, **kwargs),
+        )
+        self.networks.take(Network.__call__, True)
+        steps = native.Steps(
+            core, self.order, core.region("evaluate"), lambda *_: None, lambda *_: None, -1
+        )
+        self.step = core.region("env.step").wrap(self._step, after=steps)
+        self.move = native.Shortcut(core, Rows.move, Rows.move, "is_cpu", "moves", None)
 
-def events(order: Any, act: Any, core: Any) -> None:
-    for kind in range(8):
-        order.happened(kind)
-        act()
-    order.stepped(4)
-    with core.profile("learn"):
-        order.happened(4)
-        order.happened(5)
-    with core.profile("collect"):
-        order.happened(0)
-    if done["events"] % 7 == 0:
-        order.forget()
-    done["events"] += 10
+    def _step(self, env: Any) -> Any:
+        done["steps"] += 1
+        return self.rows, 1.0, done["steps"] % 10 == 0, False, {}
+
+    def events(self) -> None:
+        for kind in range(8):
+            self.order.happened(kind)
+            self.network(self.rows)
+            self.move(self.rows)
+            self.step(self)
+        self.order.stepped(4)
+        with self.core.profile("learn"):
+            self.order.happened(4)
+            self.network(self.rows)
+            self.order.happened(5)
+        with self.core.profile("collect"):
+            self.order.happened(0)
+        self.networks.skipped()
+        if done["events"] % 7 == 0:
+            self.order.forget()
+        done["events"] += 10
 
 
 def watch(core: Any, sampler: Any, stop: threading.Event) -> None:
@@ -237,7 +266,7 @@ def main(native_path: str, seconds: float) -> None:
     core.enable()
     sampler = native.Sampler(core, 50_000)
     sampler.start()
-    order, act = order_of(core, native)
+    loop = Loop(core, native)
     stop = threading.Event()
     watcher = threading.Thread(target=watch, args=(core, sampler, stop), daemon=True)
     watcher.start()
@@ -251,7 +280,7 @@ def main(native_path: str, seconds: float) -> None:
         tasks(core)
         exits(core)
         for _ in range(20):
-            events(order, act, core)
+            loop.events()
         fork(core, sampler, native)
         time.sleep(0.002)  # blocked: the sampler answers for the main thread
         done["turns"] += 1
@@ -269,7 +298,8 @@ def main(native_path: str, seconds: float) -> None:
         with short.profile("short-lived"):
             work(short, 3)
         done["cores"] += 1
-    del short
+    loop.networks.give_back()
+    del short, loop
     gc.collect()
     print("clean:", ", ".join(f"{count} {name}" for name, count in sorted(done.items())))
 

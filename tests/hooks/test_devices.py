@@ -173,7 +173,7 @@ def moves(monkeypatch: Any) -> Any:
     fresh.count = lambda name, n=1: counted.__setitem__(name, counted.get(name, 0) + n)
     fresh.counted = counted  # type: ignore[attr-defined]
     monkeypatch.setattr(transfers, "moves", fresh)
-    monkeypatch.setattr(transfers, "_can_leave", lambda torch: True)
+    monkeypatch.setattr(transfers, "can_leave_cpu", lambda torch: True)
     take_off = transfers.put_on()
     yield fresh
     take_off()
@@ -231,7 +231,7 @@ def test_notes_are_said_again_when_there_are_twice_as_many(moves: Any) -> None:
 def test_hooks_are_taken_off_again(monkeypatch: Any) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     before, sync = dict(vars(torch.Tensor)), torch.cuda.synchronize
-    monkeypatch.setattr(transfers, "_can_leave", lambda torch: True)
+    monkeypatch.setattr(transfers, "can_leave_cpu", lambda torch: True)
     transfers.put_on()()
     assert dict(vars(torch.Tensor)) == before
     assert torch.cuda.synchronize is sync

@@ -222,6 +222,18 @@ def test_the_program_has_the_profiler_to_itself(
     assert "profiler itself" in watch.remarks[0]
 
 
+def test_preparing_is_not_the_program_using_the_profiler(
+    profiler: Profiler, device: StandIn, clock: Any
+) -> None:
+    watch = DeviceWatch(profiler, [device], clock=clock)
+    device.prepare = watch.give_way  # type: ignore[method-assign]
+    watch.begin()
+    watch.end()
+    assert watch.remarks == []
+    watch.give_way()
+    assert "profiler itself" in watch.remarks[0]
+
+
 def test_a_thread_that_raises_ends_alone(
     profiler: Profiler, device: StandIn, monkeypatch: Any
 ) -> None:

@@ -14,7 +14,7 @@ from hotloop.analyze.tree import RegionCost, build_phases
 from hotloop.analyze.trends import find_trends
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import Window
-from hotloop.words import ENV_STEPS, EPISODES, GRADIENT_STEPS, PARENTS, SAMPLES, names_of
+from hotloop.words import ENV_STEPS, EPISODES, GRADIENT_STEPS, PARENTS, SAMPLES
 
 
 def analyze(capture: Capture) -> Analysis:
@@ -217,7 +217,7 @@ def _process(shard: Shard) -> Process:
         delta.self_ns
         for window in shard.windows
         for path, delta in window.phases.items()
-        if path and (names_of(path) or [""])[-1] != "wait" and not path.startswith("@thread")
+        if path and path.rpartition("/")[2] != "wait" and not path.startswith("@thread")
     )
     pid = shard.header.get("pid")
     return Process(

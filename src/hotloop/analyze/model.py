@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from hotloop.analyze.trends import Trends
@@ -226,9 +227,17 @@ class Analysis:
     bounds: dict[str, Bound] = field(default_factory=dict)
     bound: Bound | None = None
 
+    @cached_property
+    def phases_of(self) -> dict[str, list[Phase]]:
+        """Process -> its phases: there may be a thousand processes."""
+        found: dict[str, list[Phase]] = {}
+        for phase in self.phases:
+            found.setdefault(phase.process, []).append(phase)
+        return found
+
     def phase(self, path: str, process: str = "main") -> Phase | None:
         """The phase at that place, if there was one."""
-        for phase in self.phases:
-            if phase.path == path and phase.process == process:
+        for phase in self.phases_of.get(process, ()):
+            if phase.path == path:
                 return phase
         return None

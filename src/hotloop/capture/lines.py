@@ -131,8 +131,7 @@ def read_window(document: dict[str, Any]) -> Window:
         first, last = (whole(n) for n in document["w"])
         begin, end = (whole(n) for n in document["t"])
         phases = _read_phases(document["p"])
-        counters = {_text(name): _number(value) for name, value in document["c"].items()}
-        gauges = {_text(name): _number(value) for name, value in document["g"].items()}
+        counters, gauges = _read_numbers(document["c"]), _read_numbers(document["g"])
         window = Window(first, last, begin, end, phases, counters, {}, gauges)
         window.samples = _read_samples(document["s"])
         window.loop_last_ns = whole(document["l"])
@@ -207,14 +206,16 @@ def whole(value: Any) -> int:
     return value
 
 
-def _number(value: Any) -> float:
-    if type(value) is int:
-        if abs(value) >= _LARGEST:
-            raise ValueError("a number out of range")
-        return value
-    if type(value) is not float or not -1e300 < value < 1e300:
-        raise ValueError(f"{value!r:.40} is not a number")
-    return value
+def _read_numbers(document: dict[str, Any]) -> dict[str, float]:
+    """Counters or gauges; the names of a JSON object are always text."""
+    for value in document.values():
+        kind = type(value)
+        if kind is int:
+            if not -_LARGEST < value < _LARGEST:
+                raise ValueError("a number out of range")
+        elif kind is not float or not -1e300 < value < 1e300:
+            raise ValueError(f"{value!r:.40} is not a number")
+    return document
 
 
 def _text(value: Any) -> str:

@@ -26,6 +26,8 @@ LONGEST_LINE = 64 * 1024 * 1024
 #: Windows kept of a process that is not the main one: enough for its trend, and few enough that
 #: a thousand workers over a day fit into memory.
 MOST_WINDOWS_OF_OTHERS = 64
+#: And of all of them together: of a thousand processes nobody looks at each one's trend.
+MOST_WINDOWS_OF_ALL_OTHERS = 16_384
 
 _SHARD = re.compile(r"^(?P<name>.+?)(?:\.tail-(?P<tail>\d+))?\.jsonl$")
 
@@ -65,11 +67,14 @@ class CaptureReader:
         self._most_of_others = most_of_others
         self._shards: dict[str, GrowingShard] = {}
         self._read_up_to: dict[Path, int] = {}
+        self._processes = 0
 
     def read(self, final: bool = False) -> Capture:
         """All that is there by now; with `final`, a last line without its end counts as well."""
         with _without_collecting():
-            for path, name, is_tail in self._files():
+            files = self._files()
+            self._processes = len({name for _, name, _ in files})
+            for path, name, is_tail in files:
                 self._read_file(path, self._growing(name), is_tail, final)
         shards = [shard for each in self._shards.values() if (shard := each.shard()) is not None]
         if not shards:
@@ -94,9 +99,16 @@ class CaptureReader:
 
     def _growing(self, name: str) -> GrowingShard:
         if name not in self._shards:
-            most = self._most_of_main if name == "main" else self._most_of_others
-            self._shards[name] = GrowingShard(name, most)
+            self._shards[name] = GrowingShard(name, self._most_of(name))
         return self._shards[name]
+
+    def _most_of(self, name: str) -> int | None:
+        """How many windows are kept of a process."""
+        if name == "main":
+            return self._most_of_main
+        if self._most_of_others is None:
+            return None
+        return max(min(self._most_of_others, MOST_WINDOWS_OF_ALL_OTHERS // self._processes), 1)
 
     def _read_file(self, path: Path, shard: GrowingShard, is_tail: bool, final: bool) -> None:
         try:

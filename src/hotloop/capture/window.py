@@ -120,10 +120,14 @@ def merged(windows: Iterable[Window]) -> Window | None:
     """One window that says what all of these say, in their order; None of none."""
     total: Window | None = None
     for window in windows:
-        if total is None:
-            total = Window(window.first, window.first - 1, window.begin_ns, window.begin_ns)
+        total = total or nothing_before(window)
         total.add(window)
     return total
+
+
+def nothing_before(window: Window) -> Window:
+    """An empty window that ends where this one begins, to take it in and those that follow."""
+    return Window(window.first, window.first - 1, window.begin_ns, window.begin_ns)
 
 
 def largest_samples(samples: Samples, most: int) -> Samples:

@@ -16,15 +16,17 @@ from pathlib import Path
 from typing import Any
 
 from hotloop.capture import lines
-from hotloop.capture.window import Window, largest_samples, merged
+from hotloop.capture.window import Window, largest_samples, nothing_before
 
 #: Merged windows of one length before the length doubles. 64 keeps 60 phases over 24 hours
 #: below 20 MB, and is still more points than a trend needs.
 WINDOWS_PER_LENGTH = 64
 #: Different stacks that a merged window tells apart; the time of the others stays in their phase.
 MOST_SAMPLES = 120
-#: Longest merged window, in windows: a tail must stay small.
-LONGEST = 512
+#: Longest merged window, in windows: a tail must stay small (some megabytes), and so must a week's
+#: shards: a training process and four workers leave 34 MB, with half of this 52 MB
+#: (`benchmarks/scale.py`).
+LONGEST = 1024
 
 
 def warn(text: str) -> None:
@@ -46,7 +48,8 @@ class ShardWriter:
         self._warn = warn
         self._length = 1
         self._merged_at_length = 0
-        self._pending: list[Window] = []
+        #: The windows of the tail, merged as they come: a long tail must not fill the memory.
+        self._pending: Window | None = None
         self._tail_number = 0
         self._tail: int | None = None
         self._failing = False
@@ -70,16 +73,16 @@ class ShardWriter:
 
     def window(self, window: Window) -> None:
         """Keep a closed window."""
-        self._pending.append(window)
-        if len(self._pending) >= self._length:
+        self._pending = self._pending or nothing_before(window)
+        self._pending.add(window)
+        if self._pending.last - self._pending.first + 1 >= self._length:
             self._fold()
         else:
             self._write_tail(lines.window_line(window))
 
     def end(self, end: dict[str, Any]) -> None:
         """The process ends in good order."""
-        if self._pending:
-            self._fold()
+        self._fold()
         self._append(lines.end_line(end))
         self.close()
 
@@ -98,8 +101,7 @@ class ShardWriter:
         self._shard, self._tail = -1, None
 
     def _fold(self) -> None:
-        whole = merged(self._pending)
-        self._pending = []
+        whole, self._pending = self._pending, None
         if whole is None:
             return
         whole.samples = largest_samples(whole.samples, MOST_SAMPLES)

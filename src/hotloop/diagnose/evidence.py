@@ -41,12 +41,12 @@ Match = Callable[[Frame], bool]
 def phases_named(analysis: Analysis, *names: str, process: str = "main") -> list[Phase]:
     """The outermost phases of these names in the main thread of a process."""
     found = []
-    for phase in analysis.phases:
-        parts = names_of(phase.path)
-        if phase.process != process or phase.thread != "main" or parts[-1] not in names:
+    for phase in analysis.phases_of.get(process, ()):
+        if phase.thread != "main" or phase.name not in names:
             continue
         # What an evaluation does is the evaluation's.
-        if not any(part in names or part == "evaluate" for part in parts[:-1]):
+        above = names_of(phase.path)[:-1]
+        if not any(part in names or part == "evaluate" for part in above):
             found.append(phase)
     return found
 

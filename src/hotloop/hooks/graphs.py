@@ -41,7 +41,7 @@ class Graphs:
         self._calls = 0
         self._acts = 0
         self._skipped = self._skips_counted = 0
-        self._forwards = 0
+        self._forwards = self._unshown = 0
         self._backwards = 0
         #: (call at which it was made, its marks)
         self._watched: deque[tuple[int, list[weakref.ref[Any]]]] = deque(maxlen=_WATCHED)
@@ -52,21 +52,27 @@ class Graphs:
 
     def saw(self, kind: int, result: Any) -> None:
         """A network has answered."""
+        acts, forwards = flow.skipped()
+        if acts:
+            self._skip_acts(acts)
+        self._forwards += forwards
+        self._unshown += forwards
         if kind == ACT:
-            self._skip(flow.skipped())
             self._acts += 1
             if self._acts % EVERY == 1:
                 self._acted(result)
         elif kind == FORWARD:
             self._forwards += 1
-            if self._forwards % EVERY == 1:
+            # After so many that were not shown this is the one that is.
+            if self._unshown >= EVERY - 1 or self._forwards % EVERY == 1:
+                self._unshown = 0
                 self._learned(result)
         elif kind == BACKWARD:
             self._backwards += 1
             if self._backwards % EVERY == 1:
                 self._went_back(result)
 
-    def _skip(self, calls: int) -> None:
+    def _skip_acts(self, calls: int) -> None:
         """So many calls acted without a graph and were not shown: as if one in so many had been."""
         self._skipped += calls
         looks = self._skipped // EVERY - self._skips_counted

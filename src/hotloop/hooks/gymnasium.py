@@ -11,62 +11,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from hotloop import get_profiler
-from hotloop.hooks.env_facts import growth, turns, vector_stepped
-from hotloop.hooks.plain_loop import flow
+from hotloop.hooks.env_facts import growth
+from hotloop.hooks.steps import one_stepped, vector_was_stepped
 from hotloop.hooks.table import Library, Note, Place
-
-_count = get_profiler().core.count
-_is_open = get_profiler().core.is_open
-_stepped = flow.stepped
-
-
-def count_step(result: Any, env: Any = None, *_: Any, **__: Any) -> None:
-    """One environment was stepped. This runs beside steps of a few microseconds."""
-    if _is_open("evaluate"):
-        return
-    _count("env_steps", 1)
-    # (observation, reward, terminated, truncated, info), or the old gym's four with `done`.
-    if result[2] or (len(result) == 5 and result[3]):
-        _count("episodes", 1)
-        growth.ended(env)
-    turns.stepped(env)
-    _stepped(1)
 
 
 def note_reset(result: Any, env: Any = None, *_: Any, **__: Any) -> None:
     """An environment was reset."""
     growth.was_reset(env)
-
-
-def count_vector_step(result: Any, *_: Any, **__: Any) -> None:
-    """A vector of environments was stepped."""
-    if _is_open("evaluate"):
-        return
-    envs = len(result[1])
-    _count("env_steps", envs)
-    ended = count_ended(result[2], result[3] if len(result) == 5 else None)
-    if ended:
-        _count("episodes", ended)
-    vector_stepped(result, envs)
-    _stepped(envs)
-
-
-def count_ended(terminated: Any, truncated: Any) -> int:
-    """How many of a vector's episodes have ended.
-
-    Flags are looked at as bytes, twenty times faster than NumPy's `any` for the few that there
-    are. An array of another kind may live on a device, which a look would wait for.
-    """
-    if not hasattr(terminated, "tobytes"):
-        return 0
-    ended = int(terminated.tobytes().count(1))
-    if truncated is not None:
-        cut = int(truncated.tobytes().count(1))
-        if ended and cut:
-            return int((terminated | truncated).sum())
-        ended += cut
-    return ended
 
 
 def _every(module: str, name: str, phase: str, after: Note | None = None) -> Place:
@@ -81,10 +33,10 @@ LIBRARY = Library(
     title="Gymnasium",
     distribution="gymnasium",
     places=(
-        _every("gymnasium.core", "Env.step", "env.step", count_step),
+        _every("gymnasium.core", "Env.step", "env.step", one_stepped),
         _every("gymnasium.core", "Env.reset", "env.reset", note_reset),
         _every("gymnasium.core", "Env.render", "env.render"),
-        _every(_VECTOR, "VectorEnv.step", "env.step", count_vector_step),
+        _every(_VECTOR, "VectorEnv.step", "env.step", vector_was_stepped),
         _every(_VECTOR, "VectorEnv.reset", "env.reset"),
         _every(_VECTOR, "VectorEnv.render", "env.render"),
         Place(_ASYNC, "AsyncVectorEnv.step_async", "env.step", outermost=True),
@@ -93,7 +45,7 @@ LIBRARY = Library(
             "AsyncVectorEnv.step_wait",
             "env.step",
             outermost=True,
-            after=count_vector_step,
+            after=vector_was_stepped,
         ),
     ),
 )

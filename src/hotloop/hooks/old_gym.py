@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from hotloop.hooks.gymnasium import count_step, count_vector_step
+from hotloop.hooks.steps import one_stepped, vector_was_stepped
 from hotloop.hooks.table import Library, Place
 
 
 def _count(result: Any, env: Any, *_: Any, **__: Any) -> None:
     # Its vectors are environments too.
     if getattr(env, "num_envs", None) is not None and hasattr(result[1], "__len__"):
-        count_vector_step(result)
+        vector_was_stepped(result, env)
     else:
-        count_step(result)
+        one_stepped(result, env)
 
 
 LIBRARY = Library(

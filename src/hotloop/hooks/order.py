@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from hotloop.measure.core import native_parts
+
 #: What can happen, in the order of a training loop. PREPARE is what is done to gradients beside the
 #: optimizer's step: they are set to zero, or clipped.
 STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER, PREPARE = range(8)
@@ -104,6 +106,8 @@ class Order:
         #: Whether this update has called a network with gradients.
         self.gradients = False
         self.waiting = False
+        #: Rows that a table knows of the next gradient step.
+        self.told = 0
         self.loss_is_named = False
         self.last = self._where = 0
         self._in_loss = self._loss_marked = False
@@ -168,6 +172,12 @@ class Order:
         if moment.gap is not None:
             moment.gap()
 
+    def prepared(self, *_: Any, **__: Any) -> None:
+        """Gradients were set to zero or clipped: a note after such a function."""
+        # In a library's update it says nothing that the backward pass does not.
+        if self._core.innermost() != self._learn:
+            self.happened(PREPARE)
+
     def _close_gap(self, kind: int, where: int) -> None:
         """The gap that was open until this event goes where it belongs."""
         moment = self._moment
@@ -208,8 +218,5 @@ class Order:
 
 def order_of(core: Any) -> Any:
     """The kind of Order that fits a core."""
-    if type(core).__module__.endswith("_native"):
-        from hotloop.measure import _native  # type: ignore[attr-defined]
-
-        return _native.Order
-    return Order
+    native = native_parts(core)
+    return Order if native is None else native.Order

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from hotloop import Profiler, get_profiler
@@ -34,9 +35,9 @@ from hotloop.hooks.order import (
     SAMPLE,
     STEP,
     Forecast,
-    Order,
     order_of,
 )
+from hotloop.measure.core import native_parts
 
 __all__ = [
     "ACT",
@@ -160,8 +161,10 @@ class Flow:
         self._profiler = profiler = profiler or get_profiler()
         profiler.categories.setdefault("learn.target", "Model")
         self._core = core = profiler.core
+        self._native = native_parts(core)
         self._is_open = core.is_open
-        self._order = order = order_of(core)(
+        #: The order itself, for tables that tell it what they know.
+        self.order = self._order = order = order_of(core)(
             core,
             core.region("learn"),
             core.region("learn.loss"),
@@ -174,6 +177,7 @@ class Flow:
         self.happened = order.happened
         self.happened_in_learn = order.happened_in_learn
         self.stepped = order.stepped
+        self.prepared = order.prepared
         #: Phases that a library names itself, seen in use: these are not inferred.
         self.named = _Named(self._forget)
         #: What network calls were for, by (module, gradients, rows, the event before).
@@ -181,8 +185,10 @@ class Flow:
         self._waiting: list[tuple[tuple[int, bool, int, int], Forecast]] = []
         self._purposes: dict[tuple[int, bool, int], int] = {}
         self._actors: set[int] = set()
-        #: How many calls of networks that acted went around the hook since this was last asked.
-        self.skipped: Callable[[], int] = lambda: 0
+        #: (acts, learning passes) that went around the hook since this was last asked.
+        self.skipped: Callable[[], tuple[int, int]] = lambda: (0, 0)
+        #: Let torch's `Module.__call__` be as it was.
+        self.give_networks_back: Callable[[], None] = lambda: None
 
     @property
     def thread(self) -> int:
@@ -204,22 +210,40 @@ class Flow:
         order = self._order
         return int((order.steps or order.steps_before) * order.envs)
 
-    def acts(self, original: Any, inside: list[bool], plain: Any, gradients: Any, hook: Any) -> Any:
-        """The hook for outermost calls of networks, with a way around it for those that act again.
+    def take_networks(
+        self,
+        call: Callable[..., Any],
+        whole: tuple[Any, ...],
+        plain: dict[type, Any],
+        gradients: Callable[[], bool],
+        hook: Callable[..., Any],
+        is_short: bool,
+    ) -> bool:
+        """Let the native core see to `call`, torch's `Module.__call__`; False if it cannot.
 
-        Most calls of a network choose an action as the one before did. The native core sees to
-        those by itself, and gives one in so many to the hook (`Acts` in `native/acts.c`).
+        Most calls of a network are inside another's, or choose an action as the one before did.
+        The native core sees to those by itself, and gives the others, and one act in so many, to
+        the hook (`Networks` in `native/networks.c`).
         """
-        if isinstance(self._order, Order):
-            return hook
-        from hotloop.measure import _native  # type: ignore[attr-defined]
-
-        act = self._core.region("policy.act")
-        around = _native.Acts(
-            self._order, act, original, inside, plain, self._actors, gradients, hook
+        if self._native is None or not isinstance(call, FunctionType):
+            return False
+        regions = map(self._core.region, ("policy.act", "learn.forward", "collect"))
+        networks = self._native.Networks(
+            self._order, *regions, whole, plain, self._actors, gradients, hook
         )
-        self.skipped = around.skipped
-        return around
+        networks.take(call, is_short)
+        self.skipped, self.give_networks_back = networks.skipped, networks.give_back
+        return True
+
+    def native_steps(
+        self, whole: Callable[..., None], look: Callable[..., None], rewards: int, tells: bool
+    ) -> Callable[..., None] | None:
+        """The note `whole` of `hooks.steps` in the native core, if there is one."""
+        if self._native is None:
+            return None
+        core, order = self._core, self._order if tells else None
+        note = self._native.Steps(core, order, core.region("evaluate"), whole, look, rewards)
+        return note  # type: ignore[no-any-return]
 
     # -- names of gaps --
 

@@ -60,13 +60,6 @@ def _of_arrays(result: Any) -> Outcome | None:
     return Outcome(len(ends), int(numpy.count_nonzero(ends)))
 
 
-def plain_flags(result: Any) -> tuple[int, ...]:
-    """Where in a plain tuple the ends of one environment are, if they are Python's own."""
-    if type(result) is not tuple or not 3 <= len(result) <= 5:
-        return ()
-    return tuple(i for i, each in enumerate(result) if i and type(each) is bool)[:2]
-
-
 def _named(result: Any) -> tuple[Any, list[Any]] | None:
     """(reward, ends) of an answer that has names: a named tuple, a dict, an object."""
     if type(result) in (tuple, list) or result is None:

@@ -11,30 +11,17 @@ from __future__ import annotations
 from typing import Any
 
 from hotloop import get_profiler, words
-from hotloop.hooks.env_facts import buffers, vector_stepped
-from hotloop.hooks.gymnasium import count_ended
+from hotloop.hooks.env_facts import buffers
 from hotloop.hooks.plain_loop import FORWARD, flow
+from hotloop.hooks.steps import library_vector_stepped
 from hotloop.hooks.table import Library, Note, Place
 from hotloop.hooks.torch import batch
 
 _profiler = get_profiler()
 _count = _profiler.core.count
-_is_open = _profiler.core.is_open
 
 
 # -- what else is noted --
-
-
-def _after_step(result: Any, *_: Any, **__: Any) -> None:
-    """(observations, rewards, dones, infos) of all environments of the vector."""
-    if _is_open("evaluate"):
-        return
-    dones = result[2]
-    _count("env_steps", len(dones))
-    vector_stepped(result, len(dones))
-    ended = count_ended(dones, None)
-    if ended:
-        _count("episodes", ended)
 
 
 def _after_collect(*_: Any, **__: Any) -> None:
@@ -95,7 +82,7 @@ LIBRARY = Library(
         everywhere(_ON, "OnPolicyAlgorithm.train", "learn"),
         everywhere(_OFF, "OffPolicyAlgorithm.train", "learn"),
         # Vectors: `step` is only in the base class, and resets what has ended by itself.
-        everywhere(_VEC, "VecEnv.step", "env.step", _after_step),
+        everywhere(_VEC, "VecEnv.step", "env.step", library_vector_stepped),
         everywhere(_VEC, "VecEnv.reset", "env.reset"),
         everywhere(_VEC, "VecEnv.render", "env.render"),
         # Acting. `policy(observation)` itself is torch's `Module.__call__`.

@@ -23,7 +23,7 @@ from hotloop.hooks.install import Hooks
 from hotloop.hooks.named import NamedPhases
 from hotloop.hooks.plain_loop import ACT, ADD, FORWARD, SAMPLE, flow
 from hotloop.hooks.recognise import Found, in_class, in_function
-from hotloop.hooks.results import outcome_of, plain_flags
+from hotloop.hooks.results import outcome_of
 from hotloop.hooks.standin import (
     Entry,
     at_first,
@@ -33,6 +33,7 @@ from hotloop.hooks.standin import (
     stand_in,
     timed,
 )
+from hotloop.hooks.steps import EITHER, look_at_one, look_at_vector
 from hotloop.measure.profiler import Profiler
 
 #: Libraries with gradients: where one is used, the order of events tells more (`plain_loop`).
@@ -172,43 +173,27 @@ class Shapes:
         """Count what `step` did; if its answer is no environment's, it was none."""
         count, is_open = self._count, self._is_open
         tell = _has_gradients()
-        flags: tuple[int, ...] = ()
+
+        def look(result: Any, env: Any, envs: int, ended: int | None) -> None:
+            (look_at_one if envs == 1 else look_at_vector)(result, env, envs, ended)
 
         def stepped(result: Any, env: Any = None, *_: Any, **__: Any) -> None:
-            nonlocal flags
-            # One environment that answers as it did before: the usual case, and the fastest.
-            ended: int | None = 0
-            for place in flags:
-                flag = result[place]
-                if flag is True:
-                    ended = 1
-                elif flag is not False:
-                    flags = ()
-                    break
-            envs = 1
-            if not flags:
-                outcome = outcome_of(result)
-                if outcome is None:
-                    for entry in entries.values():
-                        entry.switch_off()
-                    return
-                envs, ended = outcome
-                flags = plain_flags(result)
+            outcome = outcome_of(result)
+            if outcome is None:
+                for entry in entries.values():
+                    entry.switch_off()
+                return
             if is_open("evaluate"):
                 return
+            envs, ended = outcome
             count("env_steps", envs)
-            if envs == 1:
-                env_facts.turns.stepped(env)
-            elif isinstance(result, tuple):
-                env_facts.vector_stepped(result, envs)
             if ended:
                 count("episodes", ended)
-                if envs == 1:
-                    env_facts.growth.ended(env)
+            look(result, env, envs, ended)
             if tell:
                 flow.stepped(envs)
 
-        return stepped
+        return flow.native_steps(stepped, look, EITHER, tell) or stepped
 
     def _sampled(self, result: Any, *args: Any, **_: Any) -> None:
         try:

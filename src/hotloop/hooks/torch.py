@@ -15,7 +15,7 @@ from typing import Any
 from hotloop import get_profiler
 from hotloop.hooks import transfers
 from hotloop.hooks.env_facts import remembered
-from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, OPTIMIZER, PREPARE, flow
+from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, OPTIMIZER, flow
 from hotloop.hooks.standin import AROUND
 from hotloop.hooks.table import Library, Place, Wrapper
 
@@ -62,77 +62,62 @@ def _is_compiling() -> Callable[[], bool]:
 def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
     """`Module.__call__` with its outermost call in a phase.
 
-    A network calls dozens of modules, so what an inner call costs is what this costs: one test,
-    after which `original`'s own two lines are repeated rather than called. The flag is of the
-    thread that first called a network; should another thread ever call one, every call asks
-    for its own thread's flag from then on.
+    A network calls dozens of modules, so what an inner call costs is what this costs: the native
+    core takes torch's function over where it stands (`native/networks.c`).
     """
     import torch
 
-    is_compiling = _is_compiling()
-    short = {"_compiled_call_impl", "_call_impl"} == set(original.__code__.co_names)
-    inside = [False]
-    owner = 0
     what_for = _purposes(torch.is_grad_enabled)
-
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if inside[0]:
-            if short and self._compiled_call_impl is None:
-                return self._call_impl(*args, **kwargs)
-            return original(self, *args, **kwargs)
-        if is_compiling():
-            return original(self, *args, **kwargs)
-        return first(self, args, kwargs)
-
-    acts = _act.wrap(original)
     calls: dict[Purpose, Callable[..., Any]] = {PART: original}
 
-    def timed(purpose: Purpose) -> Callable[..., Any]:
-        if purpose not in calls:
-            region, kind = purpose
-            calls[purpose] = region.wrap(original, after=None if kind is None else _tell(kind))
-        return calls[purpose]
-
-    def known_purpose(self: Any, args: Any, kwargs: Any, where: str | None) -> Purpose:
+    def known_purpose(self: Any, args: Any, kwargs: Any) -> Purpose:
         try:
-            return what_for(self, args, kwargs, where)
+            return what_for(self, args, kwargs, _innermost())
         except Exception as error:
             # A `shape` of its own kind, say. The call is the program's all the same.
             _core.failures["PyTorch: what a network is called for"] = repr(error)
             return PART
 
     def outermost(self: Any, args: Any, kwargs: Any) -> Any:
-        nonlocal owner
-        if get_ident() != owner:
-            if owner:
-                torch.nn.Module.__call__ = threaded  # type: ignore[method-assign]
-                return threaded(self, *args, **kwargs)
-            owner = get_ident()
-        where = _innermost()
-        inside[0] = True
-        try:
-            # The quickest answers are for the calls that are the most.
-            if where in WHOLE_PHASES:
-                return original(self, *args, **kwargs)
-            if where == "collect" and not module_phases:
-                return acts(self, *args, **kwargs)
-            purpose = known_purpose(self, args, kwargs, where)
-            return (calls.get(purpose) or timed(purpose))(self, *args, **kwargs)
-        finally:
-            inside[0] = False
+        purpose = known_purpose(self, args, kwargs)
+        call = calls.get(purpose)
+        if call is None:
+            region, kind = purpose
+            after = None if kind is None else _tell(kind)
+            call = calls[purpose] = region.wrap(original, after=after)
+        return call(self, *args, **kwargs)
 
-    first = flow.acts(original, inside, _by_class, torch.is_grad_enabled, outermost)
-    own = threading.local()
+    if original is torch.nn.Module.__call__ and flow.take_networks(
+        original,
+        tuple(map(_core.region, WHOLE_PHASES)),
+        _by_class,
+        torch.is_grad_enabled,
+        outermost,
+        is_short=set(original.__code__.co_names) == {"_compiled_call_impl", "_call_impl"},
+    ):
+        return original
+    return _stand_in_for_modules(original, outermost)
 
-    def threaded(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if is_compiling() or not _core.enabled or getattr(own, "inside", False):
+
+class _Inside(threading.local):
+    network = False
+
+
+def _stand_in_for_modules(
+    original: Callable[..., Any], outermost: Callable[..., Any]
+) -> Callable[..., Any]:
+    """What the Python core, and a call that is altered, have in the place of `Module.__call__`."""
+    is_compiling = _is_compiling()
+    inside = _Inside()
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_compiling() or inside.network or not _core.enabled:
             return original(self, *args, **kwargs)
-        own.inside = True
+        inside.network = True
         try:
-            purpose = known_purpose(self, args, kwargs, _innermost())
-            return timed(purpose)(self, *args, **kwargs)
+            return outermost(self, args, kwargs)
         finally:
-            own.inside = False
+            inside.network = False
 
     return call
 
@@ -229,8 +214,15 @@ class Batch:
         self._now: dict[int, int] = {}
         self._sum: dict[int, int] = {}
         self._round: set[int] = set()
-        #: Rows that a table knows better, for the next gradient step.
-        self.told = 0
+
+    @property
+    def told(self) -> int:
+        """Rows that a table knows better, for the next gradient step."""
+        return int(flow.order.told)
+
+    @told.setter
+    def told(self, rows: int) -> None:
+        flow.order.told = rows
 
     def forward(self, module: int, rows: int) -> None:
         if rows > self._now.get(module, 0):
@@ -244,11 +236,12 @@ class Batch:
         self._now.clear()
 
     def optimizer(self, optimizer: int) -> None:
-        rows = self.told
+        order = flow.order
+        rows = order.told
         if not rows:
             self.backward()
             rows = max(self._sum.values(), default=0) or flow.collected()
-        self.told = 0
+        order.told = 0
         self._sum.clear()
         if optimizer in self._round:
             self._round.clear()
@@ -275,12 +268,6 @@ def _after_step(result: Any, optimizer: Any, *_: Any, **__: Any) -> None:
     happened(OPTIMIZER)
 
 
-def _after_rest(*_: Any, **__: Any) -> None:
-    # In a library's update these say nothing that the backward pass does not.
-    if _innermost() != "learn":
-        happened(PREPARE)
-
-
 def _traceable(region: Any, after: Callable[..., None]) -> Wrapper:
     """A region around a function that `torch.compile` may look into."""
 
@@ -302,7 +289,7 @@ def _traceable(region: Any, after: Callable[..., None]) -> Wrapper:
 
 _time_backward = _traceable(_backward, _after_backward)
 _time_step = _traceable(_optimizer, _after_step)
-_time_rest = _traceable(_optimizer, _after_rest)
+_time_rest = _traceable(_optimizer, flow.prepared)
 
 
 def _time_whole_step(profile_hook_step: Callable[..., Any]) -> Callable[..., Any]:
@@ -319,6 +306,16 @@ def _time_whole_step(profile_hook_step: Callable[..., Any]) -> Callable[..., Any
         return whole
 
     return hook
+
+
+def _setup() -> Callable[[], None]:
+    reads = transfers.put_on()
+
+    def undo() -> None:
+        flow.give_networks_back()
+        reads()
+
+    return undo
 
 
 LIBRARY = Library(
@@ -349,5 +346,5 @@ LIBRARY = Library(
         Place("torch", "nn.utils.clip_grad_value_", "learn.optimizer", wrapper=_time_rest),
         Place("torch", "save", "checkpoint", outermost=True),
     ),
-    setup=transfers.put_on,
+    setup=_setup,
 )

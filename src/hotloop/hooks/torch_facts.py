@@ -273,15 +273,17 @@ _WHOLE_COMPILATION = ("_compile.compile_inner", "_compile", "compile_inner")
 def _time_list(original: Callable[..., Any], facts: Facts) -> Callable[..., Any]:
     """`torch.tensor` of a list of arrays goes through it number by number."""
     from hotloop.hooks.torch import _is_compiling
+    from hotloop.hooks.transfers import can_leave_cpu
 
     is_compiling = _is_compiling()
+    can_leave = can_leave_cpu(sys.modules["torch"])
     make_there = _make_there()
     clock = time.perf_counter
     count = facts.count
 
     @functools.wraps(original)
     def tensor(*args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("device") is not None and not is_compiling():
+        if can_leave and kwargs.get("device") is not None and not is_compiling():
             return make_there(original, args, kwargs)
         data = args[0] if args else None
         if type(data) is not list or is_compiling() or not _holds_arrays(data):
@@ -303,7 +305,9 @@ def _make_there() -> Callable[..., Any]:
 
     def make_there(original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         data = args[0] if args else kwargs.get("data")
-        if str(kwargs["device"]).startswith("cpu") or not getattr(data, "is_cpu", True):
+        device = kwargs["device"]
+        kind = getattr(device, "type", None) or str(device)
+        if kind.startswith("cpu") or not getattr(data, "is_cpu", True):
             return original(*args, **kwargs)
         moves.region.enter()
         try:

@@ -17,6 +17,7 @@ from typing import Any
 
 from hotloop import get_profiler, words
 from hotloop.hooks.shapes import is_program_file
+from hotloop.measure.core import native_parts
 
 #: Lines of the program that are told apart, and those that the capture names.
 MOST_LINES, LINES_NOTED = 512, 20
@@ -29,10 +30,13 @@ class Moves:
 
     def __init__(self) -> None:
         core = get_profiler().core
+        self.core = core
         self.count = core.count
         self.region = core.region("transfer")
         #: Until a tensor was seen on another device, reading one from Python is the transfer.
         self.only_cpu = True
+        #: What counts these reads in the native core.
+        self.readers: list[Any] = []
         #: (what, code, instruction) -> [transfers, bytes, waits].
         self._lines: dict[tuple[str, CodeType, int], list[int]] = {}
         self._is_own: dict[CodeType, bool] = {}
@@ -42,6 +46,8 @@ class Moves:
     def seen(self, what: str, size: int, waits: bool, depth: int = 2) -> None:
         """A tensor went to another device, or from one to Python."""
         self.only_cpu = False
+        for reader in self.readers:
+            reader.counts = False
         count = self.count
         count(words.TRANSFERS, 1)
         count(words.TRANSFER_BYTES, size)
@@ -113,7 +119,7 @@ def _line_of(code: CodeType, instruction: int) -> int:
 moves = Moves()
 
 
-def _read(original: Callable[..., Any], what: str) -> Callable[..., Any]:
+def _read(original: Callable[..., Any], what: str, can_leave: bool) -> Callable[..., Any]:
     """`item`, `tolist`, `numpy`."""
     count, region, seen = moves.count, moves.region, moves.seen
 
@@ -131,7 +137,26 @@ def _read(original: Callable[..., Any], what: str) -> Callable[..., Any]:
         seen(what, self.nbytes, True)
         return result
 
-    return read
+    reader = _short(original, read, can_leave, words.TRANSFERS)
+    if reader is not read:
+        reader.counts = moves.only_cpu
+        moves.readers.append(reader)
+    return reader  # type: ignore[no-any-return]
+
+
+def _short(
+    original: Callable[..., Any],
+    hook: Callable[..., Any],
+    can_leave: bool = True,
+    counter: str | None = None,
+    device: type | None = None,
+) -> Any:
+    """`hook`, with a native way around it for tensors on the processor that stay there."""
+    native = native_parts(moves.core)
+    if native is None:
+        return hook
+    usual = "is_cpu" if can_leave else None
+    return native.Shortcut(moves.core, original, hook, usual, counter, device)
 
 
 def _read_silently(original: Callable[..., Any], what: str) -> Callable[..., Any]:
@@ -150,7 +175,7 @@ def _read_silently(original: Callable[..., Any], what: str) -> Callable[..., Any
         seen(what, self.nbytes, True)
         return result
 
-    return read
+    return _short(original, read)  # type: ignore[no-any-return]
 
 
 def _move(
@@ -175,7 +200,9 @@ def _move(
             seen(what, self.nbytes, result.is_cpu and not kwargs.get("non_blocking"))
         return result
 
-    return move
+    if away is _always:
+        return move
+    return _short(original, move, device=None if away is _never else device)  # type: ignore[no-any-return]
 
 
 def _wait(original: Callable[..., Any], what: str) -> Callable[..., Any]:
@@ -216,7 +243,7 @@ def _goes_away(device: type) -> Callable[[Any, Any], bool]:
     return goes_away
 
 
-def _can_leave(torch: Any) -> bool:
+def can_leave_cpu(torch: Any) -> bool:
     """Whether this torch was built for anything but the CPU.
 
     Asking whether a device is there would start its driver, after which a program cannot fork.
@@ -240,11 +267,13 @@ def put_on() -> Callable[[], None]:
     """Hook the methods of `torch.Tensor`; they are inherited from a class that cannot change."""
     import torch
 
+    can_leave = can_leave_cpu(torch)
     wrappers: dict[str, Callable[[Any], Callable[..., Any]]] = {
-        name: functools.partial(_read, what=f".{name}()") for name in ("item", "tolist", "numpy")
+        name: functools.partial(_read, what=f".{name}()", can_leave=can_leave)
+        for name in ("item", "tolist", "numpy")
     }
     undo: list[Callable[[], None]] = []
-    if _can_leave(torch):
+    if can_leave:
         away = _goes_away(torch.device)
         moving = functools.partial(_move, device=torch.device)
         wrappers["cpu"] = functools.partial(moving, what=".cpu()", away=_never)
@@ -258,6 +287,7 @@ def put_on() -> Callable[[], None]:
         setattr(torch.Tensor, name, wrappers[name](getattr(torch.Tensor, name)))
 
     def take_off() -> None:
+        moves.readers.clear()
         for name in on:
             delattr(torch.Tensor, name)
         for call in undo:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hotloop.measure.twin import Core, Sampler
@@ -23,4 +23,13 @@ else:
         from hotloop.measure.twin import Core, Sampler
     NATIVE = WHY_TWIN is None
 
-__all__ = ["NATIVE", "WHY_TWIN", "Core", "Sampler"]
+__all__ = ["NATIVE", "WHY_TWIN", "Core", "Sampler", "native_parts"]
+
+
+def native_parts(core: Any) -> Any:
+    """The native module of a core, which has parts of the hooks as well; None for the twin."""
+    if not type(core).__module__.endswith("_native"):
+        return None
+    from hotloop.measure import _native  # type: ignore[attr-defined]
+
+    return _native

@@ -97,6 +97,7 @@ class DeviceWatch:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._recording = threading.Lock()
+        self._preparing = False
         #: Order of recordings: a generator of its own, so that the program's draws stay its own.
         self._random = random.Random(os.getpid())
         self.device: Device | None = None
@@ -128,12 +129,15 @@ class DeviceWatch:
         self._thread.start()
 
     def _prepare(self) -> None:
+        self._preparing = True
         try:
             device = next((d for d in self._devices if d.in_use()), None)
             if device is not None and device.records() is None:
                 device.prepare()
         except Exception:
             pass  # it will fail again where that is told
+        finally:
+            self._preparing = False
 
     def end(self) -> None:
         """The program is over: no recording may outlive it."""
@@ -149,7 +153,7 @@ class DeviceWatch:
 
     def give_way(self) -> None:
         """The program starts the framework's profiler itself: there is only one."""
-        if threading.current_thread() is self._thread:
+        if self._preparing or threading.current_thread() is self._thread:
             return
         with self._recording:
             if self._mode != OFF and self._failures < MOST_FAILURES:
@@ -246,7 +250,7 @@ class DeviceWatch:
     # -- a recording --
 
     def _record(self, device: Device) -> None:
-        begun, recorded, length_s = time.thread_time_ns(), self.recorded_ns, self._length_s
+        begun, length_s = self._clock(), self._length_s
         try:
             with self._recording:
                 self._stretch(device)
@@ -255,8 +259,11 @@ class DeviceWatch:
             if self._failures >= MOST_FAILURES:
                 self.remarks.append(f"Device activity could not be recorded: {_short(error)}.")
         finally:
-            cost = time.thread_time_ns() - begun - self._idle_ns + self.recorded_ns - recorded
-            self._idle_ns, self._ended_ns = 0, self._clock()
+            # By the clock, not by this thread's own time: a launch may wait for the driver, which
+            # is busy starting and stopping.
+            self._ended_ns = self._clock()
+            cost = self._ended_ns - begun - self._idle_ns
+            self._idle_ns = 0
             self.spent_ns += cost
             self._profiler.gauges["gpu_spent_s"] = self.spent_ns / 1e9
             self._next_cost_ns = int(cost * max(self._length_s / length_s, 1.0))
@@ -280,9 +287,9 @@ class DeviceWatch:
         finally:
             self._profiler.give_trace_back(lent)
         # Waiting for the device, even if it burns a core, is not in the program's way.
-        before = time.thread_time_ns()
+        settling = self._clock()
         device.settle()
-        self._idle_ns += time.thread_time_ns() - before
+        self._idle_ns += self._clock() - settling
         before = time.thread_time_ns()
         activities = device.stop(self._clock() - time.time_ns())
         if activities and not lost and self._is_complete(activities):

@@ -92,22 +92,14 @@ core_watch_count(Core *self, PyObject *name, PyObject *amount)
 PyDoc_STRVAR(core_count_doc,
 "count(name, n=1)\n--\n\nAdd to a counter.");
 
-static PyObject *
-core_method_count(Core *self, PyObject *const *args, Py_ssize_t nargs)
+/* `amount` is an int or a float. */
+static int
+core_count_amount(Core *self, PyObject *name, PyObject *amount)
 {
-    if (nargs < 1 || nargs > 2 || !PyUnicode_CheckExact(args[0])) {
-        PyErr_SetString(PyExc_TypeError, "count(name, n=1): name is a string, n a number");
-        return NULL;
-    }
     if (!self->enabled) {
-        Py_RETURN_NONE;
+        return 0;
     }
-    PyObject *amount = nargs == 2 ? args[1] : PyLong_FromLong(1);
-    if (!PyLong_Check(amount) && !PyFloat_Check(amount)) {
-        PyErr_SetString(PyExc_TypeError, "count(name, n=1): n is an int or a float");
-        return NULL;
-    }
-    PyObject *old = PyDict_GetItemWithError(self->counters, args[0]);
+    PyObject *old = PyDict_GetItemWithError(self->counters, name);
     PyObject *sum = NULL;
     if (old != NULL) {
         sum = PyNumber_Add(old, amount);
@@ -116,15 +108,39 @@ core_method_count(Core *self, PyObject *const *args, Py_ssize_t nargs)
         Py_INCREF(amount);
         sum = amount;
     }
-    int failed = sum == NULL || PyDict_SetItem(self->counters, args[0], sum);
+    int failed = sum == NULL || PyDict_SetItem(self->counters, name, sum);
     Py_XDECREF(sum);
     if (!failed && self->watched != NULL) {
-        core_watch_count(self, args[0], amount);
+        core_watch_count(self, name, amount);
         failed = PyErr_Occurred() != NULL;
     }
-    if (nargs == 1) {
-        Py_DECREF(amount);
+    return failed ? -1 : 0;
+}
+
+int
+core_count(Core *self, PyObject *name, long long n)
+{
+    PyObject *amount = PyLong_FromLongLong(n);
+    if (amount == NULL) {
+        return -1;
     }
+    int failed = core_count_amount(self, name, amount);
+    Py_DECREF(amount);
+    return failed;
+}
+
+static PyObject *
+core_method_count(Core *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs < 1 || nargs > 2 || !PyUnicode_CheckExact(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "count(name, n=1): name is a string, n a number");
+        return NULL;
+    }
+    if (nargs == 2 && !PyLong_Check(args[1]) && !PyFloat_Check(args[1])) {
+        PyErr_SetString(PyExc_TypeError, "count(name, n=1): n is an int or a float");
+        return NULL;
+    }
+    int failed = nargs == 2 ? core_count_amount(self, args[0], args[1]) : core_count(self, args[0], 1);
     if (failed) {
         return NULL;
     }
@@ -204,16 +220,8 @@ static PyObject *
 core_method_innermost(Core *self, PyObject *unused)
 {
     (void)unused;
-    Thread *thread = core_thread(self);
-    if (thread == NULL) {
-        Py_RETURN_NONE;
-    }
-    Stack *stack = thread_stack(thread);
-    uint32_t depth = stack->depth - (stack_in_gap(stack) ? 1 : 0);
-    if (depth == 0) {
-        Py_RETURN_NONE;
-    }
-    PyObject *name = stack->frames[depth - 1].region->name;
+    Region *region = core_innermost(self);
+    PyObject *name = region != NULL ? region->name : Py_None;
     Py_INCREF(name);
     return name;
 }
@@ -855,7 +863,8 @@ PyInit__native(void)
 {
     PyTypeObject *types[] = {&CoreType,         &RegionType, &RegionCallType,
                              &RegionMethodType, &TimedType,  &SamplerType,
-                             &OrderType,        &ActsType};
+                             &OrderType,        &NetworksType,
+                             &StepsType,        &ShortcutType};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyType_Ready(types[i]) < 0) {
             return NULL;
@@ -868,7 +877,9 @@ PyInit__native(void)
     if (self == NULL || PyModule_AddObjectRef(self, "Core", (PyObject *)&CoreType) < 0 ||
         PyModule_AddObjectRef(self, "Sampler", (PyObject *)&SamplerType) < 0 ||
         PyModule_AddObjectRef(self, "Order", (PyObject *)&OrderType) < 0 ||
-        PyModule_AddObjectRef(self, "Acts", (PyObject *)&ActsType) < 0) {
+        PyModule_AddObjectRef(self, "Networks", (PyObject *)&NetworksType) < 0 ||
+        PyModule_AddObjectRef(self, "Steps", (PyObject *)&StepsType) < 0 ||
+        PyModule_AddObjectRef(self, "Shortcut", (PyObject *)&ShortcutType) < 0) {
         Py_XDECREF(self);
         return NULL;
     }

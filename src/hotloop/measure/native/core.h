@@ -92,6 +92,7 @@ typedef struct Thread {
     Stack *stack;
     Node *volatile top; /* charged now; read by the sampler's thread */
     uint64_t last;
+    int in_network; /* a torch module is being called */
     struct Thread *next;
 } Thread;
 
@@ -159,7 +160,7 @@ struct Region {
 };
 
 extern PyTypeObject CoreType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType,
-    OrderType, ActsType;
+    OrderType, NetworksType, StepsType, ShortcutType;
 
 typedef struct Timed {
     PyObject_HEAD
@@ -172,6 +173,9 @@ typedef struct Timed {
 } Timed;
 
 Thread *core_thread(Core *core);
+
+/* core.c: add to a counter. -1 with an exception. */
+int core_count(Core *core, PyObject *name, long long n);
 
 /* tree.c */
 void node_histogram_add(Node *node, uint64_t ns);
@@ -199,6 +203,8 @@ Region *region_new(Core *core, PyObject *name, uint32_t flags);
 
 /* timed.c */
 int core_is_open(Core *core, Region *region);
+/* The region that this thread is in, gaps left out; NULL outside. */
+Region *core_innermost(Core *core);
 PyObject *timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
 
 /* ---- small steps of the hot path ---- */

@@ -6,6 +6,8 @@
 #include "order.h"
 #include "structmember.h"
 
+static PyObject *learn_events;
+
 static void
 moment_learn(Moment *moment, int answer)
 {
@@ -234,6 +236,29 @@ order_happened_in_learn(Order *self, PyObject *argument)
     Py_RETURN_NONE;
 }
 
+int
+order_step(Order *self, long long envs)
+{
+    if (order_is_over(self) || PyThread_get_thread_ident() != self->thread) {
+        return 0;
+    }
+    self->envs = envs;
+    self->steps++;
+    if (!self->active) {
+        self->last = STEP;
+        return 0;
+    }
+    if (self->updates) {
+        if (core_count(self->core, learn_events, 1) < 0) {
+            return -1;
+        }
+        self->updates_before = self->updates;
+        self->updates = 0;
+        self->gradients = 0;
+    }
+    return order_judge(self, ACT) < 0 || order_event(self, STEP) < 0 ? -1 : 0;
+}
+
 PyDoc_STRVAR(order_stepped_doc,
 "stepped(envs)\n--\n\nSo many environments were stepped once, together.");
 
@@ -241,30 +266,24 @@ static PyObject *
 order_stepped(Order *self, PyObject *argument)
 {
     long long envs = PyLong_AsLongLong(argument);
-    if (envs == -1 && PyErr_Occurred()) {
+    if ((envs == -1 && PyErr_Occurred()) || order_step(self, envs) < 0) {
         return NULL;
     }
-    if (order_is_over(self) || PyThread_get_thread_ident() != self->thread) {
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(order_prepared_doc,
+"prepared(*_, **__)\n--\n\nGradients were set to zero or clipped: a note after such a function.");
+
+static PyObject *
+order_prepared(Order *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    (void)args, (void)nargs, (void)names;
+    if (order_is_over(self)) {
         Py_RETURN_NONE;
     }
-    self->envs = envs;
-    self->steps++;
-    if (!self->active) {
-        self->last = STEP;
-        Py_RETURN_NONE;
-    }
-    if (self->updates) {
-        PyObject *counted = PyObject_CallMethod((PyObject *)self->core, "count", "si",
-                                                "learn_events", 1);
-        if (counted == NULL) {
-            return NULL;
-        }
-        Py_DECREF(counted);
-        self->updates_before = self->updates;
-        self->updates = 0;
-        self->gradients = 0;
-    }
-    if (order_judge(self, ACT) < 0 || order_event(self, STEP) < 0) {
+    /* In a library's update it says nothing that the backward pass does not. */
+    if (core_innermost(self->core) != self->learn && order_event(self, PREPARE) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -293,6 +312,12 @@ order_init(Order *self, PyObject *args, PyObject *kwargs)
     if (!PyArg_ParseTuple(args, "O!O!O!O!OOO", &CoreType, &core, &RegionType, &learn, &RegionType,
                           &loss, &PyTuple_Type, &library, &find, &mark, &judge)) {
         return -1;
+    }
+    if (learn_events == NULL) {
+        learn_events = PyUnicode_InternFromString("learn_events");
+        if (learn_events == NULL) {
+            return -1;
+        }
     }
     if (self->core != NULL) {
         PyErr_SetString(PyExc_TypeError, "an Order begins once");
@@ -359,6 +384,8 @@ static PyMethodDef order_methods[] = {
     {"happened_in_learn", (PyCFunction)order_happened_in_learn, METH_O,
      order_happened_in_learn_doc},
     {"stepped", (PyCFunction)order_stepped, METH_O, order_stepped_doc},
+    {"prepared", (PyCFunction)(void (*)(void))order_prepared, METH_FASTCALL | METH_KEYWORDS,
+     order_prepared_doc},
     {"forget", (PyCFunction)order_forget, METH_NOARGS, order_forget_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -368,6 +395,7 @@ static PyMemberDef order_members[] = {
     {"envs", T_LONGLONG, offsetof(Order, envs), 0, NULL},
     {"steps", T_LONGLONG, offsetof(Order, steps), 0, NULL},
     {"steps_before", T_LONGLONG, offsetof(Order, steps_before), 0, NULL},
+    {"told", T_LONGLONG, offsetof(Order, told), 0, NULL},
     {"last", T_INT, offsetof(Order, last), 0, NULL},
     {"active", T_BOOL, offsetof(Order, active), 0, NULL},
     {"off_policy", T_BOOL, offsetof(Order, off_policy), 0, NULL},

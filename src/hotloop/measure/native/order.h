@@ -37,6 +37,7 @@ typedef struct {
     long long steps_before;
     long long updates;
     long long updates_before;
+    long long told; /* rows that a table knows of the next gradient step */
     int last;
     int where;
     char active;
@@ -52,5 +53,7 @@ typedef struct {
 
 /* Something is over. -1 with an exception if one of the callbacks failed. */
 int order_event(Order *self, int kind);
+/* So many environments were stepped once, together. The same. */
+int order_step(Order *self, long long envs);
 
 #endif

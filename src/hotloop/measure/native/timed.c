@@ -19,6 +19,18 @@ core_is_open(Core *core, Region *region)
     return 0;
 }
 
+Region *
+core_innermost(Core *core)
+{
+    Thread *thread = core_thread(core);
+    if (thread == NULL) {
+        return NULL;
+    }
+    Stack *stack = thread_stack(thread);
+    uint32_t depth = stack->depth - (stack_in_gap(stack) ? 1 : 0);
+    return depth > 0 ? stack->frames[depth - 1].region : NULL;
+}
+
 void
 core_note_failure(Core *core, PyObject *name)
 {

@@ -1,0 +1,99 @@
+"""From runs to figures: ratios and differences within rounds, medians and their intervals.
+
+A figure compares a run with the plain run of the same program in the same round, so that whatever
+the machine did that hour is in both. Rounds that were disturbed are left out where enough quiet
+ones are left; which ones those are is told by the machine's load, never by the figure itself.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.peers import PLAIN
+from benchmarks.runs import Run, from_line
+
+#: Quiet rounds that are enough to leave the disturbed ones out.
+ENOUGH_QUIET = 3
+#: Resamples of a bootstrap.
+RESAMPLES = 2000
+
+Measure = Callable[[Run, Run], float]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A median over rounds with its 95% interval, or why there is none."""
+
+    middle: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+    rounds: int = 0
+    disturbed: int = 0
+    #: Whether the disturbed rounds are in it.
+    all_rounds: bool = False
+    missing: str = ""
+
+
+def interval(values: list[float]) -> tuple[float, float]:
+    """A 95% percentile bootstrap of the median."""
+    chance = random.Random(0)
+    medians = sorted(
+        statistics.median(chance.choices(values, k=len(values))) for _ in range(RESAMPLES)
+    )
+    return medians[RESAMPLES // 40], medians[-RESAMPLES // 40 - 1]
+
+
+def figure(runs: Iterable[Run], program: str, peer: str, measure: Measure) -> Figure:
+    """A measure of a peer's runs against the plain runs of the same rounds."""
+    own = [run for run in runs if run.program == program]
+    plain = {run.round: run for run in own if run.peer == PLAIN.name and not run.failed}
+    asked = [run for run in own if run.peer == peer]
+    pairs = [(run, plain[run.round]) for run in asked if not run.failed and run.round in plain]
+    if not pairs:
+        why = [run.failed for run in asked if run.failed]
+        return Figure(missing=why[-1] if why else "not measured")
+    quiet = [pair for pair in pairs if not any(run.disturbed for run in pair)]
+    used = quiet if len(quiet) >= ENOUGH_QUIET else pairs
+    values = [measure(run, against) for run, against in used]
+    low, high = interval(values)
+    return Figure(
+        statistics.median(values),
+        low,
+        high,
+        len(values),
+        len(pairs) - len(quiet),
+        used is pairs and len(quiet) < len(pairs),
+    )
+
+
+def loop_ratio(run: Run, plain: Run) -> float:
+    return run.loop_s / plain.loop_s
+
+
+def cpu_ratio(run: Run, plain: Run) -> float:
+    return run.cpu_s / plain.cpu_s
+
+
+def added_start(run: Run, plain: Run) -> float:
+    """Seconds until the first environment step, beyond the plain program's."""
+    return run.first_step_s - plain.first_step_s
+
+
+def added_memory(run: Run, plain: Run) -> float:
+    """Megabytes of resident memory up to the loop's end, beyond the plain program's."""
+    return run.loop_mb - plain.loop_mb
+
+
+def load(path: Path) -> list[Run]:
+    """The runs in a file of results; a last line that was cut off is left out."""
+    runs = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            runs.append(from_line(line))
+        except (ValueError, TypeError):
+            continue
+    return runs

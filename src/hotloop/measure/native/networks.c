@@ -1,0 +1,448 @@
+/* Networks: every call of a torch module comes through here (`hotloop.hooks.torch` says what for).
+ *
+ * A module is called through `Module.__call__`, a plain Python function. It stays where it is and
+ * what it is, so that whoever looks at it (`torch.compile` does) finds torch's own; only the way
+ * that C calls it, its vectorcall, is ours. Inner modules, which are the most, are passed on at
+ * once; of the outermost, those in a phase that is open already, in a library's rollout or update,
+ * or which choose an action as they did before are seen to here. All others go to the hook in
+ * Python, and so does one in so many, which looks at the answer. */
+
+#include "order.h"
+
+/* One call in so many is looked at; hotloop.hooks.graphs looks at as many answers. */
+#define LOOKED_AT 32
+
+/* Calls that the hook in Python was not shown: since the last that was, and since it last asked. */
+typedef struct {
+    int since;
+    long long skipped;
+} Unseen;
+
+typedef struct {
+    PyObject_HEAD
+    Order *order;
+    Region *act;
+    Region *forward;
+    Region *collect;     /* a library's rollout: what is called in it acts */
+    PyObject *whole;     /* regions; a network inside one is a part of it */
+    PyObject *plain;     /* class -> None where calls of it are no phase of their own */
+    PyObject *actors;    /* ids of the networks that have acted */
+    PyObject *gradients; /* torch.is_grad_enabled */
+    PyObject *slow;      /* the hook in Python: (module, args, kwargs) */
+    PyObject *function;  /* Module.__call__ while it is taken over */
+    vectorcallfunc before;
+    int is_short;        /* it does nothing but what `pass_on` does */
+    int broken;          /* the order could not be told: all calls go to the hook */
+    Unseen acts;
+    Unseen forwards;
+} Networks;
+
+/* The one that has taken a function over, and how that function was called before. */
+static Networks *taken = NULL;
+static vectorcallfunc was;
+static PyObject *shape_name, *compiled_name, *call_name;
+
+/* ---- the call itself ---- */
+
+/* What `Module.__call__` does, without its frame. */
+static PyObject *
+pass_on(Networks *self, PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    if (!self->is_short) {
+        return self->before(function, args, nargsf, names);
+    }
+    PyObject *compiled = PyObject_GetAttr(args[0], compiled_name);
+    if (compiled == NULL) {
+        return NULL;
+    }
+    int plain = compiled == Py_None;
+    Py_DECREF(compiled);
+    if (!plain) {
+        return self->before(function, args, nargsf, names);
+    }
+    return PyObject_VectorcallMethod(call_name, args, nargsf, names);
+}
+
+/* The rows of the first argument, as the hook in Python counts them; -1 if it must, with an exception
+ * or without. */
+static long long
+rows_of(PyObject *argument)
+{
+    PyObject *shape = PyObject_GetAttr(argument, shape_name);
+    if (shape == NULL) {
+        return -1;
+    }
+    long long rows = -1;
+    if (PyTuple_Check(shape)) { /* torch.Size is one */
+        rows = 1;
+        if (PyTuple_GET_SIZE(shape) > 1) {
+            rows = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, 0));
+            rows = rows == 0 ? 1 : rows;
+        }
+    }
+    Py_DECREF(shape);
+    return rows;
+}
+
+/* Whether this is one of the calls that the hook in Python is not shown. */
+static int
+skips(Unseen *unseen)
+{
+    unseen->since = (unseen->since + 1) % LOOKED_AT;
+    unseen->skipped += unseen->since != 0;
+    return unseen->since != 0;
+}
+
+/* Whether this call is one more of a network that is known to act in a plain loop. */
+static int
+acts_again(Networks *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    Order *order = self->order;
+    if (self->broken || order->judge == NULL || nargs < 2 || !order->envs || order->last > ACT ||
+        order->last == SAMPLE || PyThread_get_thread_ident() != order->thread) {
+        return 0;
+    }
+    PyObject *id = PyLong_FromVoidPtr(args[0]);
+    int known = id != NULL ? PySet_Contains(self->actors, id) : -1;
+    Py_XDECREF(id);
+    if (known != 1) {
+        return 0;
+    }
+    PyObject *gradients = PyObject_CallNoArgs(self->gradients);
+    int without = gradients == Py_False;
+    Py_XDECREF(gradients);
+    return without && rows_of(args[1]) == order->envs && skips(&self->acts);
+}
+
+/* What an outermost call is: a part of what is open, an act in a library's rollout, an act in the
+ * program's own loop, a learning pass in a library's update. Of the last two the order is told. */
+enum { UNKNOWN, PART, ACTS, ACTS_IN_LOOP, LEARNS };
+
+/* Exceptions are the caller's. */
+static int
+purpose_of(Networks *self, Stack *stack, PyObject *const *args, Py_ssize_t nargs)
+{
+    uint32_t depth = stack->depth - (stack_in_gap(stack) ? 1 : 0);
+    for (uint32_t i = depth; i-- > 0;) {
+        for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(self->whole); j++) {
+            if ((PyObject *)stack->frames[i].region == PyTuple_GET_ITEM(self->whole, j)) {
+                return PART;
+            }
+        }
+    }
+    if (PyDict_GetItemWithError(self->plain, (PyObject *)Py_TYPE(args[0])) != Py_None) {
+        return UNKNOWN;
+    }
+    if (depth == 0) {
+        return acts_again(self, args, nargs) ? ACTS_IN_LOOP : UNKNOWN;
+    }
+    Region *innermost = stack->frames[depth - 1].region;
+    if (innermost == self->collect) {
+        return ACTS;
+    }
+    /* Without a table that told the rows, Python counts them. */
+    return innermost == self->order->learn && self->order->told && !self->broken &&
+                   skips(&self->forwards)
+               ? LEARNS
+               : UNKNOWN;
+}
+
+/* The order is told. -1 with what is no error but only happened to arrive there. */
+static int
+tell(Networks *self, int kind)
+{
+    Order *order = self->order;
+    Core *core = order->core;
+    Thread *thread = core_thread(core);
+    uint64_t last = thread != NULL ? thread->last : 0;
+    core->noting = 1;
+    int failed = order->judge != NULL && order_event(order, kind) < 0;
+    core->noting = 0;
+    if (failed) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+            return -1;
+        }
+        core_note_failure(core, self->act->name);
+        self->broken = 1;
+    }
+    if (thread != NULL && thread->last == last) {
+        /* No gap was opened: what it took is hotloop's own. */
+        uint64_t now = core_now(core);
+        uint64_t spent = now > last ? now - last : 0;
+        core->own_ns += spent;
+        thread_skip(thread, thread_stack(thread), spent);
+    }
+    return 0;
+}
+
+/* The hook in Python is asked: slow(module, args, kwargs). */
+static PyObject *
+call_slow(Networks *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    PyObject *rest = PyTuple_New(nargs - 1);
+    PyObject *named = PyDict_New();
+    int failed = rest == NULL || named == NULL;
+    for (Py_ssize_t i = 1; !failed && i < nargs; i++) {
+        Py_INCREF(args[i]);
+        PyTuple_SET_ITEM(rest, i - 1, args[i]);
+    }
+    for (Py_ssize_t i = 0; !failed && names != NULL && i < PyTuple_GET_SIZE(names); i++) {
+        failed = PyDict_SetItem(named, PyTuple_GET_ITEM(names, i), args[nargs + i]) < 0;
+    }
+    PyObject *result = NULL;
+    if (!failed) {
+        PyObject *given[] = {args[0], rest, named};
+        result = PyObject_Vectorcall(self->slow, given, 3, NULL);
+    }
+    Py_XDECREF(rest);
+    Py_XDECREF(named);
+    return result;
+}
+
+/* A call in a phase of its own. */
+static PyObject *
+call_timed(Networks *self, PyObject *function, PyObject *const *args, size_t nargsf,
+           PyObject *names, int purpose)
+{
+    Region *region = purpose == LEARNS ? self->forward : self->act;
+    if (purpose == ACTS_IN_LOOP) {
+        self->order->active = 1;
+    }
+    region_enter(region);
+    PyObject *result = pass_on(self, function, args, nargsf, names);
+    if (result != NULL) {
+        region_exit(region);
+        if (purpose != ACTS && self->order->core->enabled &&
+            tell(self, purpose == LEARNS ? FORWARD : ACT) < 0) {
+            Py_CLEAR(result);
+        }
+        return result;
+    }
+    /* Leaving may call Python, which must not meet the program's error. */
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    region_exit(region);
+    PyErr_Restore(type, value, traceback);
+    return NULL;
+}
+
+static PyObject *
+call_outermost(Networks *self, Thread *thread, PyObject *function, PyObject *const *args,
+               size_t nargsf, PyObject *names)
+{
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    int purpose = purpose_of(self, thread_stack(thread), args, nargs);
+    if (PyErr_Occurred()) {
+        /* What is no error (Ctrl-C, an exit) only happened to arrive here: it is the program's. */
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+            return NULL;
+        }
+        PyErr_Clear();
+        purpose = UNKNOWN;
+    }
+    Py_INCREF(self); /* it may be given back meanwhile */
+    PyObject *result;
+    thread->in_network = 1;
+    if (purpose == PART) {
+        result = pass_on(self, function, args, nargsf, names);
+    }
+    else if (purpose == UNKNOWN) {
+        result = call_slow(self, args, nargs, names);
+    }
+    else {
+        result = call_timed(self, function, args, nargsf, names, purpose);
+    }
+    thread->in_network = 0;
+    Py_DECREF(self);
+    return result;
+}
+
+/* The vectorcall of `Module.__call__`. */
+static PyObject *
+network_call(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Networks *self = taken;
+    if (self == NULL || self->function != function || PyVectorcall_NARGS(nargsf) < 1) {
+        return was(function, args, nargsf, names);
+    }
+    Core *core = self->order->core;
+    Thread *thread = core_thread(core);
+    if (thread == NULL || thread->in_network) {
+        return pass_on(self, function, args, nargsf, names);
+    }
+    if (!core->enabled) {
+        return self->before(function, args, nargsf, names);
+    }
+    return call_outermost(self, thread, function, args, nargsf, names);
+}
+
+/* ---- taking the function over ---- */
+
+static void
+set_vectorcall(PyObject *function, vectorcallfunc call)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    PyFunction_SetVectorcall((PyFunctionObject *)function, call);
+#else
+    ((PyFunctionObject *)function)->vectorcall = call;
+#endif
+}
+
+PyDoc_STRVAR(networks_take_doc,
+"take(function, is_short)\n--\n\n"
+"See to the calls of this function, `Module.__call__`. With `is_short` it only calls\n"
+"`_compiled_call_impl` where there is one and `_call_impl` elsewhere.");
+
+static PyObject *
+networks_take(Networks *self, PyObject *args)
+{
+    PyObject *function;
+    int is_short;
+    if (!PyArg_ParseTuple(args, "O!p", &PyFunction_Type, &function, &is_short)) {
+        return NULL;
+    }
+    if (taken != NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "calls of networks are taken over already");
+        return NULL;
+    }
+    Py_INCREF(self);
+    Py_INCREF(function);
+    taken = self;
+    self->function = function;
+    self->is_short = is_short;
+    self->before = was = ((PyFunctionObject *)function)->vectorcall;
+    set_vectorcall(function, network_call);
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(networks_give_back_doc, "give_back()\n--\n\nLet the function be as it was.");
+
+static PyObject *
+networks_give_back(Networks *self, PyObject *unused)
+{
+    (void)unused;
+    if (taken == self) {
+        set_vectorcall(self->function, self->before);
+        taken = NULL;
+        Py_CLEAR(self->function);
+        Py_DECREF(self);
+    }
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(networks_skipped_doc,
+"skipped()\n--\n\n"
+"(acts, learning passes) since this was last asked that the hook in Python was not shown.");
+
+static PyObject *
+networks_skipped(Networks *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *answer = Py_BuildValue("(LL)", self->acts.skipped, self->forwards.skipped);
+    self->acts.skipped = self->forwards.skipped = 0;
+    return answer;
+}
+
+static PyObject *
+networks_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *order, *act, *forward, *collect, *whole, *plain, *actors, *gradients, *slow;
+    if ((kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0) ||
+        !PyArg_ParseTuple(args, "O!O!O!O!O!O!O!OO", &OrderType, &order, &RegionType, &act, &RegionType,
+                          &forward, &RegionType, &collect, &PyTuple_Type, &whole, &PyDict_Type, &plain, &PySet_Type, &actors,
+                          &gradients, &slow)) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError, "Networks takes no keywords");
+        }
+        return NULL;
+    }
+    if (((Order *)order)->core == NULL || ((Region *)act)->core != ((Order *)order)->core ||
+        ((Region *)forward)->core != ((Order *)order)->core) {
+        PyErr_SetString(PyExc_TypeError, "a region of the order's core");
+        return NULL;
+    }
+    if (shape_name == NULL) {
+        shape_name = PyUnicode_InternFromString("shape");
+        compiled_name = PyUnicode_InternFromString("_compiled_call_impl");
+        call_name = PyUnicode_InternFromString("_call_impl");
+        if (shape_name == NULL || compiled_name == NULL || call_name == NULL) {
+            Py_CLEAR(shape_name);
+            return NULL;
+        }
+    }
+    Networks *self = (Networks *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->order = (Order *)order;
+    self->act = (Region *)act;
+    self->forward = (Region *)forward;
+    self->collect = (Region *)collect;
+    self->whole = whole;
+    self->plain = plain;
+    self->actors = actors;
+    self->gradients = gradients;
+    self->slow = slow;
+    Py_INCREF(order);
+    Py_INCREF(act);
+    Py_INCREF(forward);
+    Py_INCREF(collect);
+    Py_INCREF(whole);
+    Py_INCREF(plain);
+    Py_INCREF(actors);
+    Py_INCREF(gradients);
+    Py_INCREF(slow);
+    return (PyObject *)self;
+}
+
+static int
+networks_traverse(Networks *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->order);
+    Py_VISIT(self->act);
+    Py_VISIT(self->forward);
+    Py_VISIT(self->collect);
+    Py_VISIT(self->whole);
+    Py_VISIT(self->plain);
+    Py_VISIT(self->actors);
+    Py_VISIT(self->gradients);
+    Py_VISIT(self->slow);
+    Py_VISIT(self->function);
+    return 0;
+}
+
+static void
+networks_dealloc(Networks *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(self->order);
+    Py_XDECREF(self->act);
+    Py_XDECREF(self->forward);
+    Py_XDECREF(self->collect);
+    Py_XDECREF(self->whole);
+    Py_XDECREF(self->plain);
+    Py_XDECREF(self->actors);
+    Py_XDECREF(self->gradients);
+    Py_XDECREF(self->slow);
+    Py_XDECREF(self->function);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMethodDef networks_methods[] = {
+    {"take", (PyCFunction)networks_take, METH_VARARGS, networks_take_doc},
+    {"give_back", (PyCFunction)networks_give_back, METH_NOARGS, networks_give_back_doc},
+    {"skipped", (PyCFunction)networks_skipped, METH_NOARGS, networks_skipped_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject NetworksType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "hotloop.measure._native.Networks",
+    .tp_doc = "Networks(order, act, forward, collect, whole, plain, actors, gradients, slow)",
+    .tp_basicsize = sizeof(Networks),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = networks_new,
+    .tp_methods = networks_methods,
+    .tp_traverse = (traverseproc)networks_traverse,
+    .tp_dealloc = (destructor)networks_dealloc,
+};

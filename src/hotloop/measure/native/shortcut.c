@@ -1,0 +1,180 @@
+/* Shortcut: a method of tensors with a short way for the usual case, a tensor on the processor: it is
+ * counted at most, because a region would take longer than it. Every other case goes to the hook in
+ * Python (`hotloop.hooks.transfers`). */
+
+#include "core.h"
+#include "structmember.h"
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *function;
+    Core *core;
+    PyObject *other;   /* the hook in Python, called with the same */
+    PyObject *usual;   /* an attribute of the object that is True in the usual case, or None */
+    PyObject *counter; /* counts the usual case, or None */
+    PyObject *device;  /* torch.device, where the first argument says where to go, or None */
+    char counts;
+} Shortcut;
+
+static PyObject *type_name;
+
+/* Whether a tensor on the processor stays there: -1 with an exception. */
+static int
+stays(Shortcut *self, PyObject *target)
+{
+    if ((PyObject *)Py_TYPE(target) != self->device) {
+        /* A dtype says nothing of a place; a name, a number or a tensor may. */
+        return strcmp(Py_TYPE(target)->tp_name, "torch.dtype") == 0;
+    }
+    PyObject *type = PyObject_GetAttr(target, type_name);
+    if (type == NULL) {
+        return -1;
+    }
+    int here = PyUnicode_Check(type) && PyUnicode_CompareWithASCIIString(type, "cpu") == 0;
+    Py_DECREF(type);
+    return here;
+}
+
+/* Whether the usual case is at hand. Exceptions are not: `other` will meet them again. */
+static int
+is_usual(Shortcut *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    int usual = 1;
+    if (self->usual != Py_None) {
+        PyObject *answer = nargs > 0 ? PyObject_GetAttr(args[0], self->usual) : NULL;
+        usual = answer == Py_True;
+        Py_XDECREF(answer);
+    }
+    if (usual && self->device != Py_None) {
+        usual = nargs > 1 && names == NULL && stays(self, args[1]) > 0;
+    }
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    return usual;
+}
+
+static PyObject *
+shortcut_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Shortcut *self = (Shortcut *)callable;
+    if (!is_usual(self, args, PyVectorcall_NARGS(nargsf), names)) {
+        return PyObject_Vectorcall(self->other, args, nargsf, names);
+    }
+    if (self->counts && core_count(self->core, self->counter, 1) < 0) {
+        return NULL;
+    }
+    return PyObject_Vectorcall(self->function, args, nargsf, names);
+}
+
+static PyObject *
+shortcut_get(PyObject *self, PyObject *object, PyObject *type)
+{
+    (void)type;
+    if (object == NULL || object == Py_None) {
+        Py_INCREF(self);
+        return self;
+    }
+    return PyMethod_New(self, object);
+}
+
+/* Everything else about it is the function's. */
+static PyObject *
+shortcut_getattr(PyObject *self, PyObject *name)
+{
+    PyObject *value = PyObject_GenericGetAttr(self, name);
+    if (value == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        return PyObject_GetAttr(((Shortcut *)self)->function, name);
+    }
+    return value;
+}
+
+static PyObject *
+shortcut_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *core, *function, *other, *usual, *counter, *device;
+    if ((kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0) ||
+        !PyArg_ParseTuple(args, "O!OOOOO", &CoreType, &core, &function, &other, &usual, &counter,
+                          &device)) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError, "Shortcut takes no keywords");
+        }
+        return NULL;
+    }
+    if ((counter != Py_None && !PyUnicode_CheckExact(counter)) ||
+        (usual != Py_None && !PyUnicode_CheckExact(usual))) {
+        PyErr_SetString(PyExc_TypeError, "names are strings");
+        return NULL;
+    }
+    if (type_name == NULL && (type_name = PyUnicode_InternFromString("type")) == NULL) {
+        return NULL;
+    }
+    Shortcut *self = (Shortcut *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    Py_INCREF(core);
+    Py_INCREF(function);
+    Py_INCREF(other);
+    Py_INCREF(usual);
+    Py_INCREF(counter);
+    Py_INCREF(device);
+    self->call = shortcut_call;
+    self->core = (Core *)core;
+    self->function = function;
+    self->other = other;
+    self->usual = usual;
+    self->counter = counter;
+    self->device = device;
+    self->counts = counter != Py_None;
+    return (PyObject *)self;
+}
+
+static int
+shortcut_traverse(Shortcut *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->function);
+    Py_VISIT(self->core);
+    Py_VISIT(self->other);
+    Py_VISIT(self->device);
+    return 0;
+}
+
+static void
+shortcut_dealloc(Shortcut *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(self->function);
+    Py_XDECREF(self->core);
+    Py_XDECREF(self->other);
+    Py_XDECREF(self->usual);
+    Py_XDECREF(self->counter);
+    Py_XDECREF(self->device);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMemberDef shortcut_members[] = {
+    {"__wrapped__", T_OBJECT, offsetof(Shortcut, function), READONLY, NULL},
+    {"counts", T_BOOL, offsetof(Shortcut, counts), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyTypeObject ShortcutType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "hotloop.measure._native.Shortcut",
+    .tp_doc = "Shortcut(core, function, other, usual, counter, device)",
+    .tp_basicsize = sizeof(Shortcut),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(Shortcut, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_descr_get = shortcut_get,
+    .tp_getattro = shortcut_getattr,
+    .tp_members = shortcut_members,
+    .tp_new = shortcut_new,
+    .tp_traverse = (traverseproc)shortcut_traverse,
+    .tp_dealloc = (destructor)shortcut_dealloc,
+};

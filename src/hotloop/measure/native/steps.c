@@ -1,0 +1,251 @@
+/* Steps: what is noted after an environment, or a vector of them, was stepped. This runs beside
+ * steps of a few microseconds; `hotloop.hooks.steps` is the same in Python, and says more. */
+
+#include "order.h"
+
+/* What changes rarely is looked at in Python now and then. */
+#define LOOKED_AT 64
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    Core *core;
+    PyObject *order;  /* told of each step; None */
+    Region *evaluate; /* steps inside it are not the training's */
+    PyObject *whole;  /* the note in Python, for results of another kind: (result, env) */
+    PyObject *look;   /* what it notes beside counting: (result, env, envs, ended) */
+    int rewards;      /* where a vector's rewards are in its result; or ONE, or EITHER */
+    long long envs;   /* of the step before */
+    void *env;
+    unsigned calls;
+} Steps;
+
+/* Instead of a place: one environment, or one or a vector as the result says. */
+#define ONE -1
+#define EITHER -2
+
+static PyObject *env_steps, *episodes;
+
+static int
+is_array(PyObject *object)
+{
+    return strcmp(Py_TYPE(object)->tp_name, "numpy.ndarray") == 0;
+}
+
+/* How many of a vector's episodes have ended; -1 if only Python can tell. */
+static long long
+ended_of(PyObject *terminated, PyObject *truncated)
+{
+    PyObject *flags[2] = {terminated, truncated};
+    Py_buffer views[2];
+    int held = 0;
+    long long ended = -1;
+    for (; held < 2 && flags[held] != NULL; held++) {
+        /* Another kind of array may live on a device, which a look would wait for. */
+        if (!is_array(flags[held])) {
+            goto done;
+        }
+        if (PyObject_GetBuffer(flags[held], &views[held], PyBUF_ND | PyBUF_FORMAT) < 0) {
+            PyErr_Clear();
+            goto done;
+        }
+        if (views[held].format == NULL || strcmp(views[held].format, "?") != 0 ||
+            views[held].len != views[0].len) {
+            held++;
+            goto done;
+        }
+    }
+    ended = 0;
+    const char *first = views[0].buf, *second = held == 2 ? views[1].buf : views[0].buf;
+    for (Py_ssize_t i = 0; i < views[0].len; i++) {
+        ended += (first[i] | second[i]) != 0;
+    }
+done:
+    while (held > 0) {
+        PyBuffer_Release(&views[--held]);
+    }
+    return ended;
+}
+
+/* Whether an episode of one environment has ended; -1 with an exception. */
+static long long
+has_ended(PyObject *result)
+{
+    int ended = PyObject_IsTrue(PyTuple_GET_ITEM(result, 2));
+    if (ended == 0 && PyTuple_GET_SIZE(result) == 5) {
+        ended = PyObject_IsTrue(PyTuple_GET_ITEM(result, 3));
+    }
+    return ended;
+}
+
+/* One environment or a vector? Only what cannot be anything else is told here: -1. */
+static int
+is_vector(Steps *self, PyObject *result, Py_ssize_t size)
+{
+    if (!PyTuple_CheckExact(result) || self->calls == 0) {
+        return -1; /* the first time Python sees whether it is a step at all */
+    }
+    PyObject *ended = PyTuple_GET_ITEM(result, 2);
+    PyObject *cut = size > 3 ? PyTuple_GET_ITEM(result, 3) : Py_None;
+    if (PyBool_Check(ended)) {
+        return PyBool_Check(cut) == (size == 5) ? 0 : -1;
+    }
+    int arrays = size > 3 && is_array(PyTuple_GET_ITEM(result, 1)) && is_array(ended);
+    return arrays && is_array(cut) == (size == 5) ? 1 : -1;
+}
+
+/* How many episodes ended; -1 if only Python can tell. */
+static long long
+understand(Steps *self, PyObject *result, long long *envs)
+{
+    Py_ssize_t size = PyTuple_Check(result) ? PyTuple_GET_SIZE(result) : 0;
+    if (size > 5 || size < (self->rewards == EITHER ? 3 : 4)) {
+        return -1;
+    }
+    int vector = self->rewards == EITHER ? is_vector(self, result, size) : self->rewards != ONE;
+    if (vector < 0) {
+        return -1;
+    }
+    *envs = 1;
+    if (!vector) {
+        return has_ended(result);
+    }
+    *envs = PyObject_Size(PyTuple_GET_ITEM(result, self->rewards == EITHER ? 2 : self->rewards));
+    if (*envs < 0) {
+        return -1;
+    }
+    return ended_of(PyTuple_GET_ITEM(result, 2), size == 5 ? PyTuple_GET_ITEM(result, 3) : NULL);
+}
+
+static int
+count(Steps *self, long long envs, long long ended)
+{
+    if (core_count(self->core, env_steps, envs) < 0) {
+        return -1;
+    }
+    return ended > 0 ? core_count(self->core, episodes, ended) : 0;
+}
+
+static int
+look(Steps *self, PyObject *result, PyObject *env, long long envs, long long ended)
+{
+    unsigned often = self->calls++ % LOOKED_AT;
+    if (often > 1 && envs == self->envs && (void *)env == self->env &&
+        !(envs == 1 && ended)) {
+        return 0;
+    }
+    self->envs = envs;
+    self->env = env;
+    PyObject *answer = PyObject_CallFunction(self->look, "OOLL", result, env, envs, ended);
+    Py_XDECREF(answer);
+    return answer == NULL ? -1 : 0;
+}
+
+static PyObject *
+steps_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    (void)names; /* what a step was called with does not matter */
+    Steps *self = (Steps *)callable;
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    if (nargs < 1) {
+        PyErr_SetString(PyExc_TypeError, "a result, and what was stepped");
+        return NULL;
+    }
+    PyObject *result = args[0], *env = nargs > 1 ? args[1] : Py_None;
+    if (core_is_open(self->core, self->evaluate)) {
+        Py_RETURN_NONE;
+    }
+    long long envs, ended = understand(self, result, &envs);
+    if (ended < 0) {
+        PyErr_Clear();
+        self->calls++;
+        return PyObject_CallFunctionObjArgs(self->whole, result, env, NULL);
+    }
+    if (count(self, envs, ended) < 0 || look(self, result, env, envs, ended) < 0) {
+        return NULL;
+    }
+    if (self->order != Py_None && order_step((Order *)self->order, envs) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+steps_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *core, *order, *evaluate, *whole, *look_at;
+    int rewards;
+    if ((kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0) ||
+        !PyArg_ParseTuple(args, "O!OO!OOi", &CoreType, &core, &order, &RegionType, &evaluate, &whole,
+                          &look_at, &rewards)) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError, "Steps takes no keywords");
+        }
+        return NULL;
+    }
+    if ((order != Py_None && Py_TYPE(order) != &OrderType) || rewards > 3 ||
+        ((Region *)evaluate)->core != (Core *)core) {
+        PyErr_SetString(PyExc_TypeError, "an Order or None, a region of the core, a place below 4");
+        return NULL;
+    }
+    if (env_steps == NULL || episodes == NULL) {
+        env_steps = PyUnicode_InternFromString("env_steps");
+        episodes = PyUnicode_InternFromString("episodes");
+        if (env_steps == NULL || episodes == NULL) {
+            return NULL;
+        }
+    }
+    Steps *self = (Steps *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    Py_INCREF(core);
+    Py_INCREF(order);
+    Py_INCREF(evaluate);
+    Py_INCREF(whole);
+    Py_INCREF(look_at);
+    self->call = steps_call;
+    self->core = (Core *)core;
+    self->order = order;
+    self->evaluate = (Region *)evaluate;
+    self->whole = whole;
+    self->look = look_at;
+    self->rewards = rewards;
+    return (PyObject *)self;
+}
+
+static int
+steps_traverse(Steps *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->core);
+    Py_VISIT(self->order);
+    Py_VISIT(self->evaluate);
+    Py_VISIT(self->whole);
+    Py_VISIT(self->look);
+    return 0;
+}
+
+static void
+steps_dealloc(Steps *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(self->core);
+    Py_XDECREF(self->order);
+    Py_XDECREF(self->evaluate);
+    Py_XDECREF(self->whole);
+    Py_XDECREF(self->look);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+PyTypeObject StepsType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "hotloop.measure._native.Steps",
+    .tp_doc = "Steps(core, order, evaluate, whole, look, rewards): see hotloop.hooks.steps.",
+    .tp_basicsize = sizeof(Steps),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_vectorcall_offset = offsetof(Steps, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_new = steps_new,
+    .tp_traverse = (traverseproc)steps_traverse,
+    .tp_dealloc = (destructor)steps_dealloc,
+};

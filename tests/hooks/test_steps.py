@@ -1,0 +1,103 @@
+"""What is noted of an environment's step: the native note and the one in Python say the same."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from hotloop import get_profiler
+from hotloop.hooks import steps
+
+numpy = pytest.importorskip("numpy")
+
+
+def result_of(envs: int, values: int, generator: random.Random) -> tuple[Any, ...]:
+    ends = [numpy.array([generator.random() < 0.2 for _ in range(envs)]) for _ in range(2)]
+    if not envs:
+        ends = [generator.random() < 0.2, numpy.bool_(generator.random() < 0.2)]
+    flags = ends[: values - 3]
+    return (numpy.zeros(4), numpy.zeros(envs or 1), *flags, {})
+
+
+def counted(note: Any, results: list[Any]) -> dict[str, Any]:
+    core = get_profiler().core
+    core.enable()
+    core.snapshot()
+    for result in results:
+        note(result, "env")
+    counters: dict[str, Any] = core.snapshot()[2]
+    core.disable()
+    return {name: counters.get(name, 0) for name in ("env_steps", "episodes")}
+
+
+@pytest.mark.parametrize("values", [4, 5])
+@pytest.mark.parametrize("envs", [0, 1, 7])
+def test_steps_and_ends_are_counted_alike(envs: int, values: int) -> None:
+    generator = random.Random(envs)
+    results = [result_of(envs, values, generator) for _ in range(200)]
+    note: Any = steps.vector_was_stepped if envs else steps.one_stepped
+    if getattr(note, "__name__", "") == "stepped":
+        pytest.skip("nothing was compiled here")
+    plain = steps._noting(steps.REWARDS if envs else steps.ONE, True, native=False)
+    native = counted(note, results)
+    assert native == counted(plain, results)
+    assert native["env_steps"] == 200 * max(envs, 1)
+    ended = sum(int(numpy.logical_or(r[2], r[3] if values == 5 else False).sum()) for r in results)
+    assert native["episodes"] == ended > 0
+
+
+def test_steps_of_an_evaluation_are_not_the_trainings() -> None:
+    core = get_profiler().core
+    core.enable()
+    with core.region("evaluate"):
+        assert counted(steps.one_stepped, [(0, 0.0, True, False, {})]) == {
+            "env_steps": 0,
+            "episodes": 0,
+        }
+
+
+def test_results_of_another_kind_are_left_to_python() -> None:
+    # A list of four, as old environments return it; flags that are lists.
+    assert counted(steps.one_stepped, [[0, 0.0, True, {}]]) == {"env_steps": 1, "episodes": 1}
+    odd = (0, [0.0, 0.0], [True, False], [False, False], {})
+    assert counted(steps.vector_was_stepped, [odd]) == {"env_steps": 2, "episodes": 0}
+
+
+def test_facts_are_looked_at_now_and_then() -> None:
+    profiler = get_profiler()
+    profiler.gauges.clear()
+    result = (numpy.zeros((3, 4)), numpy.zeros(3), numpy.zeros(3, bool), numpy.zeros(3, bool), {})
+    counted(steps.vector_was_stepped, [result])
+    assert profiler.gauges["envs"] == 3
+    assert profiler.gauges["observation_bytes"] == 32
+
+
+@pytest.mark.parametrize(
+    ("result", "steps_of_one", "ended"),
+    [
+        ((0, 1.0, True), 1, 1),
+        ((0, 1.0, False, True), 1, 1),
+        ((0, 1.0, False, {}), 1, 0),
+        ((0, 1.0, False, True, {}), 1, 1),
+        ((0, 1.0, numpy.bool_(True), {}), 1, 1),
+        ((0, numpy.ones(2), numpy.array([True, False]), {}), 2, 1),
+        ((0, numpy.ones(2), numpy.array([True, False]), numpy.array([True, True]), {}), 2, 2),
+    ],
+)
+def test_a_step_of_either_kind_is_what_its_result_says(
+    result: Any, steps_of_one: int, ended: int
+) -> None:
+    from hotloop.hooks.plain_loop import flow
+    from hotloop.hooks.results import outcome_of
+
+    def whole(result: Any, env: Any) -> None:
+        envs, ends = outcome_of(result) or (0, 0)
+        get_profiler().core.count("env_steps", envs)
+        get_profiler().core.count("episodes", ends or 0)
+
+    note = flow.native_steps(whole, lambda *_: None, steps.EITHER, False)
+    if note is None:
+        pytest.skip("nothing was compiled here")
+    assert counted(note, [result] * 10) == {"env_steps": 10 * steps_of_one, "episodes": 10 * ended}
