@@ -222,7 +222,7 @@ def _process(shard: Shard) -> Process:
     pid = shard.header.get("pid")
     return Process(
         name=shard.role,
-        pid=pid if isinstance(pid, int) else 0,
+        pid=pid if type(pid) is int else 0,
         wall_s=(last - first) / 1e9,
         busy_s=busy / 1e9,
         memory_peak_mb=_gauge_peak(shard.windows, "resident_peak"),

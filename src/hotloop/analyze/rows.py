@@ -57,7 +57,7 @@ def _rows(shard: Shard, window: Window, part: str, offset: float) -> Iterator[Ro
     def row(kind: str, name: str) -> Row:
         return Row(
             shard.role,
-            pid if isinstance(pid, int) else 0,
+            pid if type(pid) is int else 0,  # True is an int as well
             window.first,
             window.last - window.first + 1,
             window.begin_ns / 1e9 + offset,

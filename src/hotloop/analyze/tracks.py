@@ -53,7 +53,7 @@ def tracks_of(process: Slices, capture: Capture) -> ProcessTracks:
     pid = process.header.get("pid")
     return ProcessTracks(
         name=own.role,
-        pid=pid if isinstance(pid, int) else 0,
+        pid=pid if type(pid) is int else 0,
         offset_ns=round(offset_s(own, capture.main) * 1e9) - origin_ns,
         tracks=_tracks(process.slices),
         lost=process.lost,
