@@ -4,8 +4,8 @@
 
 Each round takes one of `tests/data/captures` (short parts of real runs: workers, a loop without a
 library, exact functions and memory, and one with a GPU's columns), damages it and reads it. Nothing
-but a report or a `HotloopError` may come out, in ten seconds of processor time and in one gigabyte more than the
-libraries take. A round depends on the seed and its own number only, so that a failure can be had
+but a report or a `HotloopError` may come out, in ten seconds of processor time and in one gigabyte
+more than the libraries take. A round depends on the seed and its own number only, so that a failure can be had
 again: `damage.py FOLDER SEED NUMBER 1`; what it read is left in FOLDER.
 """
 
