@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -227,11 +228,27 @@ def test_preparing_is_not_the_program_using_the_profiler(
 ) -> None:
     watch = DeviceWatch(profiler, [device], clock=clock)
     device.prepare = watch.give_way  # type: ignore[method-assign]
-    watch.begin()
-    watch.end()
+    watch.prepare()
     assert watch.remarks == []
     watch.give_way()
     assert "profiler itself" in watch.remarks[0]
+
+
+def test_a_device_that_is_used_later_is_prepared_then(
+    profiler: Profiler, device: StandIn, clock: Any
+) -> None:
+    watch = DeviceWatch(profiler, [device], clock=clock)
+    device.used = False
+    watch.prepare()
+    assert device.prepared == 0
+    device.used = True
+    elsewhere = threading.Thread(target=watch.prepare)
+    elsewhere.start()
+    elsewhere.join()
+    assert device.prepared == 0  # Kineto must begin in the thread that imported torch
+    watch.prepare()
+    watch.prepare()
+    assert device.prepared == 1
 
 
 def test_a_thread_that_raises_ends_alone(

@@ -51,7 +51,12 @@ class Graphs:
         self._on = False
 
     def saw(self, kind: int, result: Any) -> None:
-        """A network has answered."""
+        """A network has answered, or a loss went backward."""
+        if kind == BACKWARD:
+            self._backwards += 1
+            if self._backwards % EVERY == 1:
+                self._went_back(result)
+            return
         acts, forwards = flow.skipped()
         if acts:
             self._skip_acts(acts)
@@ -67,10 +72,6 @@ class Graphs:
             if self._unshown >= EVERY - 1 or self._forwards % EVERY == 1:
                 self._unshown = 0
                 self._learned(result)
-        elif kind == BACKWARD:
-            self._backwards += 1
-            if self._backwards % EVERY == 1:
-                self._went_back(result)
 
     def _skip_acts(self, calls: int) -> None:
         """So many calls acted without a graph and were not shown: as if one in so many had been."""

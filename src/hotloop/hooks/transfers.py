@@ -25,6 +25,10 @@ MOST_LINES, LINES_NOTED = 512, 20
 _DEEPEST = 40
 
 
+def _nothing() -> None:
+    """Stands in until somebody wants to know."""
+
+
 class Moves:
     """Counts transfers, bytes and the waits that they mean, and who asked for them."""
 
@@ -35,6 +39,8 @@ class Moves:
         self.region = core.region("transfer")
         #: Until a tensor was seen on another device, reading one from Python is the transfer.
         self.only_cpu = True
+        #: Called once, when the first tensor was seen on another device.
+        self.at_first: Callable[[], None] = _nothing
         #: What counts these reads in the native core.
         self.readers: list[Any] = []
         #: (what, code, instruction) -> [transfers, bytes, waits].
@@ -45,9 +51,11 @@ class Moves:
 
     def seen(self, what: str, size: int, waits: bool, depth: int = 2) -> None:
         """A tensor went to another device, or from one to Python."""
-        self.only_cpu = False
-        for reader in self.readers:
-            reader.counts = False
+        if self.only_cpu:
+            self.only_cpu = False
+            for reader in self.readers:
+                reader.counts = False
+            self.at_first()
         count = self.count
         count(words.TRANSFERS, 1)
         count(words.TRANSFER_BYTES, size)

@@ -74,6 +74,10 @@ def _make_way(hooks: Hooks, watch: DeviceWatch, name: str) -> None:
     """There is one Kineto: when the program starts its profiler, ours keeps quiet."""
     if name != "torch" or "torch.autograd.profiler" not in sys.modules:
         return
+    from hotloop.hooks.transfers import moves
+
+    # Kineto complains on standard error if it first starts in a thread that did not import torch.
+    moves.at_first = watch.prepare
     owner: Any = sys.modules["torch.autograd.profiler"].profile
     original: Callable[..., Any] = owner._prepare_trace
 

@@ -97,7 +97,7 @@ class DeviceWatch:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._recording = threading.Lock()
-        self._preparing = False
+        self._preparing = self._prepared = False
         #: Order of recordings: a generator of its own, so that the program's draws stay its own.
         self._random = random.Random(os.getpid())
         self.device: Device | None = None
@@ -124,16 +124,21 @@ class DeviceWatch:
             return
         self._stop.clear()
         self._before = self._profiler.own_times()
-        self._prepare()
+        self.prepare()
         self._thread = threading.Thread(target=self._run, name="hotloop-device", daemon=True)
         self._thread.start()
 
-    def _prepare(self) -> None:
+    def prepare(self) -> None:
+        """Make ready for recordings, in the main thread and once its device is in use."""
+        if self._mode == OFF or self._prepared or self._preparing or not _in_main_thread():
+            return
         self._preparing = True
         try:
             device = next((d for d in self._devices if d.in_use()), None)
-            if device is not None and device.records() is None:
-                device.prepare()
+            if device is not None:
+                self._prepared = True
+                if device.records() is None:
+                    device.prepare()
         except Exception:
             pass  # it will fail again where that is told
         finally:
@@ -342,6 +347,10 @@ class DeviceWatch:
         fitting = seconds * MOST_EVENTS / max(events, 1)
         most = LENGTH_S if self.stretches < SHORT_ONES else LONGEST_S
         self._length_s = min(max(fitting, FIRST_S / 3), most)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _short(error: Exception) -> str:

@@ -122,7 +122,8 @@ order_close_gap(Order *self, int kind, int where)
     }
     if (moment->answer != kind || moment->trust != STUBBORNNESS) {
         moment_learn(moment, kind);
-        if (region != NULL) {
+        if (region != NULL && !moment->marked[kind]) {
+            moment->marked[kind] = 1;
             return order_mark(self, region);
         }
     }

@@ -17,6 +17,7 @@ enum { STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER, PREPARE, KINDS };
 typedef struct {
     Region *regions[KINDS]; /* the name of the gap by the event that ends it; NULL: nobody's */
     Region *gap;            /* the name that it is opened under, or NULL */
+    char marked[KINDS];     /* its name is known to be inferred */
     int answer;
     int trust;
     int known;
