@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 
 STEPS_BITS = 5
 STEPS = 1 << STEPS_BITS
+#: A duration has at most 64 bits.
+BUCKETS = 64 * STEPS
 
 #: Bucket -> how many durations fell into it.
 Histogram = dict[int, int]
@@ -128,8 +130,8 @@ def decode(text: str) -> Histogram:
     for run in text.split(";"):
         first, _, counts = run.partition(":")
         for offset, count in enumerate(counts.split(",")):
-            number = int(count)
-            if number < 0:
-                raise ValueError("a histogram counts from 0")
-            histogram[int(first) + offset] = number
+            bucket, number = int(first) + offset, int(count)
+            if number < 0 or not 0 <= bucket < BUCKETS:
+                raise ValueError("no such bucket, or fewer than no calls")
+            histogram[bucket] = number
     return histogram

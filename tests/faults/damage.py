@@ -248,7 +248,7 @@ def put_through(folder: Path, number: int, whole: Any, seen: Counter[str]) -> No
             try:
                 content = render(name, analysis, findings, capture=capture)
                 if isinstance(content, str):
-                    content.encode()
+                    content.encode(errors="replace")  # as it is saved
             except HotloopError:
                 seen["clear errors of a format"] += 1  # no trace was kept, nothing was sampled, ...
             seen[name] += 1

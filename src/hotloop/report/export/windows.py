@@ -43,10 +43,18 @@ def render_parquet(material: Material) -> bytes:
     schema = pyarrow.schema(
         [(each.name, kinds[str(each.type).partition(" ")[0]]) for each in fields(Row)]
     )
-    columns = {name: [_plain(getattr(row, name)) for row in rows] for name in COLUMNS}
+    columns = {
+        each.name: [_as(str(each.type), getattr(row, each.name)) for row in rows]
+        for each in fields(Row)
+    }
     buffer = io.BytesIO()
     parquet.write_table(pyarrow.table(columns, schema=schema), buffer)
     return buffer.getvalue()
+
+
+def _as(kind: str, value: Any) -> Any:
+    """A whole number may stand where a column has others; no library may refuse it."""
+    return float(value) if kind.startswith("float") and value is not None else _plain(value)
 
 
 def _plain(value: Any) -> Any:
