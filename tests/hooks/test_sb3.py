@@ -169,7 +169,7 @@ RolloutBuffer.compute_returns_and_advantage = advantage
 get_profiler().enable()
 A2C("MlpPolicy", "CartPole-v1", seed=1, device="cpu").learn(100)
 hooks.uninstall()
-print(type(A2C.train).__name__, type(Logger.record).__name__)
+print(type(A2C.train).__name__, type(Logger.dump).__name__)
 """
     missing, left = profile(source, hotloop=False).out.splitlines()
     gone = "stable_baselines3.common.buffers.RolloutBuffer.compute_returns_and_advantage"

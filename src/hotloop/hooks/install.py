@@ -146,8 +146,9 @@ class Hooks:
                 facts["missing"] = [*facts["missing"], str(place)]
             return
         try:
-            self._replace(owner, name, raw, place)
-            if place.overrides:
+            if not place.only_overrides:
+                self._replace(owner, name, raw, place)
+            if place.overrides or place.only_overrides:
                 self._follow_overrides(owner, name, place)
             facts["places"] += 1
         except Exception as error:

@@ -52,6 +52,11 @@ def everywhere(module: str, name: str, phase: str, after: Note | None = None) ->
     return Place(module, name, phase, after=after, outermost=True, overrides=True)
 
 
+def only_overrides(module: str, name: str, phase: str) -> Place:
+    """A method where a subclass has its own: the library's takes less than a region would."""
+    return Place(module, name, phase, outermost=True, only_overrides=True)
+
+
 _COMMON = "stable_baselines3.common"
 _ON = f"{_COMMON}.on_policy_algorithm"
 _OFF = f"{_COMMON}.off_policy_algorithm"
@@ -65,7 +70,6 @@ _BUFFERS = f"{_COMMON}.buffers"
 _CATEGORIES = {
     "callback": "Logging",  # the program's; most of them log, save or evaluate
     "learn.target": "Model",
-    "module.train": "Model",
 }
 
 
@@ -85,8 +89,9 @@ LIBRARY = Library(
         everywhere(_VEC, "VecEnv.step", "env.step", library_vector_stepped),
         everywhere(_VEC, "VecEnv.reset", "env.reset"),
         everywhere(_VEC, "VecEnv.render", "env.render"),
-        # Acting. `policy(observation)` itself is torch's `Module.__call__`.
-        everywhere(_POLICIES, "ActorCriticPolicy.forward", "policy.act"),
+        # Acting. `policy(observation)` itself is torch's `Module.__call__`; recurrent policies are
+        # called by their `forward`.
+        only_overrides(_POLICIES, "ActorCriticPolicy.forward", "policy.act"),
         everywhere(_POLICIES, "ActorCriticPolicy.predict_values", "policy.act"),
         everywhere(_POLICIES, "BasePolicy.predict", "policy.act"),
         everywhere(_OFF, "OffPolicyAlgorithm._sample_action", "policy.act"),
@@ -103,8 +108,6 @@ LIBRARY = Library(
         Place("stable_baselines3.dqn.dqn", "polyak_update", "learn.target"),
         Place("stable_baselines3.sac.sac", "polyak_update", "learn.target"),
         Place("stable_baselines3.td3.td3", "polyak_update", "learn.target"),
-        # Every rollout and every update switches dropout and the like.
-        everywhere(_POLICIES, "BaseModel.set_training_mode", "module.train"),
         # Storage.
         everywhere(_BUFFERS, "BaseBuffer.add", "buffer.add"),
         everywhere(_OFF, "OffPolicyAlgorithm._store_transition", "buffer.add"),
@@ -114,8 +117,8 @@ LIBRARY = Library(
         everywhere(_BUFFERS, "RolloutBuffer.compute_returns_and_advantage", "advantage"),
         # What is not training.
         everywhere(f"{_COMMON}.callbacks", "BaseCallback.on_step", "callback"),
-        everywhere(f"{_COMMON}.logger", "Logger.record", "log"),
-        everywhere(f"{_COMMON}.logger", "Logger.record_mean", "log"),
+        only_overrides(f"{_COMMON}.logger", "Logger.record", "log"),
+        only_overrides(f"{_COMMON}.logger", "Logger.record_mean", "log"),
         everywhere(f"{_COMMON}.logger", "Logger.dump", "log"),
         Place("stable_baselines3.ppo.ppo", "explained_variance", "log", outermost=True),
         Place("stable_baselines3.a2c.a2c", "explained_variance", "log", outermost=True),

@@ -28,6 +28,8 @@ class Place:
     outermost: bool = False
     #: Also every override of this method in subclasses, the program's own included.
     overrides: bool = False
+    #: And not the method itself, which takes less than a region would or is seen elsewhere.
+    only_overrides: bool = False
     #: Instead of a plain region.
     wrapper: Wrapper | None = None
     #: Some versions of the library do not have it; that is not worth a word.
