@@ -101,3 +101,29 @@ def test_a_step_of_either_kind_is_what_its_result_says(
     if note is None:
         pytest.skip("nothing was compiled here")
     assert counted(note, [result] * 10) == {"env_steps": 10 * steps_of_one, "episodes": 10 * ended}
+
+
+def test_what_arrives_while_a_step_is_looked_at_is_the_programs() -> None:
+    class Interrupted:
+        def __bool__(self) -> bool:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        counted(steps.one_stepped, [(0, 0.0, Interrupted(), False, {})])
+
+
+def test_environments_that_are_stepped_often_each_are_not_in_turn() -> None:
+    from hotloop.hooks.env_facts import start_over
+
+    profiler = get_profiler()
+    result = (0, 0.0, False, False, {})
+    for often, in_turn in ((1, 2), (3, 1)):
+        start_over()
+        profiler.gauges.clear()
+        profiler.core.enable()
+        for _ in range(20):
+            for env in ("first", "second"):
+                for _ in range(often):
+                    steps.one_stepped(result, env)
+        profiler.core.disable()
+        assert profiler.gauges.get("envs_in_turn") == in_turn

@@ -265,3 +265,32 @@ for _ in range(10):
     assert run.counter("transfers") == 30
     assert run.counter("syncs") == 0
     assert "transfer" not in run.paths
+
+
+def test_methods_of_tensors_stay_what_programs_make_of_them(profile: Profile) -> None:
+    source = """
+import copy, pickle, torch
+from torch import nn
+
+read = torch.Tensor.tolist
+print(copy.deepcopy(read)(torch.ones(2)), pickle.loads(pickle.dumps(read))(torch.ones(2)))
+print(read.__name__, len(torch.Tensor.item.__doc__))
+net = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 2))
+batch = torch.export.Dim("batch")
+exported = torch.export.export(net, (torch.ones(5, 4),), dynamic_shapes=({0: batch},))
+print(exported.module()(torch.ones(9, 4)).shape)
+"""
+    assert profile(source).out == profile(source, hotloop=False).out
+
+
+def test_a_read_under_a_default_device_is_one(profile: Profile) -> None:
+    run = profile(
+        BEGIN
+        + """
+torch.set_default_device("cpu")
+x = torch.ones(3)
+for _ in range(10):
+    x.sum().item()
+"""
+    )
+    assert run.counter("transfers") == 10

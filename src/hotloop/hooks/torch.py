@@ -67,6 +67,7 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
     """
     import torch
 
+    is_compiling = _is_compiling()
     what_for = _purposes(torch.is_grad_enabled)
     calls: dict[Purpose, Callable[..., Any]] = {PART: original}
 
@@ -79,6 +80,8 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
             return PART
 
     def outermost(self: Any, args: Any, kwargs: Any) -> Any:
+        if is_compiling():
+            return original(self, *args, **kwargs)
         purpose = known_purpose(self, args, kwargs)
         call = calls.get(purpose)
         if call is None:
@@ -183,17 +186,13 @@ def _named_by_class(kind: type) -> Any:
 
 def _rows(args: Any, kwargs: Any) -> int:
     """How many rows a network was given: the first dimension of its first tensor."""
-    if args:
-        # Most networks are given one tensor.
-        shape = getattr(args[0], "shape", None)
-        if shape is not None:
-            return int(shape[0] or 1) if len(shape) > 1 else 1
     for value in args or kwargs.values():
         while isinstance(value, (dict, list, tuple)) and value:
             value = next(iter(value.values())) if isinstance(value, dict) else value[0]
         shape = getattr(value, "shape", None)
         if shape is not None:
-            return int(shape[0] or 1) if len(shape) > 1 else 1
+            # A symbol of torch's exporters must not be turned into a number.
+            return (shape[0] or 1) if len(shape) > 1 and type(shape[0]) is int else 1
     return 1
 
 
@@ -214,6 +213,7 @@ class Batch:
         self._now: dict[int, int] = {}
         self._sum: dict[int, int] = {}
         self._round: set[int] = set()
+        self.told = 0
 
     @property
     def told(self) -> int:
@@ -309,7 +309,11 @@ def _time_whole_step(profile_hook_step: Callable[..., Any]) -> Callable[..., Any
 
 
 def _setup() -> Callable[[], None]:
-    reads = transfers.put_on()
+    try:
+        reads = transfers.put_on()
+    except Exception:
+        flow.give_networks_back()
+        raise
 
     def undo() -> None:
         flow.give_networks_back()

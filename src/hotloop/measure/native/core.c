@@ -520,6 +520,7 @@ core_method_after_fork(Core *self, PyObject *unused)
     self->threads = current;
     current->next = NULL;
     current->root = 0;
+    current->in_network = current->in_read = 0; /* what was called may never return here */
     self->main_thread = current;
     for (uint32_t i = 0; i < self->node_count; i++) {
         node_forget(self->nodes[i]);

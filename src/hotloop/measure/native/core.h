@@ -93,6 +93,7 @@ typedef struct Thread {
     Node *volatile top; /* charged now; read by the sampler's thread */
     uint64_t last;
     int in_network; /* a torch module is being called */
+    int in_read;    /* a tensor is being read or moved */
     struct Thread *next;
 } Thread;
 

@@ -60,7 +60,8 @@ pass_on(Networks *self, PyObject *function, PyObject *const *args, size_t nargsf
     if (!plain) {
         return self->before(function, args, nargsf, names);
     }
-    return PyObject_VectorcallMethod(call_name, args, nargsf, names);
+    /* Without the flag: of a method it would allow to change the first argument, which is not ours. */
+    return PyObject_VectorcallMethod(call_name, args, (size_t)PyVectorcall_NARGS(nargsf), names);
 }
 
 /* The rows of the first argument, as the hook in Python counts them; -1 if it must, with an exception
@@ -76,7 +77,9 @@ rows_of(PyObject *argument)
     if (PyTuple_Check(shape)) { /* torch.Size is one */
         rows = 1;
         if (PyTuple_GET_SIZE(shape) > 1) {
-            rows = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, 0));
+            /* A symbol of torch's exporters must not be turned into a number. */
+            PyObject *first = PyTuple_GET_ITEM(shape, 0);
+            rows = PyLong_CheckExact(first) ? PyLong_AsLongLong(first) : -1;
             rows = rows == 0 ? 1 : rows;
         }
     }
@@ -252,7 +255,11 @@ call_outermost(Networks *self, Thread *thread, PyObject *function, PyObject *con
     else {
         result = call_timed(self, function, args, nargsf, names, purpose);
     }
-    thread->in_network = 0;
+    /* A thread of native code may have been forgotten meanwhile, and found again. */
+    thread = core_thread(self->order->core);
+    if (thread != NULL) {
+        thread->in_network = 0;
+    }
     Py_DECREF(self);
     return result;
 }

@@ -106,24 +106,24 @@ order_close_gap(Order *self, int kind, int where)
         return 0;
     }
     Region *region = NULL;
+    Moment *named = moment;
     if (moment->gap != NULL) {
-        region = moment->regions[kind];
         if (where == OFF_POLICY && self->where != OFF_POLICY) {
             /* Found out by the very call that ended the gap. */
-            Moment *known = order_find(self, self->last, where, 0);
-            if (known == NULL) {
+            named = order_find(self, self->last, where, 0);
+            if (named == NULL) {
                 return -1;
             }
-            region = known->regions[kind];
         }
+        region = named->regions[kind];
         if (region != NULL) {
             core_claim_gap(self->core, region);
         }
     }
     if (moment->answer != kind || moment->trust != STUBBORNNESS) {
         moment_learn(moment, kind);
-        if (region != NULL && !moment->marked[kind]) {
-            moment->marked[kind] = 1;
+        if (region != NULL && !named->marked[kind]) {
+            named->marked[kind] = 1;
             return order_mark(self, region);
         }
     }

@@ -36,7 +36,8 @@ stays(Shortcut *self, PyObject *target)
     return here;
 }
 
-/* Whether the usual case is at hand. Exceptions are not: `other` will meet them again. */
+/* Whether the usual case is at hand; errors are not, `other` will meet them again. -1 with what is no
+ * error but only happened to arrive here. */
 static int
 is_usual(Shortcut *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
@@ -50,6 +51,9 @@ is_usual(Shortcut *self, PyObject *const *args, Py_ssize_t nargs, PyObject *name
         usual = nargs > 1 && names == NULL && stays(self, args[1]) > 0;
     }
     if (PyErr_Occurred()) {
+        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
+            return -1;
+        }
         PyErr_Clear();
         return 0;
     }
@@ -60,14 +64,39 @@ static PyObject *
 shortcut_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Shortcut *self = (Shortcut *)callable;
-    if (!is_usual(self, args, PyVectorcall_NARGS(nargsf), names)) {
-        return PyObject_Vectorcall(self->other, args, nargsf, names);
+    Thread *thread = core_thread(self->core);
+    if (thread == NULL || thread->in_read) {
+        /* torch's function modes call what they were told of again. */
+        return PyObject_Vectorcall(self->function, args, nargsf, names);
     }
-    if (self->counts && core_count(self->core, self->counter, 1) < 0) {
-        return NULL;
+    thread->in_read = 1;
+    PyObject *result = NULL;
+    int usual = is_usual(self, args, PyVectorcall_NARGS(nargsf), names);
+    if (usual == 0) {
+        result = PyObject_Vectorcall(self->other, args, nargsf, names);
     }
-    return PyObject_Vectorcall(self->function, args, nargsf, names);
+    else if (usual > 0 && !(self->counts && core_count(self->core, self->counter, 1) < 0)) {
+        result = PyObject_Vectorcall(self->function, args, nargsf, names);
+    }
+    thread = core_thread(self->core); /* the thread may have been forgotten meanwhile */
+    if (thread != NULL) {
+        thread->in_read = 0;
+    }
+    return result;
 }
+
+/* What is pickled or copied is the method. */
+static PyObject *
+shortcut_reduce(Shortcut *self, PyObject *unused)
+{
+    (void)unused;
+    return PyObject_CallMethod(self->function, "__reduce__", NULL);
+}
+
+static PyMethodDef shortcut_methods[] = {
+    {"__reduce__", (PyCFunction)shortcut_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyObject *
 shortcut_get(PyObject *self, PyObject *object, PyObject *type)
@@ -84,12 +113,13 @@ shortcut_get(PyObject *self, PyObject *object, PyObject *type)
 static PyObject *
 shortcut_getattr(PyObject *self, PyObject *name)
 {
-    PyObject *value = PyObject_GenericGetAttr(self, name);
-    if (value == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
-        PyErr_Clear();
-        return PyObject_GetAttr(((Shortcut *)self)->function, name);
+    static const char *const own[] = {"__class__", "__reduce__", "__reduce_ex__", "__wrapped__", "counts"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (PyUnicode_CompareWithASCIIString(name, own[i]) == 0) {
+            return PyObject_GenericGetAttr(self, name);
+        }
     }
-    return value;
+    return PyObject_GetAttr(((Shortcut *)self)->function, name);
 }
 
 static PyObject *
@@ -174,6 +204,7 @@ PyTypeObject ShortcutType = {
     .tp_descr_get = shortcut_get,
     .tp_getattro = shortcut_getattr,
     .tp_members = shortcut_members,
+    .tp_methods = shortcut_methods,
     .tp_new = shortcut_new,
     .tp_traverse = (traverseproc)shortcut_traverse,
     .tp_dealloc = (destructor)shortcut_dealloc,

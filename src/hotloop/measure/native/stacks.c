@@ -112,10 +112,11 @@ core_add_thread(Core *core, uint64_t id, uint32_t root)
 Thread *
 core_thread(Core *core)
 {
-    if (found.serial == core->serial) {
+    /* A thread of native code has a new state, with a new number, each time that it calls Python. */
+    uint64_t id = PyThreadState_GetID(PyThreadState_Get());
+    if (found.serial == core->serial && found.thread->id == id) {
         return found.thread;
     }
-    uint64_t id = PyThreadState_GetID(PyThreadState_Get());
     Thread *thread = core->threads;
     while (thread != NULL && thread->id != id) {
         thread = thread->next;

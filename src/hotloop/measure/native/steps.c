@@ -17,6 +17,7 @@ typedef struct {
     int rewards;      /* where a vector's rewards are in its result; or ONE, or EITHER */
     long long envs;   /* of the step before */
     void *env;
+    int repeated;     /* the step before was of the same */
     unsigned calls;
 } Steps;
 
@@ -130,8 +131,10 @@ static int
 look(Steps *self, PyObject *result, PyObject *env, long long envs, long long ended)
 {
     unsigned often = self->calls++ % LOOKED_AT;
-    if (often > 1 && envs == self->envs && (void *)env == self->env &&
-        !(envs == 1 && ended)) {
+    int changed = envs != self->envs || (void *)env != self->env;
+    int repeats = !changed && !self->repeated; /* not in turn with others */
+    self->repeated = !changed;
+    if (often > 1 && !changed && !repeats && !(envs == 1 && ended)) {
         return 0;
     }
     self->envs = envs;
@@ -157,6 +160,9 @@ steps_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
     }
     long long envs, ended = understand(self, result, &envs);
     if (ended < 0) {
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception)) {
+            return NULL; /* it only happened to arrive here */
+        }
         PyErr_Clear();
         self->calls++;
         return PyObject_CallFunctionObjArgs(self->whole, result, env, NULL);
