@@ -53,7 +53,7 @@ def everywhere(module: str, name: str, phase: str, after: Note | None = None) ->
 
 
 def only_overrides(module: str, name: str, phase: str) -> Place:
-    """A method where a subclass has its own: the library's takes less than a region would."""
+    """A method where a subclass has its own: the base's takes less than a region would."""
     return Place(module, name, phase, outermost=True, only_overrides=True)
 
 
@@ -70,6 +70,7 @@ _BUFFERS = f"{_COMMON}.buffers"
 _CATEGORIES = {
     "callback": "Logging",  # the program's; most of them log, save or evaluate
     "learn.target": "Model",
+    "module.train": "Model",
 }
 
 
@@ -108,6 +109,8 @@ LIBRARY = Library(
         Place("stable_baselines3.dqn.dqn", "polyak_update", "learn.target"),
         Place("stable_baselines3.sac.sac", "polyak_update", "learn.target"),
         Place("stable_baselines3.td3.td3", "polyak_update", "learn.target"),
+        # Every update switches dropout and the like; off-policy policies once for each network.
+        only_overrides(_POLICIES, "BaseModel.set_training_mode", "module.train"),
         # Storage.
         everywhere(_BUFFERS, "BaseBuffer.add", "buffer.add"),
         everywhere(_OFF, "OffPolicyAlgorithm._store_transition", "buffer.add"),
