@@ -30,6 +30,7 @@ check: $(VENV)/.test
 bench: $(VENV)/.test
 	$(BIN)/pip install --quiet --editable ".[bench]"
 	-$(BIN)/python -m benchmarks.core
+	$(BIN)/python -m benchmarks.hooks
 	$(BIN)/python -m benchmarks.scale
 	$(BIN)/python -m benchmarks.memory
 	$(BIN)/python -m benchmarks.accuracy

@@ -164,7 +164,7 @@ class Flow:
         self._native = native_parts(core)
         self._is_open = core.is_open
         #: The order itself, for tables that tell it what they know.
-        self.order = self._order = order = order_of(core)(
+        self.order = order = order_of(core)(
             core,
             core.region("learn"),
             core.region("learn.loss"),
@@ -193,21 +193,21 @@ class Flow:
     @property
     def thread(self) -> int:
         """The thread whose events these are."""
-        return int(self._order.thread)
+        return int(self.order.thread)
 
     @property
     def envs(self) -> int:
         """Environments that step together; 0 until one has stepped."""
-        return int(self._order.envs)
+        return int(self.order.envs)
 
     @property
     def off_policy(self) -> bool:
         """Whether batches are larger than what was collected for them: a replay buffer."""
-        return bool(self._order.off_policy)
+        return bool(self.order.off_policy)
 
     def collected(self) -> int:
         """Environment steps that the update in progress learns from."""
-        order = self._order
+        order = self.order
         return int((order.steps or order.steps_before) * order.envs)
 
     def take_networks(
@@ -229,7 +229,7 @@ class Flow:
             return False
         regions = map(self._core.region, ("policy.act", "learn.forward", "collect"))
         networks = self._native.Networks(
-            self._order, *regions, whole, plain, self._actors, gradients, hook
+            self.order, *regions, whole, plain, self._actors, gradients, hook
         )
         networks.take(call, is_short)
         self.skipped, self.give_networks_back = networks.skipped, networks.give_back
@@ -241,7 +241,7 @@ class Flow:
         """The note `whole` of `hooks.steps` in the native core, if there is one."""
         if self._native is None:
             return None
-        core, order = self._core, self._order if tells else None
+        core, order = self._core, self.order if tells else None
         note = self._native.Steps(core, order, core.region("evaluate"), whole, look, rewards)
         return note  # type: ignore[no-any-return]
 
@@ -262,8 +262,8 @@ class Flow:
         """Libraries name other phases than they did before."""
         for name in list(self.named):
             self._profiler.recognised.pop(name, None)
-        self._order.loss_is_named = "learn.loss" in self.named
-        self._order.forget()
+        self.order.loss_is_named = "learn.loss" in self.named
+        self.order.forget()
 
     # -- what a network was called for --
 
@@ -283,7 +283,7 @@ class Flow:
                 return FORWARD
             if self._is_open("collect", "evaluate"):
                 return ACT
-        order = self._order
+        order = self.order
         envs = order.envs
         if not envs or get_ident() != order.thread:
             return FORWARD if gradients else ACT
@@ -320,7 +320,7 @@ class Flow:
             if purpose == ACT:
                 self._actors.add(module)
         self._waiting.clear()
-        self._order.waiting = False
+        self.order.waiting = False
 
 
 #: The flow of this process.

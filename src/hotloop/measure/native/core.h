@@ -206,6 +206,8 @@ Region *region_new(Core *core, PyObject *name, uint32_t flags);
 int core_is_open(Core *core, Region *region);
 /* The region that this thread is in, gaps left out; NULL outside. */
 Region *core_innermost(Core *core);
+/* How a callable becomes a method: the tp_descr_get of both that hooks put into classes. */
+PyObject *bind_method(PyObject *self, PyObject *object, PyObject *type);
 PyObject *timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
 
 /* ---- small steps of the hot path ---- */

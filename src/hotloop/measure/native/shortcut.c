@@ -98,17 +98,6 @@ static PyMethodDef shortcut_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyObject *
-shortcut_get(PyObject *self, PyObject *object, PyObject *type)
-{
-    (void)type;
-    if (object == NULL || object == Py_None) {
-        Py_INCREF(self);
-        return self;
-    }
-    return PyMethod_New(self, object);
-}
-
 /* Everything else about it is the function's. */
 static PyObject *
 shortcut_getattr(PyObject *self, PyObject *name)
@@ -201,7 +190,7 @@ PyTypeObject ShortcutType = {
                 Py_TPFLAGS_METHOD_DESCRIPTOR,
     .tp_vectorcall_offset = offsetof(Shortcut, call),
     .tp_call = PyVectorcall_Call,
-    .tp_descr_get = shortcut_get,
+    .tp_descr_get = bind_method,
     .tp_getattro = shortcut_getattr,
     .tp_members = shortcut_members,
     .tp_methods = shortcut_methods,

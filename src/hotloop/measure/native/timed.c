@@ -132,8 +132,8 @@ timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
     return result;
 }
 
-static PyObject *
-timed_get(PyObject *self, PyObject *object, PyObject *type)
+PyObject *
+bind_method(PyObject *self, PyObject *object, PyObject *type)
 {
     (void)type;
     if (object == NULL || object == Py_None) {
@@ -229,7 +229,7 @@ PyTypeObject TimedType = {
                 Py_TPFLAGS_METHOD_DESCRIPTOR,
     .tp_vectorcall_offset = offsetof(Timed, call),
     .tp_call = PyVectorcall_Call,
-    .tp_descr_get = timed_get,
+    .tp_descr_get = bind_method,
     .tp_methods = timed_methods,
     .tp_getattro = (getattrofunc)timed_getattr,
     .tp_setattro = (setattrofunc)timed_setattr,
