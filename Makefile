@@ -11,8 +11,9 @@ BENCH ?=
 demo: $(VENV)/.demo
 	$(BIN)/hotloop demo $(DEMO)
 
+# Several at a time, a file each: most tests wait for the programs that they start.
 test: check browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # Pages are tested in a real browser. Without one (and the right to install it) those tests are
 # skipped, and say so.

@@ -10,6 +10,7 @@ from pathlib import Path
 from setuptools import Extension, find_packages, setup
 
 NATIVE = "src/hotloop/measure/native"
+FLAGS = [] if sys.platform == "win32" else ["-O3", "-std=c11", "-fvisibility=hidden"]
 
 workloads = {
     f"hotloop.workloads.{folder.name}": str(folder)
@@ -40,7 +41,9 @@ setup(
                 )
             ],
             depends=sorted(map(str, Path(NATIVE).glob("*.h"))),
-            extra_compile_args=[] if sys.platform == "win32" else ["-O2", "-std=c11"],
+            extra_compile_args=[]
+            if sys.platform == "win32"
+            else ["-O3", "-std=c11", "-fvisibility=hidden"],
             define_macros=[("_GNU_SOURCE", "1")],
             optional=True,
         )

@@ -47,6 +47,40 @@ def test_the_second_is_faster_and_so_is_its_phase(hotloop: Run, program: Path) -
     assert len(document["samples"]["first_s"]) == 4
 
 
+OWN_PART = """
+import sys, time
+
+class Simulator:
+    def advance(self, seconds):
+        time.sleep(seconds)
+"""
+
+USES_IT = """
+import sys
+from hotloop import count, profile
+from simulation import Simulator
+
+simulator = Simulator()
+for _ in range(12):
+    with profile("env.step"):
+        simulator.advance(float(sys.argv[1]))
+        count("env_steps")
+"""
+
+
+def test_the_programs_own_functions_are_compared_as_phases(hotloop: Run, program: Path) -> None:
+    (program / "simulation.py").write_text(OWN_PART)
+    (program / "uses.py").write_text(USES_IT)
+    document = compare(
+        hotloop,
+        *("uses.py 0.012", "uses.py 0.002", "--pairs", "3"),
+        *("--phase", "simulator=simulation:Simulator.*"),
+    )
+    phases = {phase["name"]: phase for phase in document["phases"]}
+    assert phases["simulator"]["ratio"]["estimate"] > 3
+    assert document["responsible"] == "simulator"
+
+
 def test_text_for_people_and_progress_for_the_patient(hotloop: Run, program: Path) -> None:
     result = hotloop(
         "compare",
@@ -102,6 +136,7 @@ def test_less_work_is_not_comparable_unless_it_is_meant(hotloop: Run, program: P
         (("train.py", "train.py", "--steps", "5", "--stop-after", "5s"), "give one of them"),
         (("train.py", "train.py", "--stop-after", "soon"), "not understood"),
         (("train.py", "train.py", "--cpus", "2"), "goes with --on ray"),
+        (("train.py", "train.py", "--phase", "simulator"), "not phase=module:function"),
         (
             ("train.py", "train.py", "-o", "result.xyz"),
             "unknown ending; known are .txt, .json, .html",

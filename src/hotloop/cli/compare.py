@@ -106,7 +106,11 @@ def _captures(options: argparse.Namespace) -> Comparison:
 
 
 def _run(options: argparse.Namespace) -> Result:
-    commands = parse_command(options.first), parse_command(options.second)
+    first, second = (
+        experiments.as_measured(parse_command(text), options)
+        for text in (options.first, options.second)
+    )
+    commands = first, second
     for command in commands:
         check_exists(command)
     design = Design(

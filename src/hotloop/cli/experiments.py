@@ -5,12 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+from hotloop.cli.run import add_phase_argument, shown
 from hotloop.cli.run import make_folder as make_run_folder
-from hotloop.cli.run import shown
 from hotloop.errors import HotloopError
+from hotloop.experiment.command import Command
 from hotloop.experiment.here import Here, Place
+from hotloop.hooks.named import parse_phase
 from hotloop.measure.session import say as say
 from hotloop.measure.stopping import parse_stop_after
 from hotloop.report.drawing import need_matplotlib
@@ -42,6 +45,7 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
         "--stop-after", metavar="AMOUNT", help="end each run early: 60s, 5000steps, 2episodes"
     )
     group.add_argument("--timeout", metavar="TIME", help="a run that takes longer has failed: 10m")
+    add_phase_argument(group)
 
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
@@ -132,6 +136,12 @@ def stop_after(options: argparse.Namespace) -> str | None:
     else:
         say("each run goes on to its own end; --steps N or --stop-after 60s cuts it")
     return options.stop_after  # type: ignore[no-any-return]
+
+
+def as_measured(command: Command, options: argparse.Namespace) -> Command:
+    """A program with what `hotloop run` is to be told about it."""
+    phases = [word for text in options.phase for word in ("--phase", str(parse_phase(text)))]
+    return replace(command, options=(*command.options, *phases))
 
 
 def timeout(options: argparse.Namespace) -> float | None:

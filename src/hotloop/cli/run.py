@@ -32,6 +32,19 @@ HELP = "run a program and record where its time goes"
 LONGEST_NAME = 80
 
 
+def add_phase_argument(parser: argparse._ActionsContainer) -> None:
+    """The program's own functions as phases."""
+    parser.add_argument(
+        "--phase",
+        metavar="PHASE=MODULE:NAME",
+        action="append",
+        default=[],
+        help="time functions of your own as a phase: data=loader:load_prices, "
+        "features=analyzer:Analyzer.* (again for more; also [tool.hotloop.phases] in "
+        "pyproject.toml)",
+    )
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "hotloop run [options] (script.py | -m module | -c code) [arguments]"
     parser.add_argument(
@@ -53,15 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--summary-every", metavar="TIME", help="print a short breakdown every so often: 30s, 5m"
     )
-    parser.add_argument(
-        "--phase",
-        metavar="PHASE=MODULE:NAME",
-        action="append",
-        default=[],
-        help="time functions of your own as a phase: data=loader:load_prices, "
-        "features=analyzer:Analyzer.* (again for more; also [tool.hotloop.phases] in "
-        "pyproject.toml)",
-    )
+    add_phase_argument(parser)
     parser.add_argument(
         "--skip",
         metavar="PHASE",

@@ -14,6 +14,7 @@ import argparse
 import json
 import shlex
 import sys
+from dataclasses import replace
 
 from hotloop.analyze.scaling import EXPECTATIONS
 from hotloop.cli import experiments
@@ -75,7 +76,10 @@ def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespac
 def main(options: argparse.Namespace) -> int:
     experiments.check_output(options)
     variables = parse_variables(options.vary)
-    settings = settings_of(options.program, variables)
+    settings = [
+        replace(setting, command=experiments.as_measured(setting.command, options))
+        for setting in settings_of(options.program, variables)
+    ]
     for setting in settings:
         check_exists(setting.command)
     design = SweepDesign(

@@ -16,8 +16,10 @@ from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, flow
 if TYPE_CHECKING:
     from hotloop.hooks.facts import Facts
 
-#: One answer in so many is looked at: a look costs about as much as a small layer.
+#: One answer in so many is looked at. Of those, so many graphs of each kind are marked in a window:
+#: that takes about as long as a small network.
 EVERY = 32
+MARKED_A_WINDOW = 16
 #: Nodes that are marked: what a program keeps may hold only a part of a graph.
 _NODES = 24
 #: Graphs that are watched at one time, and how many calls later one should long be gone: longer
@@ -43,6 +45,8 @@ class Graphs:
         self._skipped = self._skips_counted = 0
         self._forwards = self._unshown = 0
         self._backwards = 0
+        #: Kind -> graphs that were marked in this window.
+        self._marked = dict.fromkeys((ACT, FORWARD, BACKWARD), 0)
         #: (call at which it was made, its marks)
         self._watched: deque[tuple[int, list[weakref.ref[Any]]]] = deque(maxlen=_WATCHED)
         self._on = True
@@ -87,27 +91,33 @@ class Graphs:
         if node is None:
             return
         self._count("acts_with_graph", 1)
-        self._count("act_graphs_watched", 1)
-        node.register_hook(self._used)
-        self._facts.places.note("acts with a graph", 3)
-        self._watch(node)
+        if self._may_mark(ACT):
+            self._count("act_graphs_watched", 1)
+            node.register_hook(self._used)
+            self._facts.places.note("acts with a graph", 3)
+            self._mark(node)
 
     def _learned(self, result: Any) -> None:
         node = _node_of(result)
         if node is not None:
             self._count("forwards_with_graph", 1)
-            self._watch(node)
+            if self._may_mark(FORWARD):
+                self._mark(node)
 
     def _went_back(self, loss: Any) -> None:
         node = _node_of(loss)
-        if node is not None:
-            self._watch(node)
+        if node is not None and self._may_mark(BACKWARD):
+            self._mark(node)
+
+    def _may_mark(self, kind: int) -> bool:
+        self._marked[kind] += 1
+        return self._marked[kind] <= MARKED_A_WINDOW
 
     def _used(self, *_: Any) -> None:
         if self._on:
             self._count("act_graphs_used", 1)
 
-    def _watch(self, node: Any) -> None:
+    def _mark(self, node: Any) -> None:
         """Mark the nodes nearest to this one."""
         marks: list[weakref.ref[Any]] = []
         waiting = deque([node])
@@ -124,6 +134,7 @@ class Graphs:
 
     def look(self) -> None:
         """Once a second: of the graphs that should be gone, which share lives?"""
+        self._marked = dict.fromkeys(self._marked, 0)
         now = self._seen()
         old = [marks for made, marks in list(self._watched) if now - made >= OLD]
         if old:

@@ -109,8 +109,8 @@ LIBRARY = Library(
         Place("stable_baselines3.dqn.dqn", "polyak_update", "learn.target"),
         Place("stable_baselines3.sac.sac", "polyak_update", "learn.target"),
         Place("stable_baselines3.td3.td3", "polyak_update", "learn.target"),
-        # Every rollout and every update switches dropout and the like.
-        everywhere(_POLICIES, "BaseModel.set_training_mode", "module.train"),
+        # Every rollout and every update switches dropout and the like; overrides only pass it on.
+        Place(_POLICIES, "BaseModel.set_training_mode", "module.train", outermost=True),
         # Storage.
         everywhere(_BUFFERS, "BaseBuffer.add", "buffer.add"),
         everywhere(_OFF, "OffPolicyAlgorithm._store_transition", "buffer.add"),

@@ -41,7 +41,8 @@ def in_words(judgement: Judgement) -> str:
         if judgement.width is not None and judgement.width <= _ANYTHING:
             parts.append(f"±{_percent(judgement.width)}")
         if judgement.more_pairs:
-            parts.append(f"about {judgement.more_pairs} more pairs")
+            pairs = "pair" if judgement.more_pairs == 1 else "pairs"
+            parts.append(f"about {judgement.more_pairs} more {pairs}")
         return f"cannot tell ({'; '.join(parts)})" if parts else "cannot tell"
     if judgement.verdict == NOT_COMPARABLE:
         return f"not comparable ({clean(judgement.why)})"
