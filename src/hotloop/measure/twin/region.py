@@ -1,0 +1,214 @@
+"""Region: a stretch of code with a name, and functions inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from hotloop.histogram import STEPS, STEPS_BITS
+from hotloop.measure.twin.stacks import (
+    ASYNCIO,
+    BEGIN,
+    GAP,
+    MARK,
+    NODE,
+    REGION,
+    RESUME,
+    Stack,
+    Thread,
+    get_ident,
+    modules,
+)
+from hotloop.words import REGION_BESIDE, REGION_LOOP
+
+if TYPE_CHECKING:
+    from hotloop.measure.twin.core import Core
+
+_BITS_KEPT = STEPS_BITS + 1
+
+
+class Region:
+    """A named stretch of code: a context manager that can be entered any number of times."""
+
+    __slots__ = ("_core", "flags", "longest_ns", "name")
+
+    def __init__(self, core: Core | None, name: str, flags: int) -> None:
+        self._core = core
+        self.name = name
+        self.flags = flags
+        #: Of its gaps that were claimed.
+        self.longest_ns = 0
+
+    def __repr__(self) -> str:
+        return f"<Region {self.name!r}>"
+
+    def __reduce__(self) -> Any:
+        if self._core is None:
+            raise TypeError("a region that is off cannot be pickled")
+        return self._core.region, (self.name,)
+
+    # The hot path. Every call and every attribute counts here, so what `_close` and `bucket_of`
+    # do for all others stands inline in `exit`.
+
+    def enter(self) -> Region:
+        core = self._core
+        if core is None or not core.enabled:
+            return self
+        thread = core._threads.get(get_ident()) or core._thread()
+        stack = thread.stack
+        if ASYNCIO in modules and (
+            thread.task is not None or modules[ASYNCIO]._get_running_loop() is not None
+        ):
+            stack = thread.current_stack()
+        frames = stack.frames
+        resume = None
+        if frames:
+            if frames[-1][GAP]:
+                if self.flags & REGION_BESIDE:
+                    resume = frames[-1][REGION]
+                core._end_gap(thread, stack, core._clock())
+            parent = frames[-1][NODE] if frames else stack.base
+        else:
+            parent = stack.base
+        node = parent.children.get(self) or core._child(parent, self)
+        if node.flags & REGION_LOOP and not core.loop_first:
+            core._begin_loop()
+        frame = [node, self, 0, 0, node.parent is not parent, False, 0, resume, 0]
+        frames.append(frame)
+        top, thread.top = thread.top, node
+        frame[MARK] = frame[BEGIN] = now = core._clock()
+        if now > thread.last:
+            top.self_ns += now - thread.last
+            thread.last = now
+        if not node.first_ns:
+            node.first_ns = now
+        return self
+
+    __enter__ = enter
+
+    def exit(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        core = self._core
+        if core is None:
+            return
+        now = core._clock()
+        thread = core._threads.get(get_ident()) or core._thread()
+        stack = thread.stack
+        if ASYNCIO in modules and (
+            thread.task is not None or modules[ASYNCIO]._get_running_loop() is not None
+        ):
+            stack = thread.current_stack()
+        frames = stack.frames
+        if not core.enabled or not frames or frames[-1][REGION] is not self:
+            self._exit_slowly(core, thread, stack, now)
+            return
+        if frames[-1][GAP]:  # of this very region: it is the one around it that ends
+            self._exit_slowly(core, thread, stack, now)
+            return
+        node, _, mark, duration, nested, _, _, resume, begin = frames.pop()
+        if now > thread.last:
+            thread.top.self_ns += now - thread.last
+            thread.last = now
+        thread.top = frames[-1][NODE] if frames else stack.base
+        if now > mark:
+            duration += now - mark
+            if not nested:
+                node.elapsed_ns += now - mark
+        node.calls += 1
+        if duration > node.max_ns:
+            node.max_ns = duration
+        if duration < node.min_ns:
+            node.min_ns = duration
+        node.last_ns = now
+        if node.flags & REGION_LOOP:
+            core._loop_last = now
+        bucket = duration
+        if duration >= STEPS:
+            shift = duration.bit_length() - _BITS_KEPT
+            bucket = (shift + 1) * STEPS + ((duration >> shift) & (STEPS - 1))
+        node.histogram[bucket] = node.histogram.get(bucket, 0) + 1
+        if core._slice_room:
+            core._keep_slice(node, begin, now, False)
+        if resume is not None:
+            core._enter_gap(resume)
+
+    __exit__ = exit
+
+    def _exit_slowly(self, core: Core, thread: Thread, stack: Stack, now: int) -> None:
+        """Disabled, out of order, or out of a gap."""
+        if core.enabled:
+            thread.charge(now)
+        if stack.in_gap():
+            core._end_gap(thread, stack, now)
+        frames = stack.frames
+        if not frames or frames[-1][REGION] is not self:
+            core._exit_out_of_order(thread, stack, self, now)
+            return
+        frame = frames.pop()
+        core._close(frame, now)
+        thread.top = stack.top()
+        if frame[RESUME] is not None and core.enabled:
+            core._enter_gap(frame[RESUME])
+
+    def gap(self) -> None:
+        """Open until anything else begins or ends; see the native core's `gap`."""
+        core = self._core
+        if core is not None and core.enabled:
+            core._take_own()
+            core._enter_gap(self)
+            core._forget_gap()
+            core._slice_gap = len(core._slices)
+
+    def wrap(
+        self,
+        function: Callable[..., Any],
+        after: Callable[..., Any] | None = None,
+        outermost: bool = False,
+        always: bool = False,
+    ) -> Callable[..., Any]:
+        """`function` inside this region; see the native core's `wrap`."""
+        core = self._core
+        assert core is not None
+        notes = [after]
+
+        def timed(*args: Any, **kwargs: Any) -> Any:
+            if not core.enabled or (outermost and core.is_open(self.name)):
+                result = function(*args, **kwargs)
+                note = notes[0] if always else None
+                entered = False
+            else:
+                entered = True
+                self.enter()
+                try:
+                    result = function(*args, **kwargs)
+                finally:
+                    self.exit()
+                note = notes[0]
+            if note is not None:
+                thread = core._thread()
+                last = thread.last
+                try:
+                    core._noting = entered
+                    note(result, *args, **kwargs)
+                except Exception as error:
+                    core.failures[self.name] = repr(error)
+                    notes[0] = None
+                finally:
+                    core._noting = False
+                if entered and thread.last == last and core.enabled:
+                    own = core._clock() - last
+                    core._own_ns += own
+                    core.skip(own)
+            return result
+
+        timed.__dict__.update(getattr(function, "__dict__", {}))
+        for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
+            if hasattr(function, attribute):
+                setattr(timed, attribute, getattr(function, attribute))
+        timed.__wrapped__ = function  # type: ignore[attr-defined]
+        return timed
