@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -187,6 +188,50 @@ def test_reinforce_learns_from_the_calls_that_acted(clock: Any) -> None:
     assert loop.flow.collected() == 7
 
 
+def in_a_thread(call: Callable[[], None]) -> None:
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join()
+
+
+def test_a_loop_in_another_thread_is_followed(clock: Any) -> None:
+    loop = Loop(clock)
+
+    def train() -> None:
+        for _ in range(12):  # of eight steps: then it is known that nothing happens elsewhere
+            ppo(loop)
+        loop.ms()
+        ppo(loop)
+
+    in_a_thread(train)
+    found = loop.ms()
+    assert found["advantage"] == 50
+    assert found["learn.loss"] == 3 * 12
+    assert found["buffer.add"] == 8 * 3
+
+
+def test_the_main_thread_is_listened_to_whatever_others_do(clock: Any) -> None:
+    loop = Loop(clock)
+    main = loop.flow.thread
+
+    def act() -> None:
+        for _ in range(50):
+            loop.step(4)
+
+    for _ in range(3):
+        in_a_thread(act)
+        ppo(loop)
+    assert loop.flow.thread == main
+    in_a_thread(act)
+    in_a_thread(act)
+    assert loop.flow.thread != main
+    loop.ms()
+    ppo(loop)
+    ppo(loop)
+    assert loop.flow.thread == main
+    assert loop.ms()["advantage"] == 2 * 50
+
+
 def test_a_gap_that_nothing_follows_is_nobodys(clock: Any) -> None:
     """The loop ends, and something else goes on for a minute."""
     loop = Loop(clock)
@@ -315,6 +360,22 @@ def test_added_time_is_found_where_it_was_added(profile: Callable[..., Any], wha
         if not wrong:
             return
     raise AssertionError(f"{added:.3f} s were added to {phase}\n{wrong}{slow.table()}")
+
+
+IN_A_THREAD = """
+import runpy, sys, threading
+thread = threading.Thread(target=runpy.run_path, args=(sys.argv[1],), kwargs={"run_name": "__main__"})
+sys.argv = sys.argv[1:]
+thread.start()
+thread.join()
+"""
+
+
+def test_a_program_that_trains_in_a_thread(profile: Callable[..., Any]) -> None:
+    run = profile(IN_A_THREAD, str(PROGRAMS / "plain_dqn.py"))
+    assert run.coverage >= 0.97, run.table()
+    assert run.unexplained <= 0.08, run.table()
+    assert {"policy.act", "env.step", "learn.loss", "learn.backward"} <= set(run.paths), run.table()
 
 
 def test_a_broken_off_epoch_does_not_confuse_it(profile: Callable[..., Any]) -> None:

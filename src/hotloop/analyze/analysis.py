@@ -10,6 +10,7 @@ from hotloop.analyze.functions import add_modes, find_functions, find_samples
 from hotloop.analyze.model import Analysis, Overhead, Phase, Process, Run, Sample
 from hotloop.analyze.score import add_score
 from hotloop.analyze.timeline import Timeline, split_timeline
+from hotloop.analyze.training_thread import with_training_first
 from hotloop.analyze.tree import RegionCost, build_phases
 from hotloop.analyze.trends import find_trends
 from hotloop.capture.reader import Capture, Shard
@@ -19,6 +20,7 @@ from hotloop.words import ENV_STEPS, EPISODES, GRADIENT_STEPS, PARENTS, SAMPLES
 
 def analyze(capture: Capture) -> Analysis:
     """All that a capture says, hotloop's own cost taken out."""
+    capture = with_training_first(capture)
     main = capture.main
     cost = _cost_of(main)
     timeline = split_timeline(main.windows)

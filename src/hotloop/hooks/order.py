@@ -27,6 +27,9 @@ CIRCUMSTANCES = 3
 #: what is known of all the others.
 STUBBORNNESS = 2
 
+#: So many steps of another thread, and no event of the one that was listened to: it trains now.
+STRANGE_STEPS = 64
+
 get_ident = threading.get_ident
 
 
@@ -93,7 +96,9 @@ class Order:
         self._loss = loss
         self._library = tuple(region.name for region in library)
         self._find_regions, self._mark, self._judge = find, mark, judge
-        self.thread = 0
+        #: The thread whose events these are, and the main one.
+        self.thread = self.home = 0
+        self._strange = 0
         #: Environments that step together; 0 until one has stepped.
         self.envs = 0
         #: Steps (updates) since the last update (step), and in the round before.
@@ -124,7 +129,7 @@ class Order:
 
     def stepped(self, envs: int) -> None:
         """So many environments were stepped once, together."""
-        if get_ident() != self.thread:
+        if not self._is_own(True):
             return
         self.envs = envs
         self.steps += 1
@@ -139,13 +144,34 @@ class Order:
             self._judge(ACT)
         self.happened(STEP)
 
+    def _is_own(self, is_step: bool) -> bool:
+        """Whether the training loop runs in this thread.
+
+        It runs in the main one, or while nothing happens there in another that steps environments.
+        """
+        thread = get_ident()
+        if thread == self.thread:
+            self._strange = 0
+            return True
+        if thread != self.home:
+            self._strange += is_step
+            if not is_step or self._strange <= STRANGE_STEPS:
+                return False
+        self.thread = thread
+        self._strange = 0
+        self.steps = self.steps_before = self._updates = self._updates_before = 0
+        self.active = self.gradients = False
+        self.last = STEP
+        self._moment = None
+        return True
+
     def happened(self, kind: int) -> None:
         """Something is over; what follows is a gap until something else happens."""
         inside = self._core.innermost()
         if inside == self._learn:
             self.happened_in_learn(kind)
             return
-        if get_ident() != self.thread:
+        if not self._is_own(False):
             return
         if inside is not None and self._core.is_open(*self._library):
             self._moment = None

@@ -173,7 +173,7 @@ class Flow:
             self._inferred,
             self._judge_calls,
         )
-        order.thread = threading.main_thread().ident
+        order.thread = order.home = threading.main_thread().ident
         self.happened = order.happened
         self.happened_in_learn = order.happened_in_learn
         self.stepped = order.stepped

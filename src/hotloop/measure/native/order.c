@@ -130,6 +130,28 @@ order_close_gap(Order *self, int kind, int where)
     return 0;
 }
 
+/* Whether the training loop runs in this thread: in the main one, or while nothing happens there in
+ * another that steps environments. */
+static int
+order_is_own(Order *self, int is_step)
+{
+    unsigned long long thread = PyThread_get_thread_ident();
+    if (thread == self->thread) {
+        self->strange = 0;
+        return 1;
+    }
+    if (thread != self->home && !(is_step && ++self->strange > STRANGE_STEPS)) {
+        return 0;
+    }
+    self->thread = thread;
+    self->strange = 0;
+    self->steps = self->steps_before = self->updates = self->updates_before = 0;
+    self->active = self->gradients = 0;
+    self->last = STEP;
+    self->moment = NULL;
+    return 1;
+}
+
 int
 order_event(Order *self, int kind)
 {
@@ -143,7 +165,7 @@ order_event(Order *self, int kind)
     if (depth > 0 && stack->frames[depth - 1].region == self->learn) {
         return order_in_learn(self, kind);
     }
-    if (PyThread_get_thread_ident() != self->thread) {
+    if (!order_is_own(self, 0)) {
         return 0;
     }
     for (uint32_t i = 0; i < depth; i++) {
@@ -240,7 +262,7 @@ order_happened_in_learn(Order *self, PyObject *argument)
 int
 order_step(Order *self, long long envs)
 {
-    if (order_is_over(self) || PyThread_get_thread_ident() != self->thread) {
+    if (order_is_over(self) || !order_is_own(self, 1)) {
         return 0;
     }
     self->envs = envs;
@@ -393,6 +415,7 @@ static PyMethodDef order_methods[] = {
 
 static PyMemberDef order_members[] = {
     {"thread", T_ULONGLONG, offsetof(Order, thread), 0, NULL},
+    {"home", T_ULONGLONG, offsetof(Order, home), 0, NULL},
     {"envs", T_LONGLONG, offsetof(Order, envs), 0, NULL},
     {"steps", T_LONGLONG, offsetof(Order, steps), 0, NULL},
     {"steps_before", T_LONGLONG, offsetof(Order, steps_before), 0, NULL},

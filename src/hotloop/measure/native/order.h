@@ -12,6 +12,8 @@ enum { STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER, PREPARE, KINDS };
 #define CIRCUMSTANCES 3
 /* How often a forecast must fail before it is changed. */
 #define STUBBORNNESS 2
+/* So many steps of another thread, and no event of the one that was listened to: it trains now. */
+#define STRANGE_STEPS 64
 
 /* What follows an event in given circumstances. Regions live as long as their core. */
 typedef struct {
@@ -32,7 +34,9 @@ typedef struct {
     PyObject *find;    /* (event, circumstances) -> the regions of the gap after it */
     PyObject *mark;    /* called with a name that was inferred */
     PyObject *judge;   /* called with what the network calls that wait were for */
-    unsigned long long thread;
+    unsigned long long thread; /* whose events these are: see `order_is_own` */
+    unsigned long long home;   /* the main one */
+    int strange;               /* steps of other threads since the last event of that one */
     long long envs;
     long long steps;
     long long steps_before;
