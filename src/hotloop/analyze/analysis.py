@@ -10,17 +10,16 @@ from hotloop.analyze.functions import add_modes, find_functions, find_samples
 from hotloop.analyze.model import Analysis, Overhead, Phase, Process, Run, Sample
 from hotloop.analyze.score import add_score
 from hotloop.analyze.timeline import Timeline, split_timeline
-from hotloop.analyze.training_thread import with_training_first
 from hotloop.analyze.tree import RegionCost, build_phases
 from hotloop.analyze.trends import find_trends
 from hotloop.capture.reader import Capture, Shard
+from hotloop.capture.training import TRAINS_IN
 from hotloop.capture.window import Window
-from hotloop.words import ENV_STEPS, EPISODES, GRADIENT_STEPS, PARENTS, SAMPLES
+from hotloop.words import ENV_STEPS, EPISODES, GRADIENT_STEPS, PARENTS, RANK, SAMPLES
 
 
 def analyze(capture: Capture) -> Analysis:
     """All that a capture says, hotloop's own cost taken out."""
-    capture = with_training_first(capture)
     main = capture.main
     cost = _cost_of(main)
     timeline = split_timeline(main.windows)
@@ -185,15 +184,24 @@ def _device_in_use(notes: dict[str, Any]) -> str:
     return _DEVICES.get(kind, "cpu") if isinstance(kind, str) else "cpu"
 
 
+#: What processes of a run count each for themselves.
+_SHARED = (ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES)
+
+
 def _counters(capture: Capture) -> dict[str, float]:
     """What the main process counted; what it counted none of, its workers have done."""
     counters = _counted(capture.main)
     workers = [_counted(shard) for shard in capture.shards[1:]]
-    for name in (ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES):
+    # Learners side by side make each gradient step together; trainers on their own do not.
+    together = True
+    if (trainer := capture.main.notes.get(TRAINS_IN)) is not None:
+        together = str(trainer).startswith(RANK)
+        workers.append(counters)
+        counters = {name: n for name, n in counters.items() if name not in _SHARED}
+    for name in _SHARED:
         amounts = [worker[name] for worker in workers if worker.get(name)]
         if amounts and not counters.get(name):
-            # Learners side by side make each gradient step together.
-            counters[name] = max(amounts) if name == GRADIENT_STEPS else sum(amounts)
+            counters[name] = max(amounts) if name == GRADIENT_STEPS and together else sum(amounts)
     return counters
 
 

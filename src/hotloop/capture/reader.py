@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hotloop.capture.growing import GrowingShard, Shard
+from hotloop.capture.training import training_first
 from hotloop.errors import HotloopError
 
 __all__ = ["Capture", "CaptureReader", "Shard", "read_capture"]
@@ -80,7 +81,7 @@ class CaptureReader:
         if not shards:
             raise HotloopError(f"{self.folder}: not a capture (it holds no shard that can be read)")
         shards.sort(key=lambda shard: (shard.name != "main", shard.name))
-        return Capture(self.folder, shards)
+        return Capture(self.folder, training_first(shards))
 
     def _files(self) -> list[tuple[Path, str, bool]]:
         """Shards and tails; tails first, as what is taken out of one is in its shard already."""

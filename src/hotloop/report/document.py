@@ -10,6 +10,7 @@ from typing import Any
 
 from hotloop.analyze.model import Analysis, Function, Phase
 from hotloop.analyze.workers import split_steps
+from hotloop.capture.training import LAUNCHER, TRAINS_IN
 from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.verdict import verdict
 
@@ -28,13 +29,13 @@ def report_document(analysis: Analysis, findings: list[Finding]) -> dict[str, An
         "coverage": analysis.coverage,
         "unexplained": analysis.unexplained,
         "outside_s": analysis.outside_s,
-        "phases": [_phase(phase) for phase in analysis.phases],
+        "phases": [_named(asdict(phase), "process", analysis) for phase in analysis.phases],
         "startup": [_phase(phase) for phase in analysis.startup],
         "after": [_phase(phase) for phase in analysis.after],
         "categories": categories(analysis),
         "functions": [_function(f) for f in analysis.functions[:MOST_FUNCTIONS]],
         "exact_functions": analysis.exact_functions,
-        "processes": [asdict(process) for process in analysis.processes],
+        "processes": [_named(asdict(p), "name", analysis) for p in analysis.processes],
         "workers": asdict(split) if (split := split_steps(analysis.phases)) else None,
         "device": asdict(analysis.device) if analysis.device else None,
         "bounds": bounds_document(analysis),
@@ -113,6 +114,14 @@ def _run(analysis: Analysis) -> dict[str, Any]:
         "native": header.get("native"),
         "started": header.get("started"),
     }
+
+
+def _named(row: dict[str, Any], key: str, analysis: Analysis) -> dict[str, Any]:
+    """A row with its process by the name that it has itself, where another than main trains."""
+    trainer = analysis.notes.get(TRAINS_IN)
+    if isinstance(trainer, str):
+        row[key] = {"main": trainer, LAUNCHER: "main"}.get(row[key], row[key])
+    return row
 
 
 def _phase(phase: Phase) -> dict[str, Any]:

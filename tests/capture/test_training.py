@@ -1,0 +1,113 @@
+"""The thread and the process that train are the run, whichever they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hotloop.analyze.analysis import analyze
+from hotloop.capture.lines import StackRow
+from hotloop.capture.reader import Capture, Shard
+from hotloop.capture.training import training_first
+from hotloop.capture.window import PhaseDelta, Window
+from hotloop.report.document import report_document
+
+S = 1_000_000_000
+
+
+def delta(calls: int, self_s: float) -> PhaseDelta:
+    return PhaseDelta(calls, round(self_s * S), round(self_s * S))
+
+
+def run_of(loop: dict[str, PhaseDelta], samples: dict[tuple[str, int, int], list[int]]) -> Capture:
+    """Two seconds of start-up, then eight of what is given."""
+    windows = [
+        Window(0, 0, 0, 2 * S, {"": delta(0, 0.5), "import": delta(1, 1.5)}),
+        Window(1, 1, 2 * S, 10 * S, loop, samples=samples, loop_last_ns=10 * S),
+    ]
+    stacks = {
+        1: StackRow(1, 0, "train.py", "train", 1, 5),
+        2: StackRow(2, 0, "gui.py", "show", 1, 9),
+    }
+    shard = Shard("main", {"role": "main"}, {}, windows, stacks)
+    return Capture(Path("run"), training_first([shard]))
+
+
+IN_A_THREAD = {
+    "": delta(0, 7.9),
+    "policy.act": delta(3, 0.1),
+    "@thread-2": delta(0, 1.0),
+    "@thread-2/collect/env.step": delta(10, 5.0),
+    "@thread-2/learn.backward": delta(10, 2.0),
+    "@thread-3/log": delta(1, 1.0),
+}
+
+
+def test_a_loop_in_another_thread_is_the_loop() -> None:
+    seen = {("", 2, 2): [9, 8 * S], ("@thread-2/learn.backward", 1, 3): [9, 2 * S]}
+    analysis = analyze(run_of(IN_A_THREAD, seen))
+    own = {phase.path: phase.total_s for phase in analysis.phases if phase.thread == "main"}
+    assert own["collect/env.step"] == pytest.approx(5)
+    assert own["learn.backward"] == pytest.approx(2)
+    assert analysis.coverage == pytest.approx(7 / 8)
+    assert analysis.functions[0].file == "train.py"
+    beside = {(phase.thread, phase.name) for phase in analysis.phases if phase.thread != "main"}
+    assert beside == {("thread-2", "policy.act"), ("thread-3", "log")}
+    assert [phase.name for phase in analysis.startup] == ["import"]
+
+
+@pytest.mark.parametrize("mains", ["env.step", "learn.backward", "collect"])
+def test_a_main_thread_that_trains_stays_the_loop(mains: str) -> None:
+    # An actor in a thread of its own, and a learner in the main one, or the other way round.
+    analysis = analyze(run_of({**IN_A_THREAD, mains: delta(5, 0.5)}, {}))
+    assert {p.name for p in analysis.phases if p.thread == "main"} == {mains, "policy.act"}
+
+
+def process(name: str, loop: dict[str, PhaseDelta], **counters: float) -> Shard:
+    window = Window(0, 0, 0, 10 * S, loop, counters, loop_last_ns=10 * S if len(loop) > 1 else 0)
+    return Shard(name, {"role": name, "cores": 2}, {"remarks": [name]}, [window])
+
+
+WAITS = {"": delta(0, 9.0), "import": delta(1, 1.0)}
+
+
+def test_a_process_that_trains_is_the_run() -> None:
+    main = process("main", WAITS)
+    main.header["command"] = ["train.py"]
+    short = {"": delta(0, 9.0), "env.step": delta(10, 1.0)}
+    long = {"": delta(0, 1.0), "env.step": delta(90, 9.0)}
+    shards = [
+        main,
+        process("Worker-1", short, env_steps=10, gradient_steps=2),
+        process("Worker-2", long, env_steps=90, gradient_steps=3),
+    ]
+    analysis = analyze(Capture(Path("run"), training_first(shards)))
+    assert analysis.run.command == ["train.py"]
+    assert analysis.run.env_steps == 100
+    assert analysis.run.counters["gradient_steps"] == 5
+    assert analysis.coverage == pytest.approx(0.9)
+    assert [p.name for p in analysis.processes] == ["main", "launcher", "Worker-1"]
+    assert "Worker-2" in analysis.notes["remarks"][-1]
+    document = report_document(analysis, [])
+    assert [p["name"] for p in document["processes"]] == ["Worker-2", "main", "Worker-1"]
+    assert {(p["process"], p["calls"]) for p in document["phases"] if p["name"] == "env.step"} == {
+        ("Worker-2", 90),
+        ("Worker-1", 10),
+    }
+
+
+def test_equal_processes_make_each_gradient_step_together() -> None:
+    loop = {"": delta(0, 1.0), "learn": delta(90, 9.0)}
+    ranks = [process(f"rank-{n}", loop, env_steps=90, gradient_steps=3) for n in range(2)]
+    analysis = analyze(Capture(Path("run"), training_first([process("main", WAITS), *ranks])))
+    assert analysis.run.env_steps == 180
+    assert analysis.run.counters["gradient_steps"] == 3
+
+
+def test_workers_of_a_process_that_trains_stay_workers() -> None:
+    loop = {"": delta(0, 0.5), "collect": delta(5, 0.1), "collect/env.step/wait": delta(5, 9.4)}
+    loop["collect"].elapsed_ns = loop["collect/env.step/wait"].elapsed_ns
+    worker = process("Worker-1", {"": delta(0, 0.5), "env.step": delta(90, 9.5)}, env_steps=90)
+    shards = [process("main", loop), worker]
+    assert training_first(shards) == shards
