@@ -188,6 +188,13 @@ def test_one_environment(make: Make, seconds: float, said: bool) -> None:
     assert bool(vectors.single_env(analysis)) is said
 
 
+def test_one_environment_is_a_choice_and_never_critical(make: Make) -> None:
+    analysis = make(phase("env.step", 0.5), phase("policy.act", 9.0), env_steps=1000)
+    (found,) = vectors.single_env(analysis)
+    assert found.gain.low > 1.5
+    assert found.severity == "warning"
+
+
 def test_one_environment_that_learns_every_step_is_left_alone(make: Make) -> None:
     analysis = make(
         phase("env.step", 1.0), phase("policy.act", 5.0), env_steps=1000, gradient_steps=1000
