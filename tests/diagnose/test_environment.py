@@ -120,6 +120,17 @@ def test_rendering_each_step_is_told_from_a_look_now_and_then(make: Make) -> Non
     assert drawing.render_in_step(rarely) == []
 
 
+def test_a_card_that_is_drawn_is_no_picture(make: Make) -> None:
+    def analysis(drawn: str) -> object:
+        samples = [sample("env.step", 5.0, frame(drawn), STEP)]
+        return make(phase("env.step", 5.0), samples=samples, env_steps=9)
+
+    for drawn in ("draw_card", "draw_hand", "Deck.draw_cards", "draw_samples", "draw_from"):
+        assert drawing.render_in_step(analysis(drawn)) == []  # type: ignore[arg-type]
+    for drawn in ("draw", "Board._draw", "draw_board", "render_frame", "draw_text"):
+        assert ids(drawing.render_in_step(analysis(drawn)))  # type: ignore[arg-type]
+
+
 def test_a_picture_that_is_the_observation_wins_less(make: Make) -> None:
     def analysis(by: str) -> object:
         stack = (frame("Board.draw_walls"), frame(by), STEP)
@@ -176,6 +187,12 @@ def test_resets_from_their_share(make: Make, reset_s: float, said: bool) -> None
 
 def test_a_reset_as_cheap_as_a_step_is_none(make: Make) -> None:
     analysis = make(phase("env.step", 5.0, 1000), phase("env.reset", 2.0, 500), env_steps=1000)
+    assert episodes.slow_reset(analysis) == []
+
+
+def test_a_light_reset_outside_of_the_steps_is_none(make: Make) -> None:
+    """Episodes of one or two steps, as card games have: half of the loop, and nothing to load."""
+    analysis = make(phase("env.step", 3.0, 15000), phase("env.reset", 5.0, 10000), env_steps=15000)
     assert episodes.slow_reset(analysis) == []
 
 
