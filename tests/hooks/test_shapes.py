@@ -194,6 +194,18 @@ def update_counter(n: int) -> int:
     return n + 1
 
 
+def update_target(target: Any, original: Any, tau: float) -> None:
+    target.set_weights(original.get_weights())
+
+
+def soft_update(target: Any, source: Any, tau: float) -> None:
+    target.copy_(source)
+
+
+def update_target_q_table(table: Any, state: int) -> Any:
+    return table[state]
+
+
 def run_test_episodes(net: Any, env: Any) -> Any:
     return env.step(net(env.reset()))
 
@@ -215,6 +227,9 @@ test_and_train.__test__ = False  # type: ignore[attr-defined]
         (optimize_model, []),  # torch's own calls tell more than one region around them
         (train_step, [("learn",)]),
         (update_counter, []),
+        (update_target, [("learn.target",)]),
+        (soft_update, [("learn.target",)]),
+        (update_target_q_table, []),
     ],
 )
 def test_function_is_known_by_name_and_code(function: Any, phases: list[tuple[str, ...]]) -> None:

@@ -265,10 +265,20 @@ def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
             yield Found(method.owner, method.name, ("evaluate",))
         elif is_logger and words[0] in v.LOG and method.takes_something:
             yield Found(method.owner, method.name, ("log",))
+        elif _moves_a_target(words, v.reached(method.function, cls)):
+            yield Found(method.owner, method.name, ("learn.target",))
         elif _is_data(words, method.parameters) or (
             loads and words[0] in ("load", "fetch", "download", "read") and len(words) == 1
         ):
             yield Found(method.owner, method.name, ("data",))
+
+
+def _moves_a_target(words: list[str], functions: list[FunctionType]) -> bool:
+    """Whether a function moves a target network after the one that learns."""
+    named = "target" in words or words[:2] in (["soft", "update"], ["polyak", "update"])
+    if not named or words[0] not in v.MOVE or not set(words[1:]) <= v.MOVED:
+        return False
+    return not v.gradient_names(functions) and not v.steps_an_environment(functions)
 
 
 def _evaluates(words: list[str]) -> bool:
@@ -326,4 +336,6 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Found]:
             return list(_learning(owner, name, function, None))
     if _is_data(words, parameters):
         return [Found(owner, name, ("data",))]
+    if _moves_a_target(words, v.reached(function, None)):
+        return [Found(owner, name, ("learn.target",))]
     return []

@@ -74,6 +74,12 @@ LEARN_MORE = words_set(
     "experience experiences short long gradient gradients and once iteration loss do ppo dqn "
     "sac td3 ddpg a2c the rollout rollouts buffer mini epoch online double dueling"
 )
+#: What is done to a target network between two updates.
+MOVE = words_set("update sync synchronize synchronise copy soft hard polyak move")
+MOVED = words_set(
+    "update sync copy the target network networks net nets model models weights params parameters "
+    "q critic critics actor actors to"
+)
 JUDGE = words_set(
     "evaluate eval evaluation evaluating evaluator test testing validate validation assess "
     "benchmark"
