@@ -205,6 +205,17 @@ def test_one_environment(make: Make, seconds: float, said: bool) -> None:
     assert bool(vectors.single_env(analysis)) is said
 
 
+@pytest.mark.parametrize(("library", "said"), [("Gymnasium", False), ("PyTorch", True)])
+def test_one_environment_and_a_table_is_left_alone(make: Make, library: str, said: bool) -> None:
+    analysis = make(
+        phase("env.step", 1.0),
+        phase("policy.act", 8.0),
+        env_steps=1000,
+        notes={"libraries": {library: {}}},
+    )
+    assert bool(vectors.single_env(analysis)) is said
+
+
 def test_one_environment_is_a_choice_and_never_critical(make: Make) -> None:
     analysis = make(phase("env.step", 0.5), phase("policy.act", 9.0), env_steps=1000)
     (found,) = vectors.single_env(analysis)

@@ -149,6 +149,7 @@ def _overhead(
         corrected=cost.total_ns > 0,
         sampler_s=sampler_s,
         recorder_s=_gauge_sum(timeline.loop, "recorder_ns"),
+        hooks_s=_gauge_sum(timeline.loop, "hooks_ns"),
     )
 
 

@@ -33,7 +33,7 @@ def single_env(analysis: Analysis) -> list[Finding]:
     acting = seconds_in(analysis, "policy.act")
     if envs != 1 or not analysis.run.env_steps or workers(analysis):
         return []
-    if of_loop(analysis, acting) < SINGLE_SHARE:
+    if of_loop(analysis, acting) < SINGLE_SHARE or not _has_networks(analysis):
         return []
     if (analysis.run.updates_per_step or 0.0) >= LEARNS_EVERY_STEP:
         return []
@@ -58,6 +58,16 @@ def single_env(analysis: Analysis) -> list[Finding]:
     )
     # However much it wins, one environment is what most algorithms are published with.
     return [replace(found, severity=WARNING) if found.severity == CRITICAL else found]
+
+
+#: Libraries that networks are made with; a table's rows are looked up one by one in any case.
+_OF_NETWORKS = frozenset({"PyTorch", "TensorFlow", "Keras", "JAX"})
+
+
+def _has_networks(analysis: Analysis) -> bool:
+    """Whether actions are chosen by a network, as far as is known."""
+    libraries = analysis.notes.get("libraries")
+    return not isinstance(libraries, dict) or bool(_OF_NETWORKS & set(libraries))
 
 
 def _one_env(analysis: Analysis) -> str:

@@ -42,6 +42,9 @@ def verdict(analysis: Analysis, findings: list[Finding]) -> str:
         return loud[0].title
     if not analysis.run.loop_s:
         return "Nothing was measured: the program ended before its first window closed."
+    elsewhere = _trains_elsewhere(analysis)
+    if elsewhere:
+        return elsewhere
     short = too_short(analysis)
     if short:
         return f"Too short to judge: {short}. {_most_of_it(analysis)}".strip()
@@ -52,6 +55,19 @@ def verdict(analysis: Analysis, findings: list[Finding]) -> str:
             "program's own. The functions below say where the time went."
         )
     return f"Nothing significant: {_largest_avoidable(findings)} {_most_of_it(analysis)}".strip()
+
+
+def _trains_elsewhere(analysis: Analysis) -> str:
+    """Said where the main process only waits for others that train."""
+    training = {phase.process for phase in analysis.phases if phase.name in LOOP_BEGINS}
+    if not training or "main" in training:
+        return ""
+    name = min(training)
+    which = f"{len(training)} other processes" if len(training) > 1 else "another process"
+    return (
+        f"The training is in {which}, and what follows is of the one that waits for it: "
+        f"`--process {name}` shows where the time of {name} went."
+    )
 
 
 def _largest_avoidable(findings: list[Finding]) -> str:
