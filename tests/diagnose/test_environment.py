@@ -205,6 +205,16 @@ def test_one_environment(make: Make, seconds: float, said: bool) -> None:
     assert bool(vectors.single_env(analysis)) is said
 
 
+def test_where_actions_are_chosen_leaves_stray_samples_out(make: Make) -> None:
+    samples = [
+        sample("policy.act", 4.0, frame("main", line=20)),
+        sample("policy.act", 0.3, frame("finish_episode", line=90)),
+    ]
+    analysis = make(phase("policy.act", 8.0), samples=samples, env_steps=1000)
+    (found,) = vectors.single_env(analysis)
+    assert [place.line for place in found.where] == [20]
+
+
 @pytest.mark.parametrize(("library", "said"), [("Gymnasium", False), ("PyTorch", True)])
 def test_one_environment_and_a_table_is_left_alone(make: Make, library: str, said: bool) -> None:
     analysis = make(

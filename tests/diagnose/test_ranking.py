@@ -210,8 +210,8 @@ def test_the_verdict_tells_of_time_that_no_phase_explains(make: Make) -> None:
 
 
 def test_a_training_in_other_processes_is_pointed_at(make: Make) -> None:
-    workers = [phase("env.step", 4.0, process=f"Process-{i}") for i in (1, 2)]
+    workers = [phase("env.step", 2.0 * i, process=f"Process-{i}") for i in (1, 2)]
     text = verdict(make(phase("wait", 9.9), *workers, env_steps=5000), [])
     assert text.startswith("The training is in 2 other processes")
-    assert "--process Process-1" in text
+    assert "--process Process-2" in text
     assert verdict(make(phase("env.step", 5.0), *workers, env_steps=5000), []).startswith("Nothing")

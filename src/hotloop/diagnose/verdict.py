@@ -59,10 +59,13 @@ def verdict(analysis: Analysis, findings: list[Finding]) -> str:
 
 def _trains_elsewhere(analysis: Analysis) -> str:
     """Said where the main process only waits for others that train."""
-    training = {phase.process for phase in analysis.phases if phase.name in LOOP_BEGINS}
+    training: dict[str, float] = {}
+    for phase in analysis.phases:
+        if phase.name in LOOP_BEGINS:
+            training[phase.process] = training.get(phase.process, 0.0) + phase.self_s
     if not training or "main" in training:
         return ""
-    name = min(training)
+    name = max(sorted(training), key=lambda process: training[process])
     which = f"{len(training)} other processes" if len(training) > 1 else "another process"
     return (
         f"The training is in {which}, and what follows is of the one that waits for it: "
