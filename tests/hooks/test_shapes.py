@@ -142,6 +142,33 @@ class PriceTable:
         return prices[1:] / prices[:-1]
 
 
+class TableOfValues:
+    """Learns, and somebody else acts."""
+
+    def __init__(self, gamma: float) -> None:
+        self.gamma, self.q = gamma, [[0.0]]
+
+    def update(self, state: int, action: int, reward: float, new_state: int) -> None:
+        self.q[state][action] += 0.1 * (reward + self.gamma * max(self.q[new_state]))
+
+
+class EpsilonGreedy:
+    def choose_action(self, state: int, table: Any) -> int:
+        return int(table[state].index(max(table[state])))
+
+
+class Tracker:
+    """Keeps what happened; it learns nothing."""
+
+    def update(self, state: int, action: int, reward: float, done: bool) -> None:
+        self.total = reward
+
+
+class Board:
+    def get_actions(self, state: int) -> list[int]:
+        return [state]
+
+
 @pytest.mark.parametrize(
     ("cls", "expected"),
     [
@@ -168,6 +195,10 @@ class PriceTable:
         (Vocabulary, {}),
         (WholeTraining, {}),
         (PriceTable, {}),
+        (TableOfValues, {"update": "learn.step"}),
+        (EpsilonGreedy, {"choose_action": "policy.act"}),
+        (Tracker, {}),
+        (Board, {}),
     ],
 )
 def test_class_is_known_by_its_whole_shape(cls: type, expected: dict[str, str]) -> None:

@@ -35,6 +35,7 @@ RETURN_PARTS = words_set(
     "value values val vals v done dones terminal terminals terminated mask masks gamma discount "
     "lam lambda gae bootstrap ended"
 )
+DISCOUNT = words_set("gamma discount discounted discounting")
 BUFFER = words_set(
     "buffer memory replay storage store experience experiences rollout rollouts trajectory "
     "trajectories transition transitions"
@@ -62,6 +63,8 @@ DRAWN = words_set(
 ACT = words_set(
     "select choose get pick sample predict best greedy compute generate decide draw take"
 )
+#: Of these, what only a policy does.
+DECIDE = words_set("act choose select pick decide epsilon eps greedy")
 ACT_MORE = words_set(
     "action actions act move moves best greedy epsilon eps explore exploration noisy "
     "deterministic stochastic and value values log prob logprob with noise batch next policy "
