@@ -191,8 +191,9 @@ def _counters(capture: Capture) -> dict[str, float]:
     for name in (ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES):
         amounts = [worker[name] for worker in workers if worker.get(name)]
         if amounts and not counters.get(name):
-            # Learners side by side make each gradient step together.
-            counters[name] = max(amounts) if name == GRADIENT_STEPS else sum(amounts)
+            # Learners that work in step make each gradient step together; others their own.
+            together = name == GRADIENT_STEPS and max(amounts) - min(amounts) <= 1
+            counters[name] = max(amounts) if together else sum(amounts)
     return counters
 
 
