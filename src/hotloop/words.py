@@ -50,9 +50,6 @@ PARENTS: Final = ("collect", "learn")
 #: What a region is in when nobody said.
 DEFAULT_CATEGORY: Final = "Custom"
 
-#: What the name of one of several equal processes begins with (torchrun and its like).
-RANK: Final = "rank-"
-
 #: Counters that every run has where they exist.
 ENV_STEPS: Final = "env_steps"
 EPISODES: Final = "episodes"

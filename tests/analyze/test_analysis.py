@@ -219,3 +219,16 @@ def test_other_processes_are_beside_the_main_one() -> None:
     assert [p.name for p in analysis.processes] == ["main", "worker"]
     # The worker's steps are the parent's steps: they are not counted twice.
     assert analysis.run.env_steps == 15
+
+
+@pytest.mark.parametrize(("steps", "counted"), [((40, 40, 39), 40), ((40, 52, 31), 123)])
+def test_learners_that_work_in_step_make_one_gradient_step_together(
+    steps: tuple[int, ...], counted: int
+) -> None:
+    main = capture([Window(0, 0, 0, S)]).main
+    learners = [
+        Shard(f"w-{i}", {"pid": i}, {}, [Window(0, 0, 0, S, counters={"gradient_steps": amount})])
+        for i, amount in enumerate(steps)
+    ]
+    analysis = analyze(Capture(Path("run"), [main, *learners]))
+    assert analysis.run.counters["gradient_steps"] == counted

@@ -79,13 +79,13 @@ def test_a_process_that_trains_is_the_run() -> None:
     long = {"": delta(0, 1.0), "env.step": delta(90, 9.0)}
     shards = [
         main,
-        process("Worker-1", short, env_steps=10, gradient_steps=2),
+        process("Worker-1", short, env_steps=10, gradient_steps=20),
         process("Worker-2", long, env_steps=90, gradient_steps=3),
     ]
     analysis = analyze(Capture(Path("run"), training_first(shards)))
     assert analysis.run.command == ["train.py"]
     assert analysis.run.env_steps == 100
-    assert analysis.run.counters["gradient_steps"] == 5
+    assert analysis.run.counters["gradient_steps"] == 23
     assert analysis.coverage == pytest.approx(0.9)
     assert [p.name for p in analysis.processes] == ["main", "launcher", "Worker-1"]
     assert "Worker-2" in analysis.notes["remarks"][-1]

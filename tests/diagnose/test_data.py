@@ -173,6 +173,15 @@ def test_advantages_of_a_library_are_not_the_programs(make: Make) -> None:
     assert data.python_gae(analysis) == []
 
 
+def test_a_loss_that_follows_the_returns_is_no_advantage(make: Make) -> None:
+    here = frame("finish_episode", line=42)
+    lines = {here.file: {"42": [["losses.append", "F.smooth_l1_loss"], 40]}}
+    samples = [sample("advantage", 3.0, here)]
+    analysis = make(phase("advantage", 3.0), samples=samples, notes={"lines": lines})
+    assert data.python_gae(analysis) == []
+    assert data.python_gae(make(phase("advantage", 3.0), samples=samples)) != []
+
+
 def test_memory_is_short_when_pages_come_back_from_disk(make: Make) -> None:
     def analysis(faults: float) -> object:
         windows = [

@@ -120,6 +120,17 @@ def test_rendering_each_step_is_told_from_a_look_now_and_then(make: Make) -> Non
     assert drawing.render_in_step(rarely) == []
 
 
+def test_a_card_that_is_drawn_is_no_picture(make: Make) -> None:
+    def analysis(drawn: str) -> object:
+        samples = [sample("env.step", 5.0, frame(drawn), STEP)]
+        return make(phase("env.step", 5.0), samples=samples, env_steps=9)
+
+    for drawn in ("draw_card", "draw_hand", "Deck.draw_cards", "draw_samples", "draw_from"):
+        assert drawing.render_in_step(analysis(drawn)) == []  # type: ignore[arg-type]
+    for drawn in ("draw", "Board._draw", "draw_board", "render_frame", "draw_text"):
+        assert ids(drawing.render_in_step(analysis(drawn)))  # type: ignore[arg-type]
+
+
 def test_a_picture_that_is_the_observation_wins_less(make: Make) -> None:
     def analysis(by: str) -> object:
         stack = (frame("Board.draw_walls"), frame(by), STEP)
@@ -179,6 +190,12 @@ def test_a_reset_as_cheap_as_a_step_is_none(make: Make) -> None:
     assert episodes.slow_reset(analysis) == []
 
 
+def test_a_light_reset_outside_of_the_steps_is_none(make: Make) -> None:
+    """Episodes of one or two steps, as card games have: half of the loop, and nothing to load."""
+    analysis = make(phase("env.step", 3.0, 15000), phase("env.reset", 5.0, 10000), env_steps=15000)
+    assert episodes.slow_reset(analysis) == []
+
+
 # -- many environments --
 
 
@@ -186,6 +203,34 @@ def test_a_reset_as_cheap_as_a_step_is_none(make: Make) -> None:
 def test_one_environment(make: Make, seconds: float, said: bool) -> None:
     analysis = make(phase("env.step", 1.0), phase("policy.act", seconds), env_steps=1000)
     assert bool(vectors.single_env(analysis)) is said
+
+
+def test_where_actions_are_chosen_leaves_stray_samples_out(make: Make) -> None:
+    samples = [
+        sample("policy.act", 4.0, frame("main", line=20)),
+        sample("policy.act", 0.3, frame("finish_episode", line=90)),
+    ]
+    analysis = make(phase("policy.act", 8.0), samples=samples, env_steps=1000)
+    (found,) = vectors.single_env(analysis)
+    assert [place.line for place in found.where] == [20]
+
+
+@pytest.mark.parametrize(("library", "said"), [("Gymnasium", False), ("PyTorch", True)])
+def test_one_environment_and_a_table_is_left_alone(make: Make, library: str, said: bool) -> None:
+    analysis = make(
+        phase("env.step", 1.0),
+        phase("policy.act", 8.0),
+        env_steps=1000,
+        notes={"libraries": {library: {}}},
+    )
+    assert bool(vectors.single_env(analysis)) is said
+
+
+def test_one_environment_is_a_choice_and_never_critical(make: Make) -> None:
+    analysis = make(phase("env.step", 0.5), phase("policy.act", 9.0), env_steps=1000)
+    (found,) = vectors.single_env(analysis)
+    assert found.gain.low > 1.5
+    assert found.severity == "warning"
 
 
 def test_one_environment_that_learns_every_step_is_left_alone(make: Make) -> None:

@@ -198,3 +198,12 @@ def test_a_finding_has_all_that_people_need(make: Make) -> None:
     assert each.severity == "critical"
     assert each.evidence["share_of_loop"] == pytest.approx(0.5)
     assert each.verify.startswith("hotloop compare ")
+
+
+def test_the_verdict_tells_of_time_that_no_phase_explains(make: Make) -> None:
+    analysis = make(phase("env.step", 4.8), phase("import", 0.001), env_steps=5000)
+    assert "import" not in verdict(analysis, [])
+    assert "No phase explains" not in verdict(analysis, [])
+    analysis.unexplained = 0.52
+    text = verdict(analysis, [])
+    assert "The largest phase is env.step (48%). No phase explains 52%" in text

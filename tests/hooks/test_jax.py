@@ -47,6 +47,31 @@ def test_whole_loop_under_one_jit_is_said(profile: Any) -> None:
     assert run.calls("jax.train") == 1
 
 
+APART = """
+import jax, jax.numpy as jnp, numpy as np
+
+@jax.jit
+def update(params, observations, actions, rewards):
+    def loss(p):
+        return (((observations @ p)[:, 0] - rewards) ** 2).mean()
+    value, gradient = jax.value_and_grad(loss)(params)
+    return params - 0.1 * gradient
+
+params = jnp.ones((4, 1))
+for _ in range(20):
+    batch = np.ones((128, 4), "f"), np.zeros((128, 1), "i"), np.zeros(128, "f")
+    params = update(params, *batch)
+"""
+
+
+def test_a_batch_whose_arrays_are_given_one_by_one(profile: Any) -> None:
+    run = profile(APART)
+    assert run.counter("gradient_steps") == 20
+    assert run.counter("samples") == 20 * 128
+    # The program's own function and the compiled one inside it are one update.
+    assert run.calls("learn") == run.calls("learn.step") == 20
+
+
 ASYNCHRONOUS = """
 import time
 import jax, jax.numpy as jnp

@@ -85,6 +85,20 @@ def test_gradient_tape(profile: Any, tmp_path: Path, mode: str) -> None:
         assert run.counter("traces") >= 2
 
 
+def test_a_tape_around_a_whole_episode_is_no_loss(profile: Any) -> None:
+    pytest.importorskip("tensorflow")
+    run = profile(PROGRAMS / "tf_episode_tape.py", "12")
+    steps, updates = map(int, run.out.split()[:2])
+    assert run.counter("env_steps") == steps
+    assert run.counter("gradient_steps") == updates
+    assert run.calls("learn.backward") == updates
+    # Where tapes of this kind begin is known from the first one on.
+    assert run.paths["env.step"]["calls"] > 0.8 * steps, run.table()
+    assert run.paths["policy.act"]["calls"] > 0.8 * steps, run.table()
+    assert run.coverage >= 0.97, run.table()
+    assert run.unexplained <= 0.08, run.table()
+
+
 TRANSFERS = """
 import tensorflow as tf
 x = tf.ones((4, 8))

@@ -142,6 +142,33 @@ class PriceTable:
         return prices[1:] / prices[:-1]
 
 
+class TableOfValues:
+    """Learns, and somebody else acts."""
+
+    def __init__(self, gamma: float) -> None:
+        self.gamma, self.q = gamma, [[0.0]]
+
+    def update(self, state: int, action: int, reward: float, new_state: int) -> None:
+        self.q[state][action] += 0.1 * (reward + self.gamma * max(self.q[new_state]))
+
+
+class EpsilonGreedy:
+    def choose_action(self, state: int, table: Any) -> int:
+        return int(table[state].index(max(table[state])))
+
+
+class Tracker:
+    """Keeps what happened; it learns nothing."""
+
+    def update(self, state: int, action: int, reward: float, done: bool) -> None:
+        self.total = reward
+
+
+class Board:
+    def get_actions(self, state: int) -> list[int]:
+        return [state]
+
+
 @pytest.mark.parametrize(
     ("cls", "expected"),
     [
@@ -168,6 +195,10 @@ class PriceTable:
         (Vocabulary, {}),
         (WholeTraining, {}),
         (PriceTable, {}),
+        (TableOfValues, {"update": "learn.step"}),
+        (EpsilonGreedy, {"choose_action": "policy.act"}),
+        (Tracker, {}),
+        (Board, {}),
     ],
 )
 def test_class_is_known_by_its_whole_shape(cls: type, expected: dict[str, str]) -> None:
@@ -194,6 +225,18 @@ def update_counter(n: int) -> int:
     return n + 1
 
 
+def update_target(target: Any, original: Any, tau: float) -> None:
+    target.set_weights(original.get_weights())
+
+
+def soft_update(target: Any, source: Any, tau: float) -> None:
+    target.copy_(source)
+
+
+def update_target_q_table(table: Any, state: int) -> Any:
+    return table[state]
+
+
 def run_test_episodes(net: Any, env: Any) -> Any:
     return env.step(net(env.reset()))
 
@@ -215,6 +258,9 @@ test_and_train.__test__ = False  # type: ignore[attr-defined]
         (optimize_model, []),  # torch's own calls tell more than one region around them
         (train_step, [("learn",)]),
         (update_counter, []),
+        (update_target, [("learn.target",)]),
+        (soft_update, [("learn.target",)]),
+        (update_target_q_table, []),
     ],
 )
 def test_function_is_known_by_name_and_code(function: Any, phases: list[tuple[str, ...]]) -> None:

@@ -87,6 +87,37 @@ def test_workers_have_shards_of_their_own(hotloop: Hotloop, tmp_path: Path, meth
     assert all(process["ended"] for process in document["processes"])
 
 
+TRAINS_IN_A_CHILD = """
+import multiprocessing as mp, time
+from hotloop import profile, count
+
+def train():
+    for _ in range(50):
+        with profile("env.step"):
+            time.sleep(0.004)
+        count("env_steps", 1)
+
+if __name__ == "__main__":
+    process = mp.Process(target=train)
+    process.start()
+    process.join()
+"""
+
+
+def test_a_program_that_waits_for_its_training(hotloop: Hotloop, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(TRAINS_IN_A_CHILD)
+    assert hotloop("run", "-q", "-o", "cap", "train.py").returncode == 0
+    document = report(hotloop)
+    (waiting,) = [p for p in document["phases"] if (p["process"], p["name"]) == ("main", "wait")]
+    assert waiting["total_s"] >= 0.2
+    (step,) = [p for p in document["phases"] if p["name"] == "env.step"]
+    assert step["process"] == "Process-1"
+    assert step["share"] > 0.9
+    assert document["coverage"] > 0.9
+    assert document["run"]["env_steps"] == 50
+    assert "trains in Process-1" in document["notes"][-1]
+
+
 def test_a_worker_that_is_killed_leaves_a_readable_shard(hotloop: Hotloop, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(
         "import os, signal, time\nfrom hotloop import profile\n"

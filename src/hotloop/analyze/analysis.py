@@ -15,7 +15,7 @@ from hotloop.analyze.trends import find_trends
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.training import TRAINS_IN
 from hotloop.capture.window import Window
-from hotloop.words import ENV_STEPS, EPISODES, GRADIENT_STEPS, PARENTS, RANK, SAMPLES
+from hotloop.words import ENV_STEPS, EPISODES, GRADIENT_STEPS, PARENTS, SAMPLES
 
 
 def analyze(capture: Capture) -> Analysis:
@@ -150,6 +150,7 @@ def _overhead(
         corrected=cost.total_ns > 0,
         sampler_s=sampler_s,
         recorder_s=_gauge_sum(timeline.loop, "recorder_ns"),
+        hooks_s=_gauge_sum(timeline.loop, "hooks_ns"),
     )
 
 
@@ -192,16 +193,15 @@ def _counters(capture: Capture) -> dict[str, float]:
     """What the main process counted; what it counted none of, its workers have done."""
     counters = _counted(capture.main)
     workers = [_counted(shard) for shard in capture.shards[1:]]
-    # Learners side by side make each gradient step together; trainers on their own do not.
-    together = True
-    if (trainer := capture.main.notes.get(TRAINS_IN)) is not None:
-        together = str(trainer).startswith(RANK)
+    if TRAINS_IN in capture.main.notes:  # then it is one of several that train
         workers.append(counters)
         counters = {name: n for name, n in counters.items() if name not in _SHARED}
     for name in _SHARED:
         amounts = [worker[name] for worker in workers if worker.get(name)]
         if amounts and not counters.get(name):
-            counters[name] = max(amounts) if name == GRADIENT_STEPS and together else sum(amounts)
+            # Learners that work in step make each gradient step together; others their own.
+            together = name == GRADIENT_STEPS and max(amounts) - min(amounts) <= 1
+            counters[name] = max(amounts) if together else sum(amounts)
     return counters
 
 

@@ -132,6 +132,8 @@ class Overhead:
     corrected: bool
     sampler_s: float
     recorder_s: float
+    #: What hooks took between regions: looking at results, counting.
+    hooks_s: float = 0.0
 
 
 @dataclass

@@ -316,7 +316,11 @@ def python_gae(analysis: Analysis) -> list[Finding]:
     if of_loop(analysis, seconds) < ADVANTAGE_SHARE:
         return []
     samples = samples_under(analysis, "advantage")
-    own = sum(sample.seconds for sample in samples if _is_programs_own(sample))
+    own = sum(
+        sample.seconds
+        for sample in samples
+        if _is_programs_own(sample) and not _makes_a_loss(analysis, sample)
+    )
     if own < 0.5 * sum(sample.seconds for sample in samples) or not own:
         return []  # a library's own computation is what it is
     return [
@@ -347,6 +351,13 @@ _ARRAYS = in_package("torch", "numpy", "jax", "tensorflow")
 def _is_programs_own(sample: Sample) -> bool:
     """Whether the code that uses arrays is the program's, not a library's for reinforcement."""
     return next((frame.of_program for frame in sample.frames if not _ARRAYS(frame)), False)
+
+
+def _makes_a_loss(analysis: Analysis, sample: Sample) -> bool:
+    """Whether the program's line makes a loss: a policy gradient does both between two events."""
+    place = program_place(sample.frames)
+    called = called_at(analysis, place)[0] if place else frozenset()
+    return any("loss" in name.lower() for name in called)
 
 
 def _program_places(samples: list[Sample]) -> list[Place]:

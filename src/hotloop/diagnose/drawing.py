@@ -21,7 +21,11 @@ from hotloop.diagnose.inside import SMALLEST_PART, InsideSteps, by_name, inside_
 
 #: Libraries that draw.
 _DRAWS = in_package("matplotlib", "pygame", "pyglet", "OpenGL", "turtle", "tkinter", "ImageDraw")
-_RENDERS = re.compile(r"(?:^|\.)_?(?:render|draw|plot|paint|blit|rasteri[sz]e)(?:_|$)")
+#: Cards, samples and the like are drawn as well, from a deck or at random.
+_RENDERS = re.compile(
+    r"(?:^|\.)_?(?:render|draw|plot|paint|blit|rasteri[sz]e)"
+    r"(?:$|_(?!cards?|hands?|samples?|batch|random|numbers?|actions?|noise|transitions?|from))"
+)
 _RESIZES = re.compile(
     r"(?:^|[._])(?:resize[d]?|rescale[d]?|zoom|downsample|downscale|thumbnail|interpolate)(?:[._]|$)"
     r"|ResizeObservation|WarpFrame",

@@ -10,12 +10,14 @@ from hotloop.diagnose.evidence import (
     note,
     number,
     of_loop,
+    phases_named,
     samples_under,
     seconds_in,
     workers,
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
 from hotloop.diagnose.inside import SMALLEST_PART, inside_steps, side_by_side
+from hotloop.words import names_of
 
 #: A step that is so many times slower at the end than in the beginning has grown.
 GROWN = 1.4
@@ -134,7 +136,9 @@ def slow_reset(analysis: Analysis) -> list[Finding]:
     if not resets or not steps or of_loop(analysis, seconds) < RESET_SHARE:
         return []
     stepping = inside_steps(analysis, "env.step").seconds
-    step_s = max(stepping - seconds, 0.0) / steps
+    # Vectors reset inside of their steps, and workers while a step is waited for.
+    inside = seconds if processes != ["main"] else _in_steps(analysis)
+    step_s = max(stepping - inside, 0.0) / steps
     if seconds / resets < RESET_STEPS * step_s:
         return []
     samples = samples_under(analysis, "env.reset", processes=processes)
@@ -158,6 +162,12 @@ def slow_reset(analysis: Analysis) -> list[Finding]:
             "def reset(self):\n    self.level = self.start.copy()",
         )
     ]
+
+
+def _in_steps(analysis: Analysis) -> float:
+    """Seconds of resets that are a part of a step."""
+    resets = phases_named(analysis, "env.reset")
+    return sum(phase.total_s for phase in resets if "env.step" in names_of(phase.path)[:-1])
 
 
 RULES: tuple[Rule, ...] = (growing_step_cost, slow_reset)

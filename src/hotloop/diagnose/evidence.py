@@ -31,6 +31,7 @@ CRITICAL_GAIN = 1.5
 MOST_OF_A_RUN = 0.99
 #: Fewer samples than this in one place say nothing of it (at 100 a second: a fifth of a second).
 ENOUGH_SAMPLES_S = 0.2
+STRAY_SAMPLES = 0.15  #: Of the first line's: gaps are sampled as foretold, at times wrongly.
 
 Match = Callable[[Frame], bool]
 
@@ -293,7 +294,8 @@ def callers(analysis: Analysis, *names: str, above: int = 0) -> list[Place]:
         for frame in (outer[above:] or outer[-1:] or own)[:1]:
             place = Place(frame.file, frame.line, frame.function)
             totals[place] = totals.get(place, 0.0) + sample.seconds
-    return sorted(totals, key=lambda place: -totals[place])[:3]
+    places = sorted(totals, key=lambda place: -totals[place])[:3]
+    return [place for place in places if totals[place] >= STRAY_SAMPLES * totals[places[0]]]
 
 
 # -- facts --

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose.evidence import (
     callers,
@@ -14,7 +16,7 @@ from hotloop.diagnose.evidence import (
     vector_size,
     workers,
 )
-from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
+from hotloop.diagnose.finding import CRITICAL, HIGH, MEDIUM, WARNING, Finding, Rule
 
 #: Choosing actions one at a time is worth a word from this share on: below it, more environments
 #: win less than they cost in changed data.
@@ -31,31 +33,41 @@ def single_env(analysis: Analysis) -> list[Finding]:
     acting = seconds_in(analysis, "policy.act")
     if envs != 1 or not analysis.run.env_steps or workers(analysis):
         return []
-    if of_loop(analysis, acting) < SINGLE_SHARE:
+    if of_loop(analysis, acting) < SINGLE_SHARE or not _has_networks(analysis):
         return []
     if (analysis.run.updates_per_step or 0.0) >= LEARNS_EVERY_STEP:
         return []
-    return [
-        finding(
-            analysis,
-            "single-env",
-            title=f"One environment, one row a forward pass: choosing actions is "
-            f"{of_loop(analysis, acting):.0%} of the loop",
-            phase="policy.act",
-            seconds=acting,
-            low=SINGLE_WINS[0],
-            high=SINGLE_WINS[1],
-            confidence=MEDIUM,
-            where=callers(analysis, "policy.act"),
-            evidence={"envs": 1, "act_s": acting / analysis.run.env_steps},
-            fix="A forward pass for one observation takes about as long as one for eight or more. "
-            "Step several environments together and let the network see all of them at once.",
-            before=_one_env(analysis),
-            after=_many_envs(analysis),
-            learning="A rollout of n steps holds n times as many rows: shorten it to keep the "
-            "number of steps between updates.",
-        )
-    ]
+    found = finding(
+        analysis,
+        "single-env",
+        title=f"One environment, one row a forward pass: choosing actions is "
+        f"{of_loop(analysis, acting):.0%} of the loop",
+        phase="policy.act",
+        seconds=acting,
+        low=SINGLE_WINS[0],
+        high=SINGLE_WINS[1],
+        confidence=MEDIUM,
+        where=callers(analysis, "policy.act"),
+        evidence={"envs": 1, "act_s": acting / analysis.run.env_steps},
+        fix="A forward pass for one observation takes about as long as one for eight or more. "
+        "Step several environments together and let the network see all of them at once.",
+        before=_one_env(analysis),
+        after=_many_envs(analysis),
+        learning="A rollout of n steps holds n times as many rows: shorten it to keep the "
+        "number of steps between updates.",
+    )
+    # However much it wins, one environment is what most algorithms are published with.
+    return [replace(found, severity=WARNING) if found.severity == CRITICAL else found]
+
+
+#: Libraries that networks are made with; a table's rows are looked up one by one in any case.
+_OF_NETWORKS = frozenset({"PyTorch", "TensorFlow", "Keras", "JAX"})
+
+
+def _has_networks(analysis: Analysis) -> bool:
+    """Whether actions are chosen by a network, as far as is known."""
+    libraries = analysis.notes.get("libraries")
+    return not isinstance(libraries, dict) or bool(_OF_NETWORKS & set(libraries))
 
 
 def _one_env(analysis: Analysis) -> str:

@@ -14,6 +14,10 @@ ENOUGH_STEPS = 200
 ENOUGH_SECONDS = 5.0
 #: Below this nothing is known, however fast the environment steps: a window is a second.
 LEAST_SECONDS = 0.5
+#: A phase below this share of the loop is not what most of it is.
+LEAST_SHARE = 0.01
+#: From this share on, time that no phase explains is said to be there.
+MUCH_UNEXPLAINED = 0.2
 
 
 def too_short(analysis: Analysis) -> str:
@@ -68,7 +72,15 @@ def _most_of_it(analysis: Analysis) -> str:
         return ""
     parts = [f"{phase.name} ({phase.self_s / analysis.run.loop_s:.0%})" for phase in largest]
     listed = parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
-    return f"Most of the training loop is {listed}."
+    most = f"Most of the training loop is {listed}."
+    if analysis.unexplained < MUCH_UNEXPLAINED:
+        return most
+    if len(largest) == 1 and analysis.unexplained > largest[0].share:
+        most = f"The largest phase is {listed}."
+    return (
+        f"{most} No phase explains {analysis.unexplained:.0%}: the functions below say where "
+        "that went."
+    )
 
 
 def largest_leaves(analysis: Analysis, enough: float = 0.6, most: int = 3) -> list[Phase]:
@@ -82,7 +94,7 @@ def largest_leaves(analysis: Analysis, enough: float = 0.6, most: int = 3) -> li
     ordered = sorted(by_name.values(), key=lambda phase: -phase.self_s)
     chosen: list[Phase] = []
     for phase in ordered[:most]:
-        if phase.self_s <= 0:
+        if phase.self_s <= 0 or (chosen and phase.self_s < LEAST_SHARE * analysis.run.loop_s):
             break
         chosen.append(phase)
         if sum(p.self_s for p in chosen) >= enough * analysis.run.loop_s:

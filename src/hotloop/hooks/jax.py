@@ -60,6 +60,8 @@ def _timed(jitted: Any, function: Any) -> Callable[..., Any]:
             rows = rows_of(args[_batch_argument(args)]) if args else 0
             return call_network(about, False, rows, jitted, args, kwargs)
         regions = about.regions()
+        if len(regions) > 1 and _is_open("learn"):
+            regions = regions[1:]  # the program's own function around it is the update
         stack.append(about)
         for region in regions:
             region.enter()
@@ -100,7 +102,7 @@ def _called(about: Jitted, args: Any, kwargs: Any, was_traced: bool) -> None:
 
 def _batch_argument(args: tuple[Any, ...]) -> int:
     """The argument whose arrays share a first dimension: parameters and keys do not."""
-    best, most = -1, 0
+    best, most = -1, (0, False)
     for place, value in enumerate(args):
         leaves = _leaves(value)
         shapes = [getattr(leaf, "shape", None) for leaf in leaves]
@@ -108,9 +110,11 @@ def _batch_argument(args: tuple[Any, ...]) -> int:
         if len(firsts) != 1 or not all(shapes) or _is_key(leaves):
             continue
         size = firsts.pop()
-        # Of several, the one with the most arrays; of equals, the last: parameters come first.
-        if len(leaves) >= most and size > 0:
-            best, most = place, len(leaves)
+        # Of several, the one with the most arrays; of equals, one whose rows are not single
+        # numbers (rewards and dones may be given apart); of these the last: parameters come first.
+        rank = (len(leaves), any(shape and len(shape) > 1 for shape in shapes))
+        if rank >= most and size > 0:
+            best, most = place, rank
     return best
 
 

@@ -70,6 +70,8 @@ LIBRARY = Library(
             wrapper=_receive if _POSIX else None,
         ),
         Place("multiprocessing.connection", "_ConnectionBase.send", "transfer"),
+        # A program whose training is in its children does nothing else.
+        Place("multiprocessing.process", "BaseProcess.join", "wait", optional=True),
         Place(
             "multiprocessing.connection",
             "Connection._recv_bytes",

@@ -189,7 +189,12 @@ def _agent(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
             yield Found(method.owner, method.name, ("policy.act",), "policy.act")
     stores = [m for m in methods.values() if _is_way_in(m)]
     learns = [m for m in methods.values() if _is_learning(m.words) and not _plays(m, cls)]
-    if not acts or not (learns or stores):
+    if not learns and not stores:
+        # A policy apart from what learns; environments and others list actions as well.
+        apart = not _is_network(cls) and "step" not in methods
+        apart = apart and not any(_is_learning(m.words) for m in methods.values())
+        acts = [m for m in acts if apart and m.words[0] in v.DECIDE]
+    if not acts:
         return
     for method in acts:
         yield Found(method.owner, method.name, ("policy.act",), "policy.act")
@@ -209,8 +214,23 @@ def _learner(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
         if not _is_learning(method.words):
             continue
         functions = v.reached(method.function, cls)
-        if v.gradient_names(functions) and not v.steps_an_environment(functions):
+        if v.steps_an_environment(functions):
+            continue
+        if v.gradient_names(functions):
             yield from _learning(method.owner, method.name, method.function, cls)
+        elif _updates_values(method):
+            yield Found(method.owner, method.name, OPAQUE_LEARN, "learn")
+
+
+def _updates_values(method: Method) -> bool:
+    """Whether a function learns from one transition, as a table of values does."""
+    given = {word for name in method.parameters for word in v.words_of(name)}
+    return (
+        len(method.parameters) >= TRANSITION_PARTS
+        and bool(given & v.ACTION)
+        and bool(given & (v.REWARD | {"r"}))
+        and bool(v.words_in(method.function.__code__) & v.DISCOUNT)
+    )
 
 
 def _learning(owner: Any, name: str, function: FunctionType, cls: type | None) -> Iterator[Found]:
@@ -265,10 +285,20 @@ def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
             yield Found(method.owner, method.name, ("evaluate",))
         elif is_logger and words[0] in v.LOG and method.takes_something:
             yield Found(method.owner, method.name, ("log",))
+        elif _moves_a_target(words, v.reached(method.function, cls)):
+            yield Found(method.owner, method.name, ("learn.target",))
         elif _is_data(words, method.parameters) or (
             loads and words[0] in ("load", "fetch", "download", "read") and len(words) == 1
         ):
             yield Found(method.owner, method.name, ("data",))
+
+
+def _moves_a_target(words: list[str], functions: list[FunctionType]) -> bool:
+    """Whether a function moves a target network after the one that learns."""
+    named = "target" in words or words[:2] in (["soft", "update"], ["polyak", "update"])
+    if not named or words[0] not in v.MOVE or not set(words[1:]) <= v.MOVED:
+        return False
+    return not v.gradient_names(functions) and not v.steps_an_environment(functions)
 
 
 def _evaluates(words: list[str]) -> bool:
@@ -324,6 +354,10 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Found]:
             return [Found(owner, name, ("policy.act",), "policy.act")]
         if v.gradient_names(functions):
             return list(_learning(owner, name, function, None))
+        if _updates_values(method):
+            return [Found(owner, name, OPAQUE_LEARN, "learn")]
     if _is_data(words, parameters):
         return [Found(owner, name, ("data",))]
+    if _moves_a_target(words, v.reached(function, None)):
+        return [Found(owner, name, ("learn.target",))]
     return []

@@ -8,9 +8,11 @@ function is traced only note that; the trace itself is `compile`.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 from hotloop import get_profiler
 from hotloop.hooks.networks import (
@@ -36,6 +38,10 @@ _loss = _core.region("learn.loss")
 
 #: Inside one of these a compiled function is a part of what a table has named already.
 _PARTS = (*WHOLE, "learn.step", "env.step", "data", "log", "checkpoint")
+
+
+#: A line of the program.
+Where = tuple[CodeType, int]
 
 
 class Traced:
@@ -143,6 +149,7 @@ def _time_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
             if _calling:
                 _calling[-1].gradients = True
             return original(*args, **kwargs)
+        _end_loss(args[0])
         _backward.enter()
         try:
             result = original(*args, **kwargs)
@@ -155,8 +162,10 @@ def _time_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
     return gradient
 
 
-#: Tapes whose recording is a `learn.loss` that is open.
-_recording: WeakSet[Any] = WeakSet()
+#: Tapes whose recording is a `learn.loss` that is open: where they began, and the steps by then.
+_recording: WeakKeyDictionary[Any, tuple[Where, int]] = WeakKeyDictionary()
+#: Where tapes begin that record whole episodes: acting and stepping, and a loss only at their end.
+_episodes: set[Where] = set()
 
 
 def _begin_tape(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -166,19 +175,30 @@ def _begin_tape(original: Callable[..., Any]) -> Callable[..., Any]:
     def enter(self: Any) -> Any:
         result = original(self)
         if _core.enabled and not _is_open("compile", "learn.loss"):
-            _recording.add(self)
-            _loss.enter()
+            caller = sys._getframe(1)
+            where = (caller.f_code, caller.f_lineno)
+            if where not in _episodes:
+                _recording[self] = where, flow.order.steps
+                _loss.enter()
         return result
 
     return enter
 
 
+def _end_loss(tape: Any) -> None:
+    """The `learn.loss` of a tape is over, if there is one."""
+    begun = _recording.pop(tape, None)
+    if begun is not None:
+        where, steps = begun
+        if flow.order.steps > steps:
+            _episodes.add(where)
+        _loss.exit()
+
+
 def _end_tape(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def leave(self: Any, *error: Any) -> Any:
-        if self in _recording:
-            _recording.discard(self)
-            _loss.exit()
+        _end_loss(self)
         return original(self, *error)
 
     return leave

@@ -35,6 +35,7 @@ RETURN_PARTS = words_set(
     "value values val vals v done dones terminal terminals terminated mask masks gamma discount "
     "lam lambda gae bootstrap ended"
 )
+DISCOUNT = words_set("gamma discount discounted discounting")
 BUFFER = words_set(
     "buffer memory replay storage store experience experiences rollout rollouts trajectory "
     "trajectories transition transitions"
@@ -62,6 +63,8 @@ DRAWN = words_set(
 ACT = words_set(
     "select choose get pick sample predict best greedy compute generate decide draw take"
 )
+#: Of these, what only a policy does.
+DECIDE = words_set("act choose select pick decide epsilon eps greedy")
 ACT_MORE = words_set(
     "action actions act move moves best greedy epsilon eps explore exploration noisy "
     "deterministic stochastic and value values log prob logprob with noise batch next policy "
@@ -73,6 +76,12 @@ LEARN_MORE = words_set(
     "actors q table qtable values value function parameters params weights from memory "
     "experience experiences short long gradient gradients and once iteration loss do ppo dqn "
     "sac td3 ddpg a2c the rollout rollouts buffer mini epoch online double dueling"
+)
+#: What is done to a target network between two updates.
+MOVE = words_set("update sync synchronize synchronise copy soft hard polyak move")
+MOVED = words_set(
+    "update sync copy the target network networks net nets model models weights params parameters "
+    "q critic critics actor actors to"
 )
 JUDGE = words_set(
     "evaluate eval evaluation evaluating evaluator test testing validate validation assess "

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from hotloop import get_profiler, words
+from hotloop import get_profiler
 from hotloop.capture.writer import ShardWriter
 from hotloop.measure.calibrate import Cost, measure_cost
 from hotloop.measure.core import Sampler
@@ -377,7 +377,7 @@ class Session:
 def _child_name(role: str) -> str:
     rank = os.environ.get("RANK", "")
     if rank.isdigit():  # torchrun and its like
-        return f"{words.RANK}{rank}"
+        return f"rank-{rank}"
     multiprocessing = sys.modules.get("multiprocessing.process")
     if multiprocessing is not None:
         name = str(multiprocessing.current_process().name)

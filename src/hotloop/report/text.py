@@ -327,7 +327,8 @@ def _small_print(analysis: Analysis, style: Style) -> str:
         f"{units.percent(analysis.unexplained)} unexplained. hotloop's own cost: "
         f"{units.percent(overhead.share)} of the loop "
         f"({units.count(overhead.regions)} regions of {overhead.region_ns:.0f} ns, "
-        f"sampler {units.seconds(overhead.sampler_s)}), taken out of these figures."
+        f"hooks {units.seconds(overhead.hooks_s)}, sampler {units.seconds(overhead.sampler_s)}), "
+        "taken out of these figures."
     ]
     if analysis.run.header.get("native") is False:
         why = clean(str(analysis.run.header.get("why_twin") or ""))
