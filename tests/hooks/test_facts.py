@@ -93,6 +93,29 @@ def test_a_torch_program_tells_its_facts_and_learns_the_same(profile: Profile) -
         assert 0 < gauges["anomaly_s"] < run.report["run"]["loop_s"]
 
 
+LISTS = """
+import numpy as np
+import torch
+
+rows = [(np.ones(4), np.float64(1.0)) for _ in range(8)]
+states, rewards = zip(*rows)
+for _ in range(3):
+    torch.tensor(rewards)  # single numbers
+    torch.tensor([1.0, 2.0])
+    torch.tensor(states)  # a tuple of arrays
+    torch.as_tensor([list(states), list(states)])  # a list of lists of arrays
+"""
+
+
+def test_tuples_and_nested_lists_of_arrays_are_counted_and_single_numbers_not(
+    profile: Profile,
+) -> None:
+    run = profile(LISTS)
+    assert run.report["run"]["counters"]["list_tensors"] == 6
+    lines = {row[1] for row in notes_of(run)["places"]["tensor of a list"]}
+    assert lines == {line_of(LISTS, "a tuple of arrays"), line_of(LISTS, "a list of lists")}
+
+
 def test_the_warning_still_names_the_programs_line(profile: Profile) -> None:
     run = profile(TORCH)
     (said,) = [line for line in run.err.splitlines() if "Creating a tensor from a list" in line]
