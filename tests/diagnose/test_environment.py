@@ -300,6 +300,13 @@ def test_workers_that_wait_for_something_else_need_no_cores(make: Make) -> None:
     assert found.evidence["seconds"] > 5.0
 
 
+def test_many_workers_that_sleep_do_not_crowd_the_cores(make: Make) -> None:
+    asleep = {"p50_s": 1e-4, "p99_s": 2e-2, "waiting_share": 0.99}
+    analysis = with_workers(make, 8.0, 2.0, workers=9, cores=4, of_worker=asleep)
+    assert processes.too_many_envs(analysis) == []  # type: ignore[arg-type]
+    assert ids(processes.stragglers(analysis)) == ["stragglers"]  # type: ignore[arg-type]
+
+
 def test_environments_that_have_all_cores_can_only_be_simpler(make: Make) -> None:
     spread = environment.env_bound(with_workers(make, 8.0, 7.9, cores=4))  # type: ignore[arg-type]
     alone = environment.env_bound(make(phase("env.step", 8.0), env_steps=1000))
