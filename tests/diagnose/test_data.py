@@ -64,6 +64,51 @@ def test_the_lines_of_the_pushes_loop_whatever_came_next(make: Make) -> None:
     assert found.evidence["seconds"] == pytest.approx(2.2)
 
 
+@pytest.mark.parametrize(
+    ("names", "loop", "seconds", "said"),
+    [
+        (["append"], 49, 3.0, True),
+        (["append"], 30, 3.0, False),  # in the loop of the steps: a whole round at once
+        (["append"], 49, 0.5, False),
+        (["count"], 49, 3.0, False),
+    ],
+)
+def test_rows_appended_one_by_one_without_a_buffers_name(
+    make: Make, names: list[str], loop: int, seconds: float, said: bool
+) -> None:
+    file = "/home/me/train.py"
+    analysis = make(
+        phase("env.step", 1.0, 100),
+        phase("buffer.add", seconds, 100, how="inferred"),
+        samples=[
+            sample("env.step", 1.0, frame("train", line=40)),
+            sample("buffer.add", 0.6 * seconds, frame("train", line=50)),
+            sample("policy.act", 0.4 * seconds, frame("train", line=51)),
+        ],
+        notes={"lines": {file: {"50": [names, loop], "51": [["row"], loop], "40": [["step"], 30]}}},
+        gauges={"envs": 16},
+        env_steps=1600,
+    )
+    found = data.per_item_buffer_push(analysis)
+    assert bool(found) is said
+    if said:
+        assert found[0].evidence["seconds"] == pytest.approx(seconds)
+        assert found[0].where[0].line == 50
+
+
+@pytest.mark.parametrize(("name", "said"), [("reversed", True), ("random.sample", False)])
+def test_rows_drawn_from_a_list_are_no_advantages(make: Make, name: str, said: bool) -> None:
+    analysis = make(
+        phase("advantage", 3.0),
+        samples=[
+            sample("advantage", 2.0, frame("train", line=50)),
+            sample("advantage", 1.0, frame("train", line=51)),
+        ],
+        notes={"lines": {"/home/me/train.py": {"51": [[name], 0]}}},
+    )
+    assert bool(data.python_gae(analysis)) is said
+
+
 def test_updates_of_as_many_rows_as_ever_are_no_growing_rollout(make: Make) -> None:
     def windows(rows: int) -> list[Window]:
         return [

@@ -244,7 +244,8 @@ def test_one_environment_that_learns_every_step_is_left_alone(make: Make) -> Non
 def test_a_forward_pass_for_each_environment(make: Make, calls: int, said: bool) -> None:
     analysis = make(
         phase("env.step", 1.0, 1600),
-        phase("policy.act", 5.0, calls),
+        # The gaps around a call are part of its time, and no calls.
+        phase("policy.act", 5.0, calls, how="inferred"),
         gauges={"envs_in_turn": 16},
         env_steps=1600,
     )
@@ -270,6 +271,25 @@ def with_workers(make: Make, parent_s: float, worker_s: float, **more: object) -
 def test_messages_dearer_than_steps(make: Make, worker_s: float, said: bool) -> None:
     found = processes.subprocess_overhead(with_workers(make, 5.0, worker_s))  # type: ignore[arg-type]
     assert bool(found) is said
+
+
+@pytest.mark.parametrize(("waits", "said"), [(4000, True), (40, False)])
+def test_workers_behind_pipes_of_the_programs_own(make: Make, waits: int, said: bool) -> None:
+    """Nothing in the parent has the name of a step; it waits once for each, or for rollouts."""
+    analysis = make(
+        phase("wait", 4.0, waits),
+        phase("transfer", 2.0, 2 * waits),
+        phase("learn/wait", 1.0, 5000),
+        *[phase("env.step", 0.3, 1000, process=f"w{i}") for i in range(4)],
+        samples=[sample("wait", 4.0, frame("Remote.gather", line=33))],
+        gauges={"envs": 4},
+        env_steps=4000,
+    )
+    found = processes.subprocess_overhead(analysis)
+    assert bool(found) is said
+    if said:
+        assert found[0].evidence["parent_env_step_s"] == pytest.approx(6.0)
+        assert found[0].where[0].line == 33
 
 
 def test_large_observations_are_another_cause(make: Make) -> None:
@@ -302,6 +322,42 @@ def test_waiting_for_the_slowest(make: Make) -> None:
     busier = [window(i, {}, gauges={"main_delay_s": 0.35 * i}) for i in range(10)]
     uneven.loop_windows = busier  # type: ignore[attr-defined]
     assert processes.stragglers(uneven) == []  # type: ignore[arg-type]
+
+
+def test_workers_that_wait_for_something_else_need_no_cores(make: Make) -> None:
+    def analysis(waiting: float) -> Analysis:
+        busy = [8.0, 1.0, 1.0, 1.0]
+        return make(
+            phase("env.step", 8.2),
+            phase("env.step/wait", 8.1),
+            *[
+                phase("env.step", seconds, process=f"w{i}", waiting_share=waiting)
+                for i, seconds in enumerate(busy)
+            ],
+            gauges={"envs": 4, "observation_bytes": 100},
+            header={"cores": 2},
+            env_steps=4000,
+        )
+
+    computing = processes.stragglers(analysis(0.0))[0]  # two cores have all of it to do
+    assert computing.evidence["seconds"] == pytest.approx(8.1 - 5.5, abs=0.2)
+    (found,) = processes.stragglers(analysis(0.99))
+    assert found.evidence["seconds"] > 5.0
+
+
+def test_many_workers_that_sleep_do_not_crowd_the_cores(make: Make) -> None:
+    asleep = {"p50_s": 1e-4, "p99_s": 2e-2, "waiting_share": 0.99}
+    analysis = with_workers(make, 8.0, 2.0, workers=9, cores=4, of_worker=asleep)
+    assert processes.too_many_envs(analysis) == []  # type: ignore[arg-type]
+    assert ids(processes.stragglers(analysis)) == ["stragglers"]  # type: ignore[arg-type]
+
+
+def test_environments_that_have_all_cores_can_only_be_simpler(make: Make) -> None:
+    spread = environment.env_bound(with_workers(make, 8.0, 7.9, cores=4))  # type: ignore[arg-type]
+    alone = environment.env_bound(make(phase("env.step", 8.0), env_steps=1000))
+    assert spread[0].gain.low < alone[0].gain.low
+    assert "processes of their own" in alone[0].fix
+    assert "processes of their own" not in spread[0].fix
 
 
 @pytest.mark.parametrize(

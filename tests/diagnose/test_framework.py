@@ -113,6 +113,20 @@ def test_single_rows_many_times_in_a_row(
         assert check(found, "per-sample-update").learning
 
 
+def test_the_place_of_single_updates_is_the_loop_that_makes_them(make: Make) -> None:
+    file = "/home/me/train.py"
+    stack = (frame("Net.forward", line=5), frame("update_one", line=20), frame("replay", line=31))
+    analysis = make(
+        phase("learn.forward", 9.0),
+        samples=[sample("learn.forward", 9.0, *stack, frame("main", line=60))],
+        windows=loop({"gradient_steps": 3200, "samples": 3200, "learn_events": 100}),
+        # A network's own loop over its layers is not the one that is looked for.
+        notes={"lines": {file: {"5": [["layer"], 4], "20": [["net"], 0], "31": [["one"], 30]}}},
+    )
+    one = check(framework.per_sample_update(analysis), "per-sample-update")
+    assert (one.where[0].line, one.where[0].function) == (31, "replay")
+
+
 def test_learning_as_one_goes_is_no_loop_over_a_batch(make: Make) -> None:
     windows = loop({"gradient_steps": 1000, "samples": 1000, "learn_events": 1000})
     assert framework.per_sample_update(make(phase("learn", 9.0), windows=windows)) == []

@@ -46,6 +46,12 @@ def test_the_general_stands_where_the_specific_explains_little() -> None:
     assert [each.id for each in ranked] == ["env-bound", "pandas-in-step"]
 
 
+def test_heavy_environments_in_turn_stand_beside_their_largest_function() -> None:
+    """It may be the simulation under another name, and then only cores help."""
+    ranked = rank([found("serial-heavy-env", 1.3, 2.0), found("redundant-work-in-step", 2.2, 9.0)])
+    assert [each.id for each in ranked] == ["redundant-work-in-step", "serial-heavy-env"]
+
+
 def test_one_cause_one_finding() -> None:
     ranked = rank([found("logging", 1.1, 1.2), found("logging", 1.3, 1.4)])
     assert [each.gain.low for each in ranked] == [1.3]

@@ -93,6 +93,81 @@ def test_a_torch_program_tells_its_facts_and_learns_the_same(profile: Profile) -
         assert 0 < gauges["anomaly_s"] < run.report["run"]["loop_s"]
 
 
+AGENT = """
+import gymnasium as gym
+import torch
+
+
+class Policy(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = torch.nn.Linear(4, 2)
+
+    def forward(self, x):
+        return torch.distributions.Categorical(logits=self.body(x)), None
+
+
+class Agent:
+    def __init__(self):
+        self.policy, self.memory = Policy(), []
+
+    def get_action(self, obs):
+        with torch.set_grad_enabled(GRADIENTS):
+            distribution, _ = self.policy(torch.from_numpy(obs))
+        return distribution.sample().item()
+
+    def learn(self):
+        optimizer.zero_grad()
+        self.policy(torch.zeros(8, 4))[0].entropy().mean().backward()
+        optimizer.step()
+
+
+torch.set_num_threads(1)
+env, agent = gym.make("CartPole-v1"), Agent()
+optimizer = torch.optim.SGD(agent.policy.parameters(), 0.1)
+obs, _ = env.reset(seed=0)
+for step in range(640):
+    obs, _, ended, cut, _ = env.step(agent.get_action(obs))
+    if ended or cut:
+        obs, _ = env.reset()
+    if step % 16 == 15:
+        agent.learn()
+"""
+
+
+@pytest.mark.parametrize("gradients", [True, False])
+def test_graphs_inside_an_agents_own_act_are_seen(profile: Profile, gradients: bool) -> None:
+    run = profile(AGENT.replace("GRADIENTS", str(gradients)))
+    counters = run.report["run"]["counters"]
+    assert run.report["shapes"] == {"policy.act": ["__main__:Agent.get_action"]}
+    assert counters["acts_seen"] >= 10
+    assert counters.get("acts_with_graph", 0) == (counters["acts_seen"] if gradients else 0)
+    assert "act_graphs_used" not in counters
+
+
+LISTS = """
+import numpy as np
+import torch
+
+rows = [(np.ones(4), np.float64(1.0)) for _ in range(8)]
+states, rewards = zip(*rows)
+for _ in range(3):
+    torch.tensor(rewards)  # single numbers
+    torch.tensor([1.0, 2.0])
+    torch.tensor(states)  # a tuple of arrays
+    torch.as_tensor([list(states), list(states)])  # a list of lists of arrays
+"""
+
+
+def test_tuples_and_nested_lists_of_arrays_are_counted_and_single_numbers_not(
+    profile: Profile,
+) -> None:
+    run = profile(LISTS)
+    assert run.report["run"]["counters"]["list_tensors"] == 6
+    lines = {row[1] for row in notes_of(run)["places"]["tensor of a list"]}
+    assert lines == {line_of(LISTS, "a tuple of arrays"), line_of(LISTS, "a list of lists")}
+
+
 def test_the_warning_still_names_the_programs_line(profile: Profile) -> None:
     run = profile(TORCH)
     (said,) = [line for line in run.err.splitlines() if "Creating a tensor from a list" in line]

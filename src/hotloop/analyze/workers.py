@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hotloop.analyze.model import Phase
+from hotloop.words import names_of
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,13 @@ def split_steps(phases: list[Phase]) -> WorkerSplit | None:
     for phase in phases:
         if phase.process != "main" and phase.name == "env.step":
             busy[phase.process] = busy.get(phase.process, 0.0) + phase.total_s
-    steps = [p for p in phases if p.process == "main" and p.name == "env.step"]
+    if not busy:
+        return None
+    main = [p for p in phases if p.process == "main"]
+    steps = [p for p in main if p.name == "env.step"] or _bare_steps(phases, main)
     paths = {phase.path for phase in steps}
-    waits = [p for p in phases if p.process == "main" and p.name == "wait" and p.parent in paths]
-    if not busy or not waits:
+    waits = [p for p in main if p.name == "wait" and (p.path in paths or p.parent in paths)]
+    if not waits:
         return None
     step_s = sum(phase.total_s for phase in steps)
     wait_s = sum(phase.total_s for phase in waits)
@@ -53,3 +57,19 @@ def split_steps(phases: list[Phase]) -> WorkerSplit | None:
         slowest=slowest,
         slowest_s=busy[slowest],
     )
+
+
+#: What such a step consists of, and what may be around it.
+BARE_STEP = ("wait", "transfer")
+_AROUND = frozenset({"collect"})
+#: Waits of the parent for each step of a worker, from which it waits for steps: one that waits for
+#: whole rollouts, or for workers that learn by themselves, waits far more rarely.
+WAITS_A_STEP = 0.5
+
+
+def _bare_steps(phases: list[Phase], main: list[Phase]) -> list[Phase]:
+    """The parent's steps where a program writes to pipes of its own and no vector has a name."""
+    bare = [p for p in main if p.name in BARE_STEP and set(names_of(p.path)[:-1]) <= _AROUND]
+    stepped = sum(p.calls for p in phases if p.process != "main" and p.name == "env.step")
+    waited = sum(p.calls for p in bare if p.name == "wait")
+    return bare if waited >= WAITS_A_STEP * stepped else []

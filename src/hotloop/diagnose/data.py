@@ -42,13 +42,17 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
     """The transitions of a vector step are stored one environment at a time."""
     envs = max(vector_size(analysis), 1)
     rounds = analysis.run.env_steps / envs
-    adds = calls_of(analysis, "buffer.add")
-    if envs < MANY_ENVS or not rounds or adds / rounds < ONE_EACH * envs:
+    if envs < MANY_ENVS or not rounds:
         return []
-    seconds = seconds_in(analysis, "buffer.add")
-    around, places = _around_pushes(analysis)
-    seconds += around
-    if of_loop(analysis, seconds) < 0.02:
+    adds = calls_of(analysis, "buffer.add")
+    if adds / rounds >= ONE_EACH * envs:
+        around, places = _around_pushes(analysis)
+        seconds, least = seconds_in(analysis, "buffer.add") + around, 0.02
+    else:
+        # No push has a name of its own: a loop beside the steps that appends to a list or deque.
+        seconds, places = _inline_pushes(analysis)
+        adds, least = round(envs * rounds), INLINE_SHARE
+    if of_loop(analysis, seconds) < least:
         return []
     low, high = (min(1 - cost / envs, MOST_OF_PUSHES) for cost in BATCHED_PUSH)
     return [
@@ -61,7 +65,7 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
             seconds=seconds,
             low=max(low, 0.25),
             high=high,
-            confidence=HIGH,
+            confidence=HIGH if least < INLINE_SHARE else MEDIUM,
             where=places or callers(analysis, "buffer.add"),
             evidence={"pushes_per_vector_step": adds / rounds, "envs": envs},
             fix="A Python loop takes each environment's row apart, converts it and stores it. "
@@ -71,6 +75,30 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
             after="buffer.push_batch(obs.numpy(), act.numpy(), …)   # ring[i:i+n] = rows",
         )
     ]
+
+
+#: Beside pushes, a loop may look through the infos of finished episodes; that takes less than this.
+INLINE_SHARE = 0.08
+#: What a line calls to keep one row.
+_KEEPS = frozenset({"append", "appendleft", "push", "add", "store", "put", "remember"})
+
+
+def _inline_pushes(analysis: Analysis) -> tuple[float, list[Place]]:
+    """(seconds, place) of the loop that keeps rows one by one between two environment steps."""
+    stored = samples_under(analysis, "buffer.add")
+    _, lines = at_lines_that_call(analysis, stored, _KEEPS)
+    stepping = {called_at(analysis, place)[1] for place in callers(analysis, "env.step")}
+    for place in lines:
+        loop = called_at(analysis, place)[1]
+        if not loop or loop in stepping:
+            continue  # whole vector steps are kept, once a round
+        seconds = 0.0
+        for sample in samples_under(analysis):
+            at = program_place(sample.frames)
+            if at is not None and at.file == place.file and called_at(analysis, at)[1] == loop:
+                seconds += sample.seconds
+        return seconds, [place]
+    return 0.0, []
 
 
 def _around_pushes(analysis: Analysis) -> tuple[float, list[Place]]:
@@ -323,6 +351,8 @@ def python_gae(analysis: Analysis) -> list[Finding]:
     )
     if own < 0.5 * sum(sample.seconds for sample in samples) or not own:
         return []  # a library's own computation is what it is
+    if at_lines_that_call(analysis, samples, _DRAWS_FROM_LIST)[0]:
+        return []  # a replay buffer's rows are drawn there: off-policy, there are no advantages
     return [
         finding(
             analysis,
@@ -345,6 +375,8 @@ def python_gae(analysis: Analysis) -> list[Finding]:
     ]
 
 
+#: How rows are drawn from a buffer that is a plain list or deque.
+_DRAWS_FROM_LIST = frozenset({"random.sample", "random.choices"})
 _ARRAYS = in_package("torch", "numpy", "jax", "tensorflow")
 
 

@@ -15,6 +15,7 @@ from hotloop.diagnose.evidence import (
     samples_under,
     use_of,
     vector_size,
+    workers,
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Place, Rule
 from hotloop.diagnose.inside import SMALLEST_PART, InsideSteps, by_name, inside_steps, part_of
@@ -245,6 +246,11 @@ def _below_step(sample: Sample) -> list[Frame]:
 
 # -- the simulator itself --
 
+#: From two cores' worth to an inner loop that is compiled.
+ENV_BOUND_WINS = (0.3, 0.75)
+#: Environments that have all cores already can only be made simpler: how far nobody can say.
+SIMPLER_WINS = (0.15, 0.75)
+
 
 def env_bound(analysis: Analysis) -> list[Finding]:
     """The run waits for its environment, and nothing more can be said."""
@@ -256,6 +262,7 @@ def env_bound(analysis: Analysis) -> list[Finding]:
     if each < HEAVY_STEP_S:
         return []
     at_once = cores(analysis) or 1
+    spread = len(workers(analysis)) >= max(at_once, 2)
     return [
         finding(
             analysis,
@@ -264,14 +271,20 @@ def env_bound(analysis: Analysis) -> list[Finding]:
             f"{each * 1e3:.2g} ms a step",
             phase="env.step",
             seconds=inside.seconds,
-            low=0.3,
-            high=0.75,
+            low=(SIMPLER_WINS if spread else ENV_BOUND_WINS)[0],
+            high=(SIMPLER_WINS if spread else ENV_BOUND_WINS)[1],
             confidence=LOW,
             where=inner_places(inside.samples),
             evidence={"step_s": each, "envs": vector_size(analysis), "cores": at_once},
-            fix="The simulator itself is what takes the time. Step several environments in "
-            f"processes of their own (there are {at_once} cores), write its inner loop with NumPy "
-            "or a compiler, or simulate less exactly; EnvPool and the like do this for known ones.",
+            fix="The simulator itself is what takes the time. "
+            + (
+                f"Its processes keep all {at_once} cores busy already: write"
+                if spread
+                else "Step several environments in processes of their own (there are "
+                f"{at_once} cores), write"
+            )
+            + " its inner loop with NumPy or a compiler, or simulate less exactly; EnvPool and the "
+            "like do this for known ones.",
             before="env = gym.make(name)",
             after="env = gym.vector.AsyncVectorEnv([make] * cores)",
             learning="More environments at once change the order of the data: raise the rollout "

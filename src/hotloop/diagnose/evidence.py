@@ -255,7 +255,7 @@ def where(analysis: Analysis, *names: str, processes: Iterable[str] = ("main",))
 
 
 #: Functions that are called by a loop, not the loop itself: where a phase begins.
-_CALLED = frozenset(
+CALLED = frozenset(
     [
         "forward",
         "__call__",
@@ -289,7 +289,7 @@ def callers(analysis: Analysis, *names: str, above: int = 0) -> list[Place]:
         outer = [
             frame
             for frame in own
-            if frame.function not in labels and frame.function.rpartition(".")[2] not in _CALLED
+            if frame.function not in labels and frame.function.rpartition(".")[2] not in CALLED
         ]
         for frame in (outer[above:] or outer[-1:] or own)[:1]:
             place = Place(frame.file, frame.line, frame.function)

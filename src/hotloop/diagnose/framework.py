@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose.evidence import (
+    CALLED,
     callers,
     finding,
     gauge,
@@ -14,7 +15,7 @@ from hotloop.diagnose.evidence import (
     uses,
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Place, Rule
-from hotloop.diagnose.recorded import LEARNING, at, counted, gauge_rise, places_of
+from hotloop.diagnose.recorded import LEARNING, at, called_at, counted, gauge_rise, places_of
 
 #: Below this share of the loop no rule of this family speaks.
 SMALLEST_PART = 0.01
@@ -135,7 +136,7 @@ def per_sample_update(analysis: Analysis) -> list[Finding]:
     seconds = min(seconds + inside, analysis.run.loop_s)
     if batch < STEPS_OF_A_BATCH or of_loop(analysis, seconds) < SMALLEST_PART:
         return []
-    places = callers(analysis, *LEARNING)
+    places = _looping(analysis, *LEARNING)
     low, high = (1 - cost / batch for cost in BATCH_COSTS)
     return [
         finding(
@@ -159,6 +160,24 @@ def per_sample_update(analysis: Analysis) -> list[Finding]:
             "change an update, so the learning rate may have to rise.",
         )
     ]
+
+
+def _looping(analysis: Analysis, *names: str) -> list[Place]:
+    """The program's lines inside a `for` that led to these phases, the nearest of each stack.
+
+    One update may be a function of its own: the fault is in the loop that calls it.
+    """
+    totals: dict[Place, float] = {}
+    for sample in samples_under(analysis, *names):
+        for frame in sample.frames:
+            if not frame.of_program or frame.function.rpartition(".")[2] in CALLED:
+                continue
+            if called_at(analysis, frame)[1]:
+                place = Place(frame.file, frame.line, frame.function)
+                totals[place] = totals.get(place, 0.0) + sample.seconds
+                break
+    found = sorted(totals, key=lambda place: -totals[place])[:3]
+    return found or callers(analysis, *names)
 
 
 # -- traced and compiled anew --

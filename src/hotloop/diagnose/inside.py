@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hotloop.analyze.model import Analysis, Sample
+from hotloop.analyze.workers import split_steps
 from hotloop.diagnose.evidence import (
     Match,
     Use,
@@ -50,7 +51,9 @@ def inside_steps(analysis: Analysis, *names: str) -> InsideSteps:
     if names_of_workers:
         processes = tuple(names_of_workers)
         busy = [seconds_in(analysis, *phases, process=name) for name in names_of_workers]
-        seconds = min(side_by_side(analysis, busy), seconds_in(analysis, "env.step", "env.reset"))
+        split = split_steps(analysis.phases)
+        waited = seconds_in(analysis, "env.step", "env.reset") or (split.step_s if split else 0.0)
+        seconds = min(side_by_side(analysis, busy), waited)
     samples = [
         sample
         for sample in samples_under(analysis, *phases, processes=processes)

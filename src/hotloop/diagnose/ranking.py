@@ -64,10 +64,10 @@ YIELDS_TO: dict[str, frozenset[str]] = {
             "predict-in-loop",
         ]
     ),
+    # Beside one large function of a step, which may be the simulation by another name, it stands.
     "serial-heavy-env": frozenset(
         [
             "pandas-in-step",
-            "redundant-work-in-step",
             "deepcopy-in-step",
             "growing-step-cost",
             "reset-leak",

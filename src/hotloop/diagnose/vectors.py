@@ -7,10 +7,10 @@ from dataclasses import replace
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose.evidence import (
     callers,
+    calls_of,
     finding,
     gauge,
     of_loop,
-    phases_named,
     seconds_in,
     uses,
     vector_size,
@@ -93,7 +93,7 @@ def unbatched_policy(analysis: Analysis) -> list[Finding]:
     in_turn = int(gauge(analysis, "envs_in_turn") or 1)
     envs = max(vector_size(analysis), in_turn)
     rounds = analysis.run.env_steps / envs if envs else 0.0
-    acts = _act_calls(analysis)
+    acts = calls_of(analysis, "policy.act")
     acting = seconds_in(analysis, "policy.act")
     if envs < BATCH or not rounds or acts / rounds < ONE_EACH * envs:
         return []
@@ -119,16 +119,6 @@ def unbatched_policy(analysis: Analysis) -> list[Finding]:
             after="actions = policy(torch.as_tensor(np.stack(observations)))",
         )
     ]
-
-
-def _act_calls(analysis: Analysis) -> float:
-    """Calls of the network for acting: inferred gaps around a call are no calls of their own."""
-    phases = phases_named(analysis, "policy.act")
-    return float(sum(phase.calls for phase in phases)) / (2 if _is_inferred(analysis) else 1)
-
-
-def _is_inferred(analysis: Analysis) -> bool:
-    return any(p.how == "inferred" for p in phases_named(analysis, "policy.act"))
 
 
 RULES: tuple[Rule, ...] = (single_env, unbatched_policy)

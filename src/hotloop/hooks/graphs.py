@@ -12,6 +12,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, flow
+from hotloop.hooks.torch import ACT_INSIDE
 
 if TYPE_CHECKING:
     from hotloop.hooks.facts import Facts
@@ -66,7 +67,10 @@ class Graphs:
             self._skip_acts(acts)
         self._forwards += forwards
         self._unshown += forwards
-        if kind == ACT:
+        if kind == ACT_INSIDE:
+            self._acts += 1
+            self._acted(result)
+        elif kind == ACT:
             self._acts += 1
             if self._acts % EVERY == 1:
                 self._acted(result)
@@ -87,27 +91,28 @@ class Graphs:
 
     def _acted(self, result: Any) -> None:
         self._count("acts_seen", 1)
-        node = _node_of(result)
-        if node is None:
+        nodes = _nodes_of(result)
+        if not nodes:
             return
         self._count("acts_with_graph", 1)
         if self._may_mark(ACT):
             self._count("act_graphs_watched", 1)
-            node.register_hook(self._used)
+            for node in nodes:
+                node.register_hook(self._used)
             self._facts.places.note("acts with a graph", 3)
-            self._mark(node)
+            self._mark(nodes)
 
     def _learned(self, result: Any) -> None:
-        node = _node_of(result)
-        if node is not None:
+        nodes = _nodes_of(result)
+        if nodes:
             self._count("forwards_with_graph", 1)
             if self._may_mark(FORWARD):
-                self._mark(node)
+                self._mark(nodes)
 
     def _went_back(self, loss: Any) -> None:
-        node = _node_of(loss)
-        if node is not None and self._may_mark(BACKWARD):
-            self._mark(node)
+        nodes = _nodes_of(loss)
+        if nodes and self._may_mark(BACKWARD):
+            self._mark(nodes)
 
     def _may_mark(self, kind: int) -> bool:
         self._marked[kind] += 1
@@ -117,10 +122,10 @@ class Graphs:
         if self._on:
             self._count("act_graphs_used", 1)
 
-    def _mark(self, node: Any) -> None:
-        """Mark the nodes nearest to this one."""
+    def _mark(self, nodes: list[Any]) -> None:
+        """Mark the nodes nearest to these."""
         marks: list[weakref.ref[Any]] = []
-        waiting = deque([node])
+        waiting = deque(nodes)
         while waiting and len(marks) < _NODES:
             node = waiting.popleft()
             mark = _Mark()
@@ -142,16 +147,31 @@ class Graphs:
             self._facts.gauge("graphs_alive", alive / len(old))
 
 
-def _node_of(result: Any) -> Any:
-    """The graph's node of the first tensor in a network's answer; None if there is no graph."""
-    for _ in range(6):
-        if isinstance(result, (list, tuple)) and result:
-            result = result[0]
-        elif isinstance(result, dict) and result:
-            result = next(iter(result.values()))
-        else:
+#: Tensors of one answer that are looked at, and things that are searched for them.
+_TENSORS, _THINGS = 4, 24
+
+
+def _nodes_of(result: Any) -> list[Any]:
+    """The graph's nodes of the first tensors in a network's answer; none if there is no graph.
+
+    A policy may answer with a distribution, a pair, a dictionary: whichever of its tensors a
+    program goes back through, the graph was used.
+    """
+    nodes: list[Any] = []
+    waiting = deque([result])
+    for _ in range(_THINGS):
+        if not waiting or len(nodes) == _TENSORS:
             break
-    return getattr(result, "grad_fn", None)
+        thing = waiting.popleft()
+        if isinstance(thing, (list, tuple)):
+            waiting.extend(thing)
+        elif isinstance(thing, dict):
+            waiting.extend(thing.values())
+        elif type(thing).__module__.startswith("torch.distributions"):
+            waiting.extend(vars(thing).values())
+        elif (node := getattr(thing, "grad_fn", None)) is not None:
+            nodes.append(node)
+    return nodes
 
 
 def _is_inner(node: Any) -> bool:

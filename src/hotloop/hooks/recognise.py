@@ -156,7 +156,7 @@ def _is_way_in(method: Method) -> bool:
 
 def _is_way_out(method: Method) -> bool:
     first, *rest = method.words
-    if method.words == ["sample"]:
+    if method.words in (["sample"], ["draw"]):
         return True
     if method.words[-1] == "generator" or method.words in (["batches"], ["minibatches"]):
         return True

@@ -25,6 +25,9 @@ module_phases: dict[type, str] = {}
 #: Told of each outermost answer of a network and of each loss: (what it was for, the tensor).
 watch: list[Callable[[int, Any], None]] = []
 
+#: What watchers are told of an answer inside a phase that chooses an action; no event of the flow.
+ACT_INSIDE = -1
+
 #: A network called inside one of these is a part of it, and is not timed again.
 WHOLE_PHASES = ("policy.act", "learn.forward", "learn.loss", "learn.backward", "advantage")
 
@@ -87,7 +90,8 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
         if call is None:
             region, kind = purpose
             after = None if kind is None else _tell(kind)
-            call = calls[purpose] = region.wrap(original, after=after)
+            call = region.wrap(original, after=after) if region else _shown(original)
+            calls[purpose] = call
         return call(self, *args, **kwargs)
 
     if original is torch.nn.Module.__call__ and flow.take_networks(
@@ -128,9 +132,22 @@ def _stand_in_for_modules(
 #: What a network's outermost call is: its region, and the event that it is for the flow.
 Purpose = tuple[Any, "int | None"]
 PART: Purpose = (None, None)  # of a phase that is open already
+PART_OF_ACT: Purpose = (None, ACT_INSIDE)  # of an agent's own method that chooses an action
 ACTS_INSIDE: Purpose = (_act, None)  # a library's rollout, or an environment
 ACTS: Purpose = (_act, ACT)
 LEARNS: Purpose = (_forward, FORWARD)
+
+
+def _shown(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A call inside an agent's `act`, which is timed and told: only its answer is looked at."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = original(*args, **kwargs)
+        for saw in watch:
+            saw(ACT_INSIDE, result)
+        return result
+
+    return call
 
 
 def _tell(kind: int) -> Callable[..., None]:
@@ -149,7 +166,7 @@ def _purposes(is_grad_enabled: Callable[[], bool]) -> Callable[[Any, Any, Any, A
 
     def what_for(module: Any, args: Any, kwargs: Any, inside: str | None) -> Purpose:
         if inside is not None and _is_open(*WHOLE_PHASES):
-            return PART
+            return PART_OF_ACT if _is_open("policy.act") else PART
         kind = type(module)
         region = _by_class.get(kind, kind)
         if region is kind:

@@ -286,7 +286,7 @@ def _time_list(original: Callable[..., Any], facts: Facts) -> Callable[..., Any]
         if can_leave and kwargs.get("device") is not None and not is_compiling():
             return make_there(original, args, kwargs)
         data = args[0] if args else None
-        if type(data) is not list or is_compiling() or not _holds_arrays(data):
+        if type(data) not in _LISTS or is_compiling() or not _holds_arrays(data):
             return original(*args, **kwargs)
         begin = clock()
         try:
@@ -321,8 +321,17 @@ def _make_there() -> Callable[..., Any]:
     return make_there
 
 
-def _holds_arrays(data: list[Any]) -> bool:
-    return bool(data) and type(data[0]).__module__ == "numpy"
+#: `zip(*batch)` gives tuples, which take as long (measured: 1.3 ms for 128 arrays of 100 numbers,
+#: with `numpy.stack` 0.04 ms).
+_LISTS = frozenset({list, tuple})
+
+
+def _holds_arrays(data: Any) -> bool:
+    """Whether a list, or a list of lists, is one of arrays; NumPy's single numbers are cheap."""
+    first = data[0] if data else None
+    if type(first) in _LISTS and first:
+        first = first[0]
+    return type(first).__module__ == "numpy" and getattr(first, "ndim", 0) > 0
 
 
 def _settle_defaults() -> None:

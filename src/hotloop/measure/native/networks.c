@@ -35,6 +35,7 @@ typedef struct {
     int broken;          /* the order could not be told: all calls go to the hook */
     Unseen acts;
     Unseen forwards;
+    Unseen parts; /* of an agent's method that chooses an action */
 } Networks;
 
 /* The one that has taken a function over, and how that function was called before. */
@@ -129,7 +130,7 @@ purpose_of(Networks *self, Stack *stack, PyObject *const *args, Py_ssize_t nargs
     for (uint32_t i = depth; i-- > 0;) {
         for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(self->whole); j++) {
             if ((PyObject *)stack->frames[i].region == PyTuple_GET_ITEM(self->whole, j)) {
-                return PART;
+                return stack->frames[i].region != self->act || skips(&self->parts) ? PART : UNKNOWN;
             }
         }
     }
