@@ -116,6 +116,19 @@ def test_drawing_from_all_rows_is_seen_at_its_line(make: Make) -> None:
     assert data.naive_priority_sampling(analysis("rng.integers")) == []
 
 
+def test_a_class_that_draws_by_priority_need_not_say_so_in_its_name(make: Make) -> None:
+    inside = frame("Replay.pick", line=12)
+    outer = frame("Replay.sample", line=30)
+    samples = [sample("buffer.sample", 5.0, inside, outer)]
+    notes = {"by_priority": ["replay:Replay.sample"]}
+    (found,) = data.naive_priority_sampling(
+        make(phase("buffer.sample", 5.0), samples=samples, notes=notes)
+    )
+    assert found.where[0].function == "Replay.pick"
+    plain = make(phase("buffer.sample", 5.0), samples=samples, notes={"by_priority": "odd"})
+    assert data.naive_priority_sampling(plain) == []
+
+
 def test_a_plain_buffer_has_no_priorities(make: Make) -> None:
     inside = frame("Buffer.sample", "/home/me/replay.py")
     analysis = make(phase("buffer.sample", 5.0), samples=[sample("buffer.sample", 5.0, inside)])
@@ -195,3 +208,33 @@ def test_loading_from_its_share_of_the_run(make: Make, seconds: float, said: boo
 def test_a_run_that_was_cut_is_not_judged_by_its_start(make: Make) -> None:
     analysis = make(startup=[phase("data", 9.0)], notes={"stop_after": "10s"})
     assert loading.data_loading(analysis) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "said"), [("", True), ("learn", True), ("env.reset", False), ("checkpoint", False)]
+)
+def test_files_that_are_read_in_the_loop(make: Make, path: str, said: bool) -> None:
+    numpy = frame("loadtxt", "/venv/lib/python3.11/site-packages/numpy/lib/_npyio_impl.py")
+    analysis = make(
+        phase("learn", 5.0),
+        samples=[sample(path, 3.0, numpy, frame("demos", line=7))],
+        env_steps=1000,
+    )
+    found = loading.data_loading(analysis)
+    assert bool(found) is said
+    if said:
+        assert found[0].where[0].line == 7
+        assert found[0].evidence["in_loop_s"] == pytest.approx(3.0)
+
+
+def test_what_the_program_prepares_before_its_loop(make: Make) -> None:
+    """Whatever it is called; not what a library for networks does when it is first used."""
+    numpy = frame("mean", "/venv/lib/python3.11/site-packages/numpy/_core/_methods.py")
+    torchs = frame("Linear.__init__", "/venv/lib/python3.11/site-packages/torch/nn/linear.py")
+    for inner, said in ((numpy, True), (torchs, False)):
+        analysis = make(startup=[phase("startup", 5.0)])
+        analysis.startup_samples = [sample("", 5.0, inner, frame("before_all", line=3))]
+        found = loading.data_loading(analysis)
+        assert bool(found) is said
+        if said:
+            assert found[0].where[0].line == 3

@@ -68,12 +68,47 @@ def calling(*names: str) -> dict[str, object]:
     return {"lines": {"/home/me/train.py": {"10": [list(names), 3]}}}
 
 
-@pytest.mark.parametrize("name", ["print", "log_file.write", "os.fsync", "writer.writerow"])
-def test_a_line_that_writes_is_logging(make: Make, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "loop_line", "said"),
+    [
+        ("eval_env.step", 20, True),
+        ("self.test_envs.step", 20, True),
+        ("env.step", 20, False),
+        ("eval_env.step", 3, False),  # in the training's own loop: what else is there is unknown
+        ("eval_env.close", 20, False),
+    ],
+)
+def test_an_evaluation_in_the_middle_of_the_code(
+    make: Make, name: str, loop_line: int, said: bool
+) -> None:
+    lines = {"10": [["env.step"], 3], "21": [["act"], loop_line], "22": [[name], loop_line]}
+    taken = [
+        sample("env.step", 4.0, frame("Env.step", line=99), frame("train", line=10)),
+        sample("policy.act", 2.0, frame("train", line=21)),
+        sample("env.step", 3.0, frame("Env.step", line=99), frame("train", line=22)),
+    ]
+    analysis = make(samples=taken, notes={"lines": {taken[1].frames[0].file: lines}}, env_steps=9)
+    found = loop.evaluation(analysis)
+    assert bool(found) is said
+    if said:
+        assert found[0].evidence["seconds"] == pytest.approx(5.0)
+        assert found[0].where[0].line == 22
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [
+        ("print", 5.0),
+        ("log_file.write", 2.0),  # an environment may write for its own
+        ("os.fsync", 5.0),
+        ("writer.writerow", 5.0),
+    ],
+)
+def test_a_line_that_writes_is_logging(make: Make, name: str, seconds: float) -> None:
     """What C does has no frame: the line of the program says what it called."""
     taken = [sample("buffer.add", 2.0, frame("train")), sample("env.step", 3.0, frame("Env.step"))]
     (found,) = loop.logging(make(samples=taken, notes=calling(name), env_steps=1000))
-    assert found.evidence["seconds"] == pytest.approx(2.0)  # an environment may write for its own
+    assert found.evidence["seconds"] == pytest.approx(seconds)
     assert found.where[0].line == 10
     assert loop.logging(make(samples=taken, notes=calling("append"), env_steps=1000)) == []
 

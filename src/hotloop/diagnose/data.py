@@ -7,12 +7,14 @@ import re
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.analyze.trends import Trends, trend
 from hotloop.diagnose.evidence import (
+    Match,
     callers,
     calls_of,
     finding,
     gauge,
     in_package,
     inner_places,
+    note,
     of_loop,
     program_place,
     samples_under,
@@ -118,9 +120,10 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
     """Priorities are searched through one by one."""
     samples = samples_under(analysis, "buffer.sample", "buffer.add")
     whole = sum(sample.seconds for sample in samples)
-    use = use_of(samples, _is_priority)
+    match = _by_priority(analysis)
+    use = use_of(samples, match)
     # Drawing with weights, or without replacement, looks at every row; it is done in C.
-    drawn = [s for s in samples if not any(_is_priority(f) for f in s.frames)]
+    drawn = [s for s in samples if not any(match(f) for f in s.frames)]
     chosen, lines = at_lines_that_call(analysis, drawn, _DRAWS_FROM_ALL)
     seconds = seconds_in(analysis, "buffer.sample", "buffer.add")
     seconds *= (use.seconds + chosen) / whole if whole > 0 else 0.0
@@ -151,6 +154,13 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
 
 #: Functions that go through all rows to draw a few of them.
 _DRAWS_FROM_ALL = frozenset({"choice", "choices", "multinomial", "cumsum"})
+
+
+def _by_priority(analysis: Analysis) -> Match:
+    """Frames of code with priorities, by their names or by what their class is made of."""
+    noted = note(analysis, "by_priority")
+    labels = {str(x).partition(":")[2] for x in noted} if isinstance(noted, list) else set()
+    return lambda frame: _is_priority(frame) or (frame.of_program and frame.function in labels)
 
 
 def _is_priority(frame: Frame) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.diagnose.evidence import (
     RUN_NOISE,
     SHARE_ERROR,
+    Use,
     callers,
     finding,
     gain_of,
@@ -15,13 +16,14 @@ from hotloop.diagnose.evidence import (
     note,
     number,
     phases_named,
+    samples_under,
     seconds_in,
     severity_of,
-    use_of,
     where,
     whole_run_s,
 )
 from hotloop.diagnose.finding import MEDIUM, WARNING, Finding, Gain, Place, Rule
+from hotloop.diagnose.recorded import copies_by_dumping, use_with_lines
 from hotloop.words import names_of
 
 #: Pages read back from disk a second that slow a program down, and what one takes at least (a
@@ -103,7 +105,24 @@ def _memory_limit(analysis: Analysis) -> float | None:
 #: Start-up below this share of the run is not worth a cache.
 LOADING_SHARE = 0.10
 LOADING_WINS = (0.6, 0.97)
-_READS = in_package("pandas", "csv", "pyarrow", "json", "h5py", "openpyxl", "sqlite3", "gzip")
+#: What programs prepare data with; what else is called before the loop (a network's constructor, a
+#: compiler) is not loading.
+_PREPARES = in_package(
+    "numpy", "pandas", "scipy", "pyarrow", "polars", "h5py", "openpyxl", "xarray", "PIL", "ta",
+    "talib", "pandas_ta", "sklearn", "joblib", "tqdm", "requests", "urllib3", "yfinance",
+)  # fmt: skip
+#: Functions that read files, by the end of their names.
+_READERS = frozenset(["read_csv", "read_parquet", "read_excel", "read_json", "read_pickle",
+                      "read_feather", "read_hdf", "read_sql", "read_table", "read_fwf", "loadtxt",
+                      "genfromtxt", "imread"])  # fmt: skip
+_READS = in_package("csv", "json", "h5py", "openpyxl", "gzip", "zipfile", "lzma", "bz2", "pyarrow",
+                    "npyio", "_npyio_impl", "torch/utils/data")  # fmt: skip
+#: The same where C does the work, as a line of the program names it.
+_READ_CALLS = frozenset(["np.load", "numpy.load", "np.fromfile", "pickle.load", "pickle.loads",
+                         "json.load", "json.loads", "cv2.imread", "readline", "readlines",
+                         "csv.reader", "torch.load"])  # fmt: skip
+#: Phases in which reading is another cause, or none.
+_NOT_LOADING = frozenset({"data", "import", "checkpoint", "log", "evaluate"})
 
 
 def data_loading(analysis: Analysis) -> list[Finding]:
@@ -113,17 +132,15 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         for p in analysis.startup
         if p.name == "data" and p.thread == "main" and "data" not in names_of(p.path)[:-1]
     )
-    unnamed = use_of(
-        [s for s in analysis.startup_samples if not {"data", "import"} & set(names_of(s.path))],
-        _READS,
-    )
-    before += unnamed.seconds
+    before += sum(sample.seconds for sample in _unnamed_before(analysis))
     # Features that an environment computes in its steps are another cause.
     inside = sum(
         phase.total_s
         for phase in phases_named(analysis, "data")
         if not any(name.startswith("env.") for name in names_of(phase.path))
     )
+    reading = _reading_in_loop(analysis)
+    inside += reading.seconds
     whole = whole_run_s(analysis)
     if analysis.run.end is None or "stop_after" in analysis.notes:
         # How long such a run would have been nobody knows: only what is in the loop counts.
@@ -141,7 +158,9 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         low=LOADING_WINS[0],
         high=LOADING_WINS[1],
         confidence=MEDIUM,
-        where=where(analysis, "data") or _startup_places(analysis),
+        where=reading.where() or where(analysis, "data") or _startup_places(analysis)
+        if inside > before
+        else _startup_places(analysis),
         evidence={"startup_s": before, "in_loop_s": inside},
         fix="The same rows are read and the same features computed in every run. Compute them once "
         "and keep the result (Parquet or .npy); read columns rather than lines of text.",
@@ -160,14 +179,49 @@ def data_loading(analysis: Analysis) -> list[Finding]:
     return [result]
 
 
-def _startup_places(analysis: Analysis) -> list[Place]:
-    loading = [
+def _unnamed_before(analysis: Analysis) -> list[Sample]:
+    """What the program's own code, and what it prepares data with, did before the loop."""
+    return [
         sample
         for sample in analysis.startup_samples
-        if "import" not in names_of(sample.path)
-        and ("data" in names_of(sample.path) or any(_READS(f) for f in sample.frames))
+        if not {"data", "import"} & set(names_of(sample.path)) and _is_preparing(sample)
     ]
-    return inner_places(loading)
+
+
+def _is_preparing(sample: Sample) -> bool:
+    """Whether the innermost code is the program's, or of a library for data that it calls."""
+    for frame in sample.frames:
+        if frame.of_program:
+            return True
+        if frame.file.startswith("<") or not (_PREPARES(frame) or _is_pythons(frame)):
+            return False
+    return False
+
+
+def _is_pythons(frame: Frame) -> bool:
+    return "/lib/python" in frame.file and "-packages/" not in frame.file
+
+
+def _reading_in_loop(analysis: Analysis) -> Use:
+    """Files that are read again and again, outside of environments."""
+    samples = [
+        sample
+        for sample in samples_under(analysis)
+        if not any(n in _NOT_LOADING or n.startswith("env.") for n in names_of(sample.path))
+        and not copies_by_dumping(analysis, sample)
+    ]
+    return use_with_lines(analysis, samples, _is_reading, _READ_CALLS)
+
+
+def _is_reading(frame: Frame) -> bool:
+    if frame.of_program:
+        return False
+    return _READS(frame) or frame.function.rpartition(".")[2] in _READERS
+
+
+def _startup_places(analysis: Analysis) -> list[Place]:
+    named = [s for s in analysis.startup_samples if "data" in names_of(s.path)]
+    return inner_places(named + _unnamed_before(analysis))
 
 
 RULES: tuple[Rule, ...] = (memory_pressure, data_loading)
