@@ -227,6 +227,17 @@ def test_files_that_are_read_in_the_loop(make: Make, path: str, said: bool) -> N
         assert found[0].evidence["in_loop_s"] == pytest.approx(3.0)
 
 
+def test_files_that_are_written_are_not_loaded(make: Make) -> None:
+    numpy = "/venv/lib/python3.11/site-packages/numpy/lib/_npyio_impl.py"
+    for function, said in (("savez_compressed", False), ("NpzFile.__getitem__", True)):
+        stack = (
+            frame("ZipFile._open_to_write", "/usr/lib/python3.11/zipfile.py"),
+            frame(function, numpy),
+        )
+        analysis = make(samples=[sample("", 3.0, *stack, frame("Agent.save"))], env_steps=1000)
+        assert bool(loading.data_loading(analysis)) is said
+
+
 def test_what_the_program_prepares_before_its_loop(make: Make) -> None:
     """Whatever it is called; not what a library for networks does when it is first used."""
     numpy = frame("mean", "/venv/lib/python3.11/site-packages/numpy/_core/_methods.py")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.diagnose.evidence import (
     RUN_NOISE,
@@ -115,8 +117,10 @@ _PREPARES = in_package(
 _READERS = frozenset(["read_csv", "read_parquet", "read_excel", "read_json", "read_pickle",
                       "read_feather", "read_hdf", "read_sql", "read_table", "read_fwf", "loadtxt",
                       "genfromtxt", "imread"])  # fmt: skip
-_READS = in_package("csv", "json", "h5py", "openpyxl", "gzip", "zipfile", "lzma", "bz2", "pyarrow",
+#: Libraries for files, and what those of their functions are called that read rather than write.
+_FILES = in_package("csv", "json", "h5py", "openpyxl", "gzip", "zipfile", "lzma", "bz2", "pyarrow",
                     "npyio", "_npyio_impl", "torch/utils/data")  # fmt: skip
+_READING = re.compile(r"^_*(?:load|read|parse|decode|raw_decode|next|getitem|fetch)")
 #: The same where C does the work, as a line of the program names it.
 _READ_CALLS = frozenset(["np.load", "numpy.load", "np.fromfile", "pickle.load", "pickle.loads",
                          "json.load", "json.loads", "cv2.imread", "readline", "readlines",
@@ -216,7 +220,8 @@ def _reading_in_loop(analysis: Analysis) -> Use:
 def _is_reading(frame: Frame) -> bool:
     if frame.of_program:
         return False
-    return _READS(frame) or frame.function.rpartition(".")[2] in _READERS
+    name = frame.function.rpartition(".")[2]
+    return name in _READERS or (_FILES(frame) and _READING.match(name) is not None)
 
 
 def _startup_places(analysis: Analysis) -> list[Place]:

@@ -166,21 +166,9 @@ _LOGS = in_package(
 #: device in `transfer`, and would wait for it elsewhere.
 _NOT_LOGGING = frozenset({"data", "checkpoint", "import", "startup", "evaluate", "log", "transfer"})
 #: What a line calls to write something down that has no frame of its own.
-_WRITES = frozenset(
-    [
-        "print",
-        "write",
-        "writelines",
-        "writerow",
-        "writerows",
-        "flush",
-        "os.fsync",
-        "json.dump",
-        "json.dumps",
-        "commit",
-    ]
-)
-
+_WRITES = frozenset(["print", "write", "writelines", "writerow", "writerows", "flush", "os.fsync",
+                     "json.dump", "json.dumps", "commit"])  # fmt: skip
+#: Of these, the ones that an environment calls for people only; it may write to its simulator.
 _TELLS = frozenset({"print", "writerow", "writerows", "os.fsync", "json.dump", "commit"})
 
 
@@ -191,11 +179,10 @@ def logging(analysis: Analysis) -> list[Finding]:
     beside = [s for s in samples_under(analysis) if not _NOT_LOGGING & set(names_of(s.path))]
     beside = [s for s in beside if not copies_by_dumping(analysis, s)]
     use = use_of(beside, _LOGS)
-    apart = _not_in_environments(beside)
-    written, lines = at_lines_that_call(analysis, apart, _WRITES)
-    # An environment may write to its simulator; these calls are for people.
-    inside = at_lines_that_call(analysis, [s for s in beside if s not in apart], _TELLS)
-    written, lines = written + inside[0], [*lines, *inside[1]]
+    apart = at_lines_that_call(analysis, _not_in_environments(beside), _WRITES)
+    within = at_lines_that_call(analysis, [s for s in beside if _is_in_environment(s)], _TELLS)
+    written = apart[0] + within[0]
+    lines = list(dict.fromkeys([*apart[1], *within[1]]))
     seconds += use.seconds + written
     if of_loop(analysis, seconds) < LOG_SHARE:
         return []
@@ -224,7 +211,11 @@ def logging(analysis: Analysis) -> list[Finding]:
 
 
 def _not_in_environments(samples: list[Sample]) -> list[Sample]:
-    return [s for s in samples if not any(name.startswith("env.") for name in names_of(s.path))]
+    return [sample for sample in samples if not _is_in_environment(sample)]
+
+
+def _is_in_environment(sample: Sample) -> bool:
+    return any(name.startswith("env.") for name in names_of(sample.path))
 
 
 CHECKPOINT_SHARE = 0.05
