@@ -68,6 +68,18 @@ def calling(*names: str) -> dict[str, object]:
     return {"lines": {"/home/me/train.py": {"10": [list(names), 3]}}}
 
 
+def test_the_place_of_an_evaluation_is_the_line_that_asks_for_it(make: Make) -> None:
+    library = "/venv/lib/python3.11/site-packages/stable_baselines3/common/evaluation.py"
+    own = (frame("Net.greedy", line=5), frame("test_agent", line=9), frame("train", line=40))
+    theirs = (frame("Env.physics", line=5), frame("evaluate_policy", library), own[-1])
+    for stack in (own, theirs):
+        analysis = make(
+            phase("evaluate", 5.0, 9), samples=[sample("evaluate", 5.0, *stack)], env_steps=1000
+        )
+        (found,) = loop.evaluation(analysis)
+        assert (found.where[0].function, found.where[0].line) == ("train", 40)
+
+
 @pytest.mark.parametrize(
     ("name", "loop_line", "said"),
     [

@@ -1,11 +1,11 @@
-"""Evaluations that stand in the middle of the training code, in no function of their own."""
+"""Where evaluations are: who calls them, and those that have no function of their own."""
 
 from __future__ import annotations
 
 import re
 
 from hotloop.analyze.model import Analysis, Frame
-from hotloop.diagnose.evidence import Use, samples_under
+from hotloop.diagnose.evidence import Use, program_place, samples_under
 from hotloop.diagnose.finding import Place
 from hotloop.diagnose.recorded import called_at
 from hotloop.words import names_of
@@ -15,6 +15,26 @@ _JUDGES = re.compile(
     r"(?:^|[._])(?:eval|evaluation|test|testing|validation|val)_?(?:v?envs?|environment)"
     r"\.(?:step|reset)$"
 )
+
+#: A function that judges says so too: `test_agent`, `Trainer.validate`, `evaluate_policy`.
+_JUDGING = re.compile(r"(?:^|[._])_*(?:eval|test|valid|assess|benchmark|score)", re.IGNORECASE)
+
+
+def evaluated_by(analysis: Analysis) -> list[Place]:
+    """The lines that call for evaluations, the most time first.
+
+    The innermost line of the program inside an evaluation is the network's or the environment's:
+    what matters is who asked for it.
+    """
+    totals: dict[Place, float] = {}
+    for sample in samples_under(analysis, "evaluate"):
+        frames = sample.frames
+        judging = [i for i, frame in enumerate(frames) if _JUDGING.search(frame.function)]
+        outside = frames[judging[-1] + 1 :] if judging else ()
+        place = program_place(outside)
+        if place is not None:
+            totals[place] = totals.get(place, 0.0) + sample.seconds
+    return sorted(totals, key=lambda place: -totals[place])[:3]
 
 
 def evaluated_inline(analysis: Analysis) -> Use:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hotloop.analyze.model import Analysis, Sample
-from hotloop.diagnose.evaluating import evaluated_inline
+from hotloop.diagnose.evaluating import evaluated_by, evaluated_inline
 from hotloop.diagnose.evidence import (
     callers,
     calls_of,
@@ -133,7 +133,9 @@ def evaluation(analysis: Analysis) -> list[Finding]:
             low=EVALUATE_WINS[0],
             high=EVALUATE_WINS[1],
             confidence=HIGH,
-            where=inline.where() if times is None else callers(analysis, "evaluate"),
+            where=inline.where()
+            if times is None
+            else evaluated_by(analysis) or callers(analysis, "evaluate"),
             evidence={
                 "evaluations": times,
                 "steps_between": analysis.run.env_steps / times if times else None,
