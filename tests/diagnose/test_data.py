@@ -227,6 +227,13 @@ def test_files_that_are_read_in_the_loop(make: Make, path: str, said: bool) -> N
         assert found[0].evidence["in_loop_s"] == pytest.approx(3.0)
 
 
+def test_a_loader_leads_to_the_programs_own_code(make: Make) -> None:
+    fetch = frame("_MapDatasetFetcher.fetch", "/venv/lib/site-packages/torch/utils/data/fetch.py")
+    stack = (frame("Rows.__getitem__", line=7), fetch, frame("train", line=30))
+    (found,) = loading.data_loading(make(samples=[sample("", 3.0, *stack)]))
+    assert found.where[0].function == "Rows.__getitem__"
+
+
 def test_files_that_are_written_are_not_loaded(make: Make) -> None:
     numpy = "/venv/lib/python3.11/site-packages/numpy/lib/_npyio_impl.py"
     for function, said in (("savez_compressed", False), ("NpzFile.__getitem__", True)):

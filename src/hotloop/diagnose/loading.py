@@ -214,7 +214,11 @@ def _reading_in_loop(analysis: Analysis) -> Use:
         if not any(n in _NOT_LOADING or n.startswith("env.") for n in names_of(sample.path))
         and not copies_by_dumping(analysis, sample)
     ]
-    return use_with_lines(analysis, samples, _is_reading, _READ_CALLS)
+    use = use_with_lines(analysis, samples, _is_reading, _READ_CALLS)
+    # A loader calls the program's own `__getitem__`: that is the place, not the loop around it.
+    loaded = [s for s in samples if any(_is_reading(frame) for frame in s.frames)]
+    use.places.update(dict.fromkeys(inner_places(loaded, 1), use.seconds))
+    return use
 
 
 def _is_reading(frame: Frame) -> bool:
