@@ -8,7 +8,6 @@ from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.diagnose.evidence import (
     RUN_NOISE,
     SHARE_ERROR,
-    Use,
     callers,
     finding,
     gain_of,
@@ -143,8 +142,8 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         for phase in phases_named(analysis, "data")
         if not any(name.startswith("env.") for name in names_of(phase.path))
     )
-    reading = _reading_in_loop(analysis)
-    inside += reading.seconds
+    reading_s, read_at = _reading_in_loop(analysis)
+    inside += reading_s
     whole = whole_run_s(analysis)
     if analysis.run.end is None or "stop_after" in analysis.notes:
         # How long such a run would have been nobody knows: only what is in the loop counts.
@@ -162,7 +161,7 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         low=LOADING_WINS[0],
         high=LOADING_WINS[1],
         confidence=MEDIUM,
-        where=reading.where() or where(analysis, "data") or _startup_places(analysis)
+        where=read_at or where(analysis, "data") or _startup_places(analysis)
         if inside > before
         else _startup_places(analysis),
         evidence={"startup_s": before, "in_loop_s": inside},
@@ -206,8 +205,8 @@ def _is_pythons(frame: Frame) -> bool:
     return "/lib/python" in frame.file and "-packages/" not in frame.file
 
 
-def _reading_in_loop(analysis: Analysis) -> Use:
-    """Files that are read again and again, outside of environments."""
+def _reading_in_loop(analysis: Analysis) -> tuple[float, list[Place]]:
+    """(seconds, places) of files that are read again and again, outside of environments."""
     samples = [
         sample
         for sample in samples_under(analysis)
@@ -217,8 +216,7 @@ def _reading_in_loop(analysis: Analysis) -> Use:
     use = use_with_lines(analysis, samples, _is_reading, _READ_CALLS)
     # A loader calls the program's own `__getitem__`: that is the place, not the loop around it.
     loaded = [s for s in samples if any(_is_reading(frame) for frame in s.frames)]
-    use.places.update(dict.fromkeys(inner_places(loaded, 1), use.seconds))
-    return use
+    return use.seconds, inner_places(loaded) or use.where()
 
 
 def _is_reading(frame: Frame) -> bool:
