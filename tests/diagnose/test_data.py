@@ -249,9 +249,15 @@ def test_what_the_program_prepares_before_its_loop(make: Make) -> None:
     """Whatever it is called; not what a library for networks does when it is first used."""
     numpy = frame("mean", "/venv/lib/python3.11/site-packages/numpy/_core/_methods.py")
     torchs = frame("Linear.__init__", "/venv/lib/python3.11/site-packages/torch/nn/linear.py")
-    for inner, said in ((numpy, True), (torchs, False)):
-        analysis = make(startup=[phase("startup", 5.0)])
-        analysis.startup_samples = [sample("", 5.0, inner, frame("before_all", line=3))]
+    pandas = frame("read", "/venv/lib/python3.11/site-packages/pandas/io/parsers.py")
+    for inner, seconds, said in (
+        (numpy, 5.0, True),
+        (numpy, 1.5, False),
+        (pandas, 1.5, True),
+        (torchs, 5.0, False),
+    ):
+        analysis = make(startup=[phase("startup", seconds)])
+        analysis.startup_samples = [sample("", seconds, inner, frame("before_all", line=3))]
         found = loading.data_loading(analysis)
         assert bool(found) is said
         if said:

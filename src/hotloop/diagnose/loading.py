@@ -112,6 +112,9 @@ _PREPARES = in_package(
     "numpy", "pandas", "scipy", "pyarrow", "polars", "h5py", "openpyxl", "xarray", "PIL", "ta",
     "talib", "pandas_ta", "sklearn", "joblib", "tqdm", "requests", "urllib3", "yfinance",
 )  # fmt: skip
+_TABLES = in_package("pandas", "csv", "pyarrow", "json", "h5py", "openpyxl", "sqlite3", "gzip")
+#: Work before the loop that nothing says to be data is told from this share of the run on.
+UNNAMED_SHARE = 0.20
 #: Functions that read files, by the end of their names.
 _READERS = frozenset(["read_csv", "read_parquet", "read_excel", "read_json", "read_pickle",
                       "read_feather", "read_hdf", "read_sql", "read_table", "read_fwf", "loadtxt",
@@ -135,7 +138,14 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         for p in analysis.startup
         if p.name == "data" and p.thread == "main" and "data" not in names_of(p.path)[:-1]
     )
-    before += sum(sample.seconds for sample in _unnamed_before(analysis))
+    whole = whole_run_s(analysis)
+    unnamed = _unnamed_before(analysis)
+    prepared = sum(sample.seconds for sample in unnamed)
+    if prepared < UNNAMED_SHARE * whole:
+        # Tables that spare the loop work, a buffer that is filled once: only files count.
+        unnamed = [s for s in unnamed if any(_TABLES(frame) for frame in s.frames)]
+        prepared = sum(sample.seconds for sample in unnamed)
+    before += prepared
     # Features that an environment computes in its steps are another cause.
     inside = sum(
         phase.total_s
@@ -144,7 +154,6 @@ def data_loading(analysis: Analysis) -> list[Finding]:
     )
     reading_s, read_at = _reading_in_loop(analysis)
     inside += reading_s
-    whole = whole_run_s(analysis)
     if analysis.run.end is None or "stop_after" in analysis.notes:
         # How long such a run would have been nobody knows: only what is in the loop counts.
         before = 0.0
