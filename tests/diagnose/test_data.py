@@ -168,6 +168,33 @@ def test_a_rollout_that_is_never_emptied(make: Make) -> None:
     assert data.unbounded_rollout(rollout(make, 1.2)) == []  # type: ignore[arg-type]
 
 
+def test_more_minibatches_for_each_step_are_a_growing_rollout_too(make: Make) -> None:
+    """Two windows an iteration, one of them without a step, and batches that stay as large."""
+
+    def windows(growth: float) -> list[Window]:
+        return [
+            window(
+                i,
+                {"learn.backward": (0.8, 10)},
+                counters={
+                    "env_steps": 512 * (i % 2 == 0),
+                    "gradient_steps": 10 * (1 + growth * (i // 2)),
+                    "samples": 1280 * (1 + growth * (i // 2)),
+                },
+            )
+            for i in range(16)
+        ]
+
+    for growth, said in ((1.0, True), (0.0, False)):
+        analysis = make(
+            phase("learn.backward", 12.8, 120),
+            windows=windows(growth),
+            loop_s=16.0,
+            env_steps=4096,
+        )
+        assert bool(data.unbounded_rollout(analysis)) is said
+
+
 def test_a_replay_buffer_is_no_rollout(make: Make) -> None:
     assert data.unbounded_rollout(rollout(make, 5.0, length=900.0)) == []  # type: ignore[arg-type]
 

@@ -189,6 +189,14 @@ def add_indicators(df: Any) -> Any:
     return df
 
 
+def get_batch(n: int) -> list[int]:
+    return [n]
+
+
+def sample(logits: Any) -> Any:
+    return logits
+
+
 def discounted_returns(rewards: Any, gamma: float) -> Any:
     return rewards * gamma
 
@@ -232,6 +240,8 @@ test_and_train.__test__ = False  # type: ignore[attr-defined]
         (update_counter, []),
         (preprocess, []),  # a picture's, of every step
         (add_indicators, [("data",)]),
+        (get_batch, [("buffer.sample",)]),
+        (sample, []),
     ],
 )
 def test_function_is_known_by_name_and_code(function: Any, phases: list[tuple[str, ...]]) -> None:

@@ -313,6 +313,8 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Found]:
     if name in ("step", "env_step") and {"state", "action"} <= set(parameters):
         return [Found(owner, name, ("env.step",), "env.step")]
     method = Method(type(None), name, function, words, parameters)
+    if _is_way_out(method) and v.DRAWN_ROWS & set(words):
+        return [Found(owner, name, ("buffer.sample",), "buffer.sample")]
     if words[:2] == ["policy", "forward"] and parameters:
         return [Found(owner, name, ("policy.act",), "policy.act")]
     if words[:2] == ["policy", "backward"] and parameters:

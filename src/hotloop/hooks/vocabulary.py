@@ -61,6 +61,8 @@ DRAWN = words_set(
     "experiences generator buffer memory feed forward recurrent random from replay sequence "
     "sequences"
 )
+#: Of these, what a function that belongs to no buffer must say to be one's.
+DRAWN_ROWS = words_set("batch minibatch transitions experiences memory replay buffer")
 ACT = words_set(
     "select choose get pick sample predict best greedy compute generate decide draw take"
 )
