@@ -235,6 +235,8 @@ def test_loading_from_its_share_of_the_run(make: Make, seconds: float, said: boo
 def test_a_run_that_was_cut_is_not_judged_by_its_start(make: Make) -> None:
     analysis = make(startup=[phase("data", 9.0)], notes={"stop_after": "10s"})
     assert loading.data_loading(analysis) == []
+    by_itself = {"stop_after": "10s", "stop_reached": False}
+    assert loading.data_loading(make(startup=[phase("data", 9.0)], notes=by_itself))
 
 
 @pytest.mark.parametrize(

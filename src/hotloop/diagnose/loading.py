@@ -154,7 +154,7 @@ def data_loading(analysis: Analysis) -> list[Finding]:
     )
     reading_s, read_at = _reading_in_loop(analysis)
     inside += reading_s
-    if analysis.run.end is None or "stop_after" in analysis.notes:
+    if analysis.was_cut:
         # How long such a run would have been nobody knows: only what is in the loop counts.
         before = 0.0
     seconds = before + inside
