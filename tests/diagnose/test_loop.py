@@ -125,6 +125,13 @@ def test_a_line_that_writes_is_logging(make: Make, name: str, seconds: float) ->
     assert loop.logging(make(samples=taken, notes=calling("append"), env_steps=1000)) == []
 
 
+def test_a_table_that_is_written_is_logging_and_not_pandas_in_step(make: Make) -> None:
+    pandas = "/venv/lib/python3.11/site-packages/pandas/core/generic.py"
+    stack = (frame("write", pandas), frame("NDFrame.to_csv", pandas), frame("Metrics.done", line=4))
+    (found,) = diagnose(make(samples=[sample("", 4.0, *stack)], env_steps=1000))
+    assert (found.id, found.where[0].line) == ("logging", 4)
+
+
 def test_a_line_that_dumps_is_saving(make: Make) -> None:
     taken = [sample("learn.target", 2.0, frame("Trainer.persist"))]
     (found,) = loop.checkpointing(make(samples=taken, notes=calling("pickle.dump"), env_steps=1000))

@@ -20,7 +20,7 @@ from hotloop.diagnose.evidence import (
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Place, Rule
 from hotloop.diagnose.inside import SMALLEST_PART, InsideSteps, by_name, inside_steps, part_of
-from hotloop.diagnose.recorded import copies_by_dumping
+from hotloop.diagnose.recorded import copies_by_dumping, writes_table
 from hotloop.words import names_of
 
 #: A simulator below this cannot be the bottleneck that vectorising removes: Python's own calls are.
@@ -49,6 +49,7 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
         # Outside of the environment: a table of values, features made for each action.
         phase = "collect"
         apart = [s for s in _loop_samples(analysis) if not _NOT_STEPPING & set(names_of(s.path))]
+        apart = [s for s in apart if not any(writes_table(frame) for frame in s.frames)]
         use = use_of(apart, in_package("pandas"))
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []

@@ -18,7 +18,7 @@ from hotloop.diagnose.evidence import (
     vector_size,
 )
 from hotloop.diagnose.finding import HEALTHY, HIGH, Finding, Gain, Rule
-from hotloop.diagnose.recorded import at_lines_that_call, copies_by_dumping
+from hotloop.diagnose.recorded import at_lines_that_call, copies_by_dumping, writes_table
 from hotloop.words import names_of
 
 LEARN = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.optimizer",
@@ -180,7 +180,7 @@ def logging(analysis: Analysis) -> list[Finding]:
     named = samples_under(analysis, "log")
     beside = [s for s in samples_under(analysis) if not _NOT_LOGGING & set(names_of(s.path))]
     beside = [s for s in beside if not copies_by_dumping(analysis, s)]
-    use = use_of(beside, _LOGS)
+    use = use_of(beside, lambda frame: _LOGS(frame) or writes_table(frame))
     apart = at_lines_that_call(analysis, _not_in_environments(beside), _WRITES)
     within = at_lines_that_call(analysis, [s for s in beside if _is_in_environment(s)], _TELLS)
     written = apart[0] + within[0]

@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from hotloop.analyze.model import Analysis, Frame, Sample
-from hotloop.diagnose.evidence import Match, Use, note, number, program_place, use_of
+from hotloop.diagnose.evidence import (
+    Match,
+    Use,
+    in_package,
+    note,
+    number,
+    program_place,
+    use_of,
+)
 from hotloop.diagnose.finding import Place
 
 #: Phases in which networks work.
@@ -130,6 +138,16 @@ def copies_by_dumping(analysis: Analysis, sample: Sample) -> bool:
     place = program_place(sample.frames)
     called = called_at(analysis, place)[0] if place else ()
     return {"dumps", "loads"} <= {name.rpartition(".")[2] for name in called}
+
+
+_PANDAS = in_package("pandas", "polars")
+_TABLE_WRITERS = frozenset(["to_csv", "to_json", "to_sql", "to_parquet", "to_excel", "to_feather",
+                            "to_pickle", "to_hdf", "write_csv", "write_parquet"])  # fmt: skip
+
+
+def writes_table(frame: Frame) -> bool:
+    """Whether this is a table of values that is written to a file: that is logging."""
+    return frame.function.rpartition(".")[2] in _TABLE_WRITERS and _PANDAS(frame)
 
 
 def networks(analysis: Analysis) -> list[dict[str, Any]]:
