@@ -261,6 +261,8 @@ def test_a_loader_leads_to_the_programs_own_code(make: Make) -> None:
     stack = (frame("Rows.__getitem__", line=7), fetch, frame("train", line=30))
     (found,) = loading.data_loading(make(samples=[sample("", 3.0, *stack)]))
     assert found.where[0].function == "Rows.__getitem__"
+    over_tensors = make(samples=[sample("", 3.0, fetch, frame("train", line=30))])
+    assert loading.data_loading(over_tensors) == []
 
 
 def test_files_that_are_written_are_not_loaded(make: Make) -> None:

@@ -24,7 +24,7 @@ from hotloop.diagnose.evidence import (
     whole_run_s,
 )
 from hotloop.diagnose.finding import MEDIUM, WARNING, Finding, Gain, Place, Rule
-from hotloop.diagnose.recorded import copies_by_dumping, use_with_lines
+from hotloop.diagnose.recorded import copies_by_dumping, use_at_lines
 from hotloop.words import names_of
 
 #: Pages read back from disk a second that slow a program down, and what one takes at least (a
@@ -121,14 +121,15 @@ _READERS = frozenset(["read_csv", "read_parquet", "read_excel", "read_json", "re
                       "genfromtxt", "imread"])  # fmt: skip
 #: Libraries for files, and what those of their functions are called that read rather than write.
 _FILES = in_package("csv", "json", "h5py", "openpyxl", "gzip", "zipfile", "lzma", "bz2", "pyarrow",
-                    "npyio", "_npyio_impl", "torch/utils/data")  # fmt: skip
+                    "npyio", "_npyio_impl")  # fmt: skip
 _READING = re.compile(r"^_*(?:load|read|parse|decode|raw_decode|next|getitem|fetch)")
 #: The same where C does the work, as a line of the program names it.
 _READ_CALLS = frozenset(["np.load", "numpy.load", "np.fromfile", "pickle.load", "pickle.loads",
-                         "json.load", "json.loads", "cv2.imread", "readline", "readlines",
-                         "csv.reader", "torch.load"])  # fmt: skip
+                         "json.load", "json.loads", "cv2.imread", "csv.reader",
+                         "torch.load"])  # fmt: skip
+_LOADERS = in_package("torch/utils/data")
 #: Phases in which reading is another cause, or none.
-_NOT_LOADING = frozenset({"data", "import", "checkpoint", "log", "evaluate"})
+_NOT_LOADING = frozenset({"data", "import", "checkpoint", "log", "evaluate", "wait"})
 
 
 def data_loading(analysis: Analysis) -> list[Finding]:
@@ -174,8 +175,10 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         if inside > before
         else _startup_places(analysis),
         evidence={"startup_s": before, "in_loop_s": inside},
-        fix="The same rows are read and the same features computed in every run. Compute them once "
-        "and keep the result (Parquet or .npy); read columns rather than lines of text.",
+        fix="The same rows are read and the same features computed "
+        f"{'again and again' if inside > before else 'in every run'}. Compute them once "
+        "and keep the result (in memory, as Parquet or .npy); read columns rather than lines of "
+        "text.",
         before='df = add_indicators(pd.read_csv("prices.csv"))',
         after="if not cache.exists():\n"
         '    add_indicators(pd.read_csv("prices.csv")).to_parquet(cache)\n'
@@ -222,10 +225,22 @@ def _reading_in_loop(analysis: Analysis) -> tuple[float, list[Place]]:
         if not any(n in _NOT_LOADING or n.startswith("env.") for n in names_of(sample.path))
         and not copies_by_dumping(analysis, sample)
     ]
-    use = use_with_lines(analysis, samples, _is_reading, _READ_CALLS)
-    # A loader calls the program's own `__getitem__`: that is the place, not the loop around it.
-    loaded = [s for s in samples if any(_is_reading(frame) for frame in s.frames)]
-    return use.seconds, inner_places(loaded) or use.where()
+    loaded, rest = [], []
+    for sample in samples:
+        reads = any(map(_is_reading, sample.frames)) or _is_in_dataset(sample)
+        (loaded if reads else rest).append(sample)
+    lines = use_at_lines(analysis, rest, _READ_CALLS)
+    seconds = sum(sample.seconds for sample in loaded) + lines.seconds
+    return seconds, inner_places(loaded) or lines.where()
+
+
+def _is_in_dataset(sample: Sample) -> bool:
+    """Whether a loader is in the program's own `__getitem__`; what is inside says why it is slow.
+
+    A loader over tensors, as some make minibatches, reads nothing.
+    """
+    frames = iter(sample.frames)
+    return any(frame.of_program for frame in frames) and any(map(_LOADERS, frames))
 
 
 def _is_reading(frame: Frame) -> bool:
