@@ -225,7 +225,8 @@ def _reading_in_loop(analysis: Analysis) -> tuple[float, list[Place]]:
         if not any(n in _NOT_LOADING or n.startswith("env.") for n in names_of(sample.path))
         and not copies_by_dumping(analysis, sample)
     ]
-    loaded, rest = [], []
+    loaded: list[Sample] = []
+    rest: list[Sample] = []
     for sample in samples:
         reads = any(map(_is_reading, sample.frames)) or _is_in_dataset(sample)
         (loaded if reads else rest).append(sample)
