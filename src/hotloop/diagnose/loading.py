@@ -175,10 +175,9 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         if inside > before
         else _startup_places(analysis),
         evidence={"startup_s": before, "in_loop_s": inside},
-        fix="The same rows are read and the same features computed "
-        f"{'again and again' if inside > before else 'in every run'}. Compute them once "
-        "and keep the result (in memory, as Parquet or .npy); read columns rather than lines of "
-        "text.",
+        fix="The same rows are read and the same features computed again, in every run or in every "
+        "iteration. Compute them once and keep the result (in memory, as Parquet or .npy); read "
+        "columns rather than lines of text.",
         before='df = add_indicators(pd.read_csv("prices.csv"))',
         after="if not cache.exists():\n"
         '    add_indicators(pd.read_csv("prices.csv")).to_parquet(cache)\n'
