@@ -113,6 +113,20 @@ def test_the_innermost_helper_that_holds_nearly_all_is_the_place(make: Make) -> 
     assert found.evidence["seconds"] == pytest.approx(4.5)
 
 
+def test_a_line_that_is_not_known_is_not_the_place(make: Make) -> None:
+    """Samples without a line are put on the function's first one."""
+    analysis = make(
+        phase("env.step", 5.0),
+        samples=[
+            sample("env.step", 3.0, frame("flood", line=1), STEP),
+            sample("env.step", 2.0, frame("flood", line=6), STEP),
+        ],
+        env_steps=1000,
+    )
+    (found,) = environment.redundant_work(analysis)
+    assert found.where[0].line == 6
+
+
 def test_the_simulation_itself_is_not_redundant(make: Make) -> None:
     analysis = make(
         phase("env.step", 8.0),

@@ -240,7 +240,9 @@ def _helper(inside: InsideSteps) -> tuple[Frame | None, float, list[Place]]:
             totals[key] = totals.get(key, 0.0) + sample.seconds * inside.scale
             frames[key] = frame
             table = lines.setdefault(key, {})
-            table[frame.line] = table.get(frame.line, 0.0) + sample.seconds
+            # The first line is where a sample is put whose line is not known.
+            seconds = sample.seconds if frame.line != frame.first_line else 0.0
+            table[frame.line] = table.get(frame.line, 0.0) + seconds
     if not totals:
         return None, 0.0, []
     most = max(totals.values())
