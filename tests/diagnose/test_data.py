@@ -161,6 +161,19 @@ def test_drawing_from_all_rows_is_seen_at_its_line(make: Make) -> None:
     assert data.naive_priority_sampling(analysis("rng.integers")) == []
 
 
+def test_a_class_that_draws_by_priority_need_not_say_so_in_its_name(make: Make) -> None:
+    inside = frame("Replay.pick", line=12)
+    outer = frame("Replay.sample", line=30)
+    samples = [sample("buffer.sample", 5.0, inside, outer)]
+    notes = {"by_priority": ["replay:Replay.sample"]}
+    (found,) = data.naive_priority_sampling(
+        make(phase("buffer.sample", 5.0), samples=samples, notes=notes)
+    )
+    assert found.where[0].function == "Replay.pick"
+    plain = make(phase("buffer.sample", 5.0), samples=samples, notes={"by_priority": "odd"})
+    assert data.naive_priority_sampling(plain) == []
+
+
 def test_a_plain_buffer_has_no_priorities(make: Make) -> None:
     inside = frame("Buffer.sample", "/home/me/replay.py")
     analysis = make(phase("buffer.sample", 5.0), samples=[sample("buffer.sample", 5.0, inside)])
@@ -198,6 +211,33 @@ def test_a_rollout_that_is_never_emptied(make: Make) -> None:
     (found,) = data.unbounded_rollout(rollout(make, 5.0))  # type: ignore[arg-type]
     assert found.id == "unbounded-rollout"
     assert data.unbounded_rollout(rollout(make, 1.2)) == []  # type: ignore[arg-type]
+
+
+def test_more_minibatches_for_each_step_are_a_growing_rollout_too(make: Make) -> None:
+    """Two windows an iteration, one of them without a step, and batches that stay as large."""
+
+    def windows(growth: float) -> list[Window]:
+        return [
+            window(
+                i,
+                {"learn.backward": (0.8, 10)},
+                counters={
+                    "env_steps": 512 * (i % 2 == 0),
+                    "gradient_steps": 10 * (1 + growth * (i // 2)),
+                    "samples": 1280 * (1 + growth * (i // 2)),
+                },
+            )
+            for i in range(16)
+        ]
+
+    for growth, said in ((1.0, True), (0.0, False)):
+        analysis = make(
+            phase("learn.backward", 12.8, 120),
+            windows=windows(growth),
+            loop_s=16.0,
+            env_steps=4096,
+        )
+        assert bool(data.unbounded_rollout(analysis)) is said
 
 
 def test_a_replay_buffer_is_no_rollout(make: Make) -> None:
@@ -249,3 +289,61 @@ def test_loading_from_its_share_of_the_run(make: Make, seconds: float, said: boo
 def test_a_run_that_was_cut_is_not_judged_by_its_start(make: Make) -> None:
     analysis = make(startup=[phase("data", 9.0)], notes={"stop_after": "10s"})
     assert loading.data_loading(analysis) == []
+    by_itself = {"stop_after": "10s", "stop_reached": False}
+    assert loading.data_loading(make(startup=[phase("data", 9.0)], notes=by_itself))
+
+
+@pytest.mark.parametrize(
+    ("path", "said"), [("", True), ("learn", True), ("env.reset", False), ("checkpoint", False)]
+)
+def test_files_that_are_read_in_the_loop(make: Make, path: str, said: bool) -> None:
+    numpy = frame("loadtxt", "/venv/lib/python3.11/site-packages/numpy/lib/_npyio_impl.py")
+    analysis = make(
+        phase("learn", 5.0),
+        samples=[sample(path, 3.0, numpy, frame("demos", line=7))],
+        env_steps=1000,
+    )
+    found = loading.data_loading(analysis)
+    assert bool(found) is said
+    if said:
+        assert found[0].where[0].line == 7
+        assert found[0].evidence["in_loop_s"] == pytest.approx(3.0)
+
+
+def test_a_loader_leads_to_the_programs_own_code(make: Make) -> None:
+    fetch = frame("_MapDatasetFetcher.fetch", "/venv/lib/site-packages/torch/utils/data/fetch.py")
+    stack = (frame("Rows.__getitem__", line=7), fetch, frame("train", line=30))
+    (found,) = loading.data_loading(make(samples=[sample("", 3.0, *stack)]))
+    assert found.where[0].function == "Rows.__getitem__"
+    over_tensors = make(samples=[sample("", 3.0, fetch, frame("train", line=30))])
+    assert loading.data_loading(over_tensors) == []
+
+
+def test_files_that_are_written_are_not_loaded(make: Make) -> None:
+    numpy = "/venv/lib/python3.11/site-packages/numpy/lib/_npyio_impl.py"
+    for function, said in (("savez_compressed", False), ("NpzFile.__getitem__", True)):
+        stack = (
+            frame("ZipFile._open_to_write", "/usr/lib/python3.11/zipfile.py"),
+            frame(function, numpy),
+        )
+        analysis = make(samples=[sample("", 3.0, *stack, frame("Agent.save"))], env_steps=1000)
+        assert bool(loading.data_loading(analysis)) is said
+
+
+def test_what_the_program_prepares_before_its_loop(make: Make) -> None:
+    """Whatever it is called; not what a library for networks does when it is first used."""
+    numpy = frame("mean", "/venv/lib/python3.11/site-packages/numpy/_core/_methods.py")
+    torchs = frame("Linear.__init__", "/venv/lib/python3.11/site-packages/torch/nn/linear.py")
+    pandas = frame("read", "/venv/lib/python3.11/site-packages/pandas/io/parsers.py")
+    for inner, seconds, said in (
+        (numpy, 5.0, True),
+        (numpy, 1.5, False),
+        (pandas, 1.5, True),
+        (torchs, 5.0, False),
+    ):
+        analysis = make(startup=[phase("startup", seconds)])
+        analysis.startup_samples = [sample("", seconds, inner, frame("before_all", line=3))]
+        found = loading.data_loading(analysis)
+        assert bool(found) is said
+        if said:
+            assert found[0].where[0].line == 3

@@ -64,6 +64,22 @@ def test_deepcopy_is_known_by_its_file(make: Make) -> None:
         assert bool(environment.deepcopy_in_step(analysis)) is said
 
 
+def test_a_copy_by_way_of_bytes_or_text_is_a_deep_copy(make: Make) -> None:
+    line = frame("Agent.remember", line=8)
+    for called, id in (
+        (["pickle.loads", "pickle.dumps"], "deepcopy-in-step"),
+        (["pickle.dumps"], "checkpointing"),
+    ):
+        analysis = make(
+            phase("env.step", 2.0),
+            samples=[sample("buffer.add", 4.0, line)],
+            notes={"lines": {line.file: {"8": [called, 0]}}},
+            env_steps=1000,
+        )
+        (found,) = diagnose(analysis)
+        assert (found.id, found.where[0].line) == (id, 8)
+
+
 @pytest.mark.parametrize(("share", "said"), [(0.44, False), (0.46, True)])
 def test_a_helper_from_its_share_of_the_step(make: Make, share: float, said: bool) -> None:
     helper = frame("Market.indicators", line=20)
@@ -79,6 +95,36 @@ def test_a_helper_from_its_share_of_the_step(make: Make, share: float, said: boo
     assert bool(found) is said
     if said:
         assert found[0].where[0].line == 20
+
+
+def test_the_innermost_helper_that_holds_nearly_all_is_the_place(make: Make) -> None:
+    outer = frame("Market.observe", line=20)
+    analysis = make(
+        phase("env.step", 5.0),
+        samples=[
+            sample("env.step", 4.0, frame("quantiles", line=5), outer, STEP),
+            sample("env.step", 0.5, outer, STEP),
+            sample("env.step", 0.5, STEP),
+        ],
+        env_steps=1000,
+    )
+    (found,) = environment.redundant_work(analysis)
+    assert [place.function for place in found.where] == ["quantiles", "Market.observe"]
+    assert found.evidence["seconds"] == pytest.approx(4.5)
+
+
+def test_a_line_that_is_not_known_is_not_the_place(make: Make) -> None:
+    """Samples without a line are put on the function's first one."""
+    analysis = make(
+        phase("env.step", 5.0),
+        samples=[
+            sample("env.step", 3.0, frame("flood", line=1), STEP),
+            sample("env.step", 2.0, frame("flood", line=6), STEP),
+        ],
+        env_steps=1000,
+    )
+    (found,) = environment.redundant_work(analysis)
+    assert found.where[0].line == 6
 
 
 def test_the_simulation_itself_is_not_redundant(make: Make) -> None:
@@ -149,6 +195,60 @@ def test_resizing_is_known_by_what_it_is_called(make: Make) -> None:
     )
     assert ids(drawing.image_resize(analysis)) == ["image-resize"]
     assert drawing.image_resize(make(phase("env.step", 5.0), env_steps=9)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "called", "id"),
+    [
+        ("env.step", "cv2.resize", "image-resize"),
+        ("policy.act", "cv2.resize", "image-resize"),
+        ("learn/learn.forward", "cv2.resize", None),
+        ("env.step", "pygame.transform.scale", "image-resize"),
+        ("env.step", "pygame.draw.circle", "render-in-step"),
+        ("env.step", "self.screen.blit", "render-in-step"),
+        ("env.step", "self.clock.tick", None),
+    ],
+)
+def test_pictures_by_the_lines_that_call_c(
+    make: Make, path: str, called: str, id: str | None
+) -> None:
+    line = frame("Game.look", line=7)
+    analysis = make(
+        phase("env.step", 5.0),
+        samples=[sample(path, 5.0, line, frame("Game.step", line=3))],
+        notes={"lines": {line.file: {"7": [[called], 0]}}},
+        env_steps=1000,
+    )
+    found = drawing.rules(analysis)
+    assert ids(found) == ([id] if id else [])
+    if found:
+        assert (found[0].where[0].line, found[0].where[0].function) == (7, "Game.look")
+
+
+def test_layers_of_a_network_that_resize_are_its_own(make: Make) -> None:
+    layer = frame("Upsample.forward", "/venv/lib/python3.11/site-packages/torch/nn/modules/up.py")
+    torchs = frame("interpolate", "/venv/lib/python3.11/site-packages/torch/nn/functional.py")
+    analysis = make(
+        phase("env.step", 2.0),
+        samples=[sample("policy.act", 5.0, torchs, layer, frame("act"))],
+        env_steps=1000,
+    )
+    assert drawing.image_resize(analysis) == []
+
+
+def test_a_resize_in_the_training_loop_is_not_all_of_that_loop(make: Make) -> None:
+    pillow = frame("Image.resize", "/venv/lib/python3.11/site-packages/PIL/Image.py")
+    analysis = make(
+        phase("env.step", 1.0),
+        samples=[
+            sample("policy.act", 2.0, pillow, frame("train", line=9)),
+            sample("", 7.0, frame("train", line=12)),
+        ],
+        env_steps=1000,
+    )
+    (found,) = drawing.image_resize(analysis)
+    assert found.evidence["seconds"] == pytest.approx(2.0 * drawing.MOST_AROUND)
+    assert found.phase == "collect"
 
 
 # -- over episodes --

@@ -68,14 +68,68 @@ def calling(*names: str) -> dict[str, object]:
     return {"lines": {"/home/me/train.py": {"10": [list(names), 3]}}}
 
 
-@pytest.mark.parametrize("name", ["print", "log_file.write", "os.fsync", "writer.writerow"])
-def test_a_line_that_writes_is_logging(make: Make, name: str) -> None:
+def test_the_place_of_an_evaluation_is_the_line_that_asks_for_it(make: Make) -> None:
+    library = "/venv/lib/python3.11/site-packages/stable_baselines3/common/evaluation.py"
+    own = (frame("Net.greedy", line=5), frame("test_agent", line=9), frame("train", line=40))
+    theirs = (frame("Env.physics", line=5), frame("evaluate_policy", library), own[-1])
+    for stack in (own, theirs):
+        analysis = make(
+            phase("evaluate", 5.0, 9), samples=[sample("evaluate", 5.0, *stack)], env_steps=1000
+        )
+        (found,) = loop.evaluation(analysis)
+        assert (found.where[0].function, found.where[0].line) == ("train", 40)
+
+
+@pytest.mark.parametrize(
+    ("name", "loop_line", "said"),
+    [
+        ("eval_env.step", 20, True),
+        ("self.test_envs.step", 20, True),
+        ("env.step", 20, False),
+        ("eval_env.step", 3, False),  # in the training's own loop: what else is there is unknown
+        ("eval_env.close", 20, False),
+    ],
+)
+def test_an_evaluation_in_the_middle_of_the_code(
+    make: Make, name: str, loop_line: int, said: bool
+) -> None:
+    lines = {"10": [["env.step"], 3], "21": [["act"], loop_line], "22": [[name], loop_line]}
+    taken = [
+        sample("env.step", 4.0, frame("Env.step", line=99), frame("train", line=10)),
+        sample("policy.act", 2.0, frame("train", line=21)),
+        sample("env.step", 3.0, frame("Env.step", line=99), frame("train", line=22)),
+    ]
+    analysis = make(samples=taken, notes={"lines": {taken[1].frames[0].file: lines}}, env_steps=9)
+    found = loop.evaluation(analysis)
+    assert bool(found) is said
+    if said:
+        assert found[0].evidence["seconds"] == pytest.approx(5.0)
+        assert found[0].where[0].line == 22
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [
+        ("print", 5.0),
+        ("log_file.write", 2.0),  # an environment may write for its own
+        ("os.fsync", 5.0),
+        ("writer.writerow", 5.0),
+    ],
+)
+def test_a_line_that_writes_is_logging(make: Make, name: str, seconds: float) -> None:
     """What C does has no frame: the line of the program says what it called."""
     taken = [sample("buffer.add", 2.0, frame("train")), sample("env.step", 3.0, frame("Env.step"))]
     (found,) = loop.logging(make(samples=taken, notes=calling(name), env_steps=1000))
-    assert found.evidence["seconds"] == pytest.approx(2.0)  # an environment may write for its own
+    assert found.evidence["seconds"] == pytest.approx(seconds)
     assert found.where[0].line == 10
     assert loop.logging(make(samples=taken, notes=calling("append"), env_steps=1000)) == []
+
+
+def test_a_table_that_is_written_is_logging_and_not_pandas_in_step(make: Make) -> None:
+    pandas = "/venv/lib/python3.11/site-packages/pandas/core/generic.py"
+    stack = (frame("write", pandas), frame("NDFrame.to_csv", pandas), frame("Metrics.done", line=4))
+    (found,) = diagnose(make(samples=[sample("", 4.0, *stack)], env_steps=1000))
+    assert (found.id, found.where[0].line) == ("logging", 4)
 
 
 def test_a_line_that_dumps_is_saving(make: Make) -> None:

@@ -18,6 +18,7 @@ def train(env, out):
                 1,
             )
         out.write(json.dumps(obs)); out.flush()
+        rows = np.random.choice(9); self.memory.ring[0].push(rows)
     def later():
         print(obs)
     return later
@@ -32,7 +33,8 @@ def test_calls_and_loops(tmp_path: Path) -> None:
     assert lines[6] == [["store.push"], 5]
     assert set(lines[7][0]) == {"store.push", "item"}  # an argument's line is the call's too
     assert set(lines[10][0]) == {"out.write", "json.dumps", "out.flush"}
-    assert lines[12] == [["print"], 0]
+    assert set(lines[11][0]) == {"np.random.choice", "push"}
+    assert lines[13] == [["print"], 0]
 
 
 def test_unreadable_sources_say_nothing(tmp_path: Path) -> None:

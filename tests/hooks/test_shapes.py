@@ -205,6 +205,29 @@ def test_class_is_known_by_its_whole_shape(cls: type, expected: dict[str, str]) 
     assert phases_of(cls) == expected
 
 
+@pytest.mark.parametrize(("cls", "said"), [(RingBuffer, True), (TransitionStore, False)])
+def test_buffers_that_draw_by_priority(cls: type, said: bool) -> None:
+    found = recognise.in_class(cls, lambda owner: owner.__module__ == __name__)
+    ways = [each for each in found if each.kind == "buffer.sample"]
+    assert [each.by_priority for each in ways] == [said]
+
+
+def preprocess(frame: Any) -> Any:
+    return frame[::4]
+
+
+def add_indicators(df: Any) -> Any:
+    return df
+
+
+def get_batch(n: int) -> list[int]:
+    return [n]
+
+
+def sample(logits: Any) -> Any:
+    return logits
+
+
 def discounted_returns(rewards: Any, gamma: float) -> Any:
     return rewards * gamma
 
@@ -261,6 +284,10 @@ test_and_train.__test__ = False  # type: ignore[attr-defined]
         (update_target, [("learn.target",)]),
         (soft_update, [("learn.target",)]),
         (update_target_q_table, []),
+        (preprocess, []),  # a picture's, of every step
+        (add_indicators, [("data",)]),
+        (get_batch, [("buffer.sample",)]),
+        (sample, []),
     ],
 )
 def test_function_is_known_by_name_and_code(function: Any, phases: list[tuple[str, ...]]) -> None:

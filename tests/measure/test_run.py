@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from hotloop.analyze.analysis import analyze
+from hotloop.capture.reader import read_capture
+
 Hotloop = Callable[..., "subprocess.CompletedProcess[str]"]
 
 LOOP = """
@@ -189,6 +192,17 @@ def test_stop_after_a_time(hotloop: Hotloop, tmp_path: Path) -> None:
     done = hotloop("run", "-q", "-o", "cap", "--stop-after", "1.5s", str(script))
     assert (done.returncode, done.stdout) == (0, "finally ran\n")
     assert report(hotloop)["run"]["wall_s"] >= 1.4
+
+
+@pytest.mark.parametrize(("steps", "reached"), [(50, False), (10**9, True)])
+def test_a_stop_that_was_never_reached_is_none(
+    hotloop: Hotloop, tmp_path: Path, steps: int, reached: bool
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(LOOP + f"train({steps})\n")
+    hotloop("run", "-q", "-o", "cap", "--stop-after", "400steps", str(script))
+    analysis = analyze(read_capture(tmp_path / "cap"))
+    assert analysis.was_cut is reached
 
 
 def start(tmp_path: Path, tail: str, *options: str) -> subprocess.Popen[str]:

@@ -96,7 +96,8 @@ def find_samples(
 
 
 def _frame(row: StackRow, frames: dict[tuple[str, str, int, int], Frame]) -> Frame:
-    key = (row.file, row.function, row.first_line, row.line)
+    # Where a line is not known (0) the function's first one is a place that people can open.
+    key = (row.file, row.function, row.first_line, row.line or row.first_line)
     frame = frames.get(key)
     if frame is None:
         frame = frames[key] = Frame(*key, is_program_file(row.file))

@@ -229,6 +229,12 @@ class Analysis:
     bounds: dict[str, Bound] = field(default_factory=dict)
     bound: Bound | None = None
 
+    @property
+    def was_cut(self) -> bool:
+        """Whether the program would have gone on, so that its length says nothing."""
+        stopped = "stop_after" in self.notes and self.notes.get("stop_reached") is not False
+        return self.run.end is None or stopped
+
     @cached_property
     def phases_of(self) -> dict[str, list[Phase]]:
         """Process -> its phases: there may be a thousand processes."""

@@ -7,12 +7,14 @@ import re
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.analyze.trends import Trends, trend
 from hotloop.diagnose.evidence import (
+    Match,
     callers,
     calls_of,
     finding,
     gauge,
     in_package,
     inner_places,
+    note,
     of_loop,
     program_place,
     samples_under,
@@ -146,9 +148,10 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
     """Priorities are searched through one by one."""
     samples = samples_under(analysis, "buffer.sample", "buffer.add")
     whole = sum(sample.seconds for sample in samples)
-    use = use_of(samples, _is_priority)
+    match = _by_priority(analysis)
+    use = use_of(samples, match)
     # Drawing with weights, or without replacement, looks at every row; it is done in C.
-    drawn = [s for s in samples if not any(_is_priority(f) for f in s.frames)]
+    drawn = [s for s in samples if not any(match(f) for f in s.frames)]
     chosen, lines = at_lines_that_call(analysis, drawn, _DRAWS_FROM_ALL)
     seconds = seconds_in(analysis, "buffer.sample", "buffer.add")
     seconds *= (use.seconds + chosen) / whole if whole > 0 else 0.0
@@ -179,6 +182,13 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
 
 #: Functions that go through all rows to draw a few of them.
 _DRAWS_FROM_ALL = frozenset({"choice", "choices", "multinomial", "cumsum"})
+
+
+def _by_priority(analysis: Analysis) -> Match:
+    """Frames of code with priorities, by their names or by what their class is made of."""
+    noted = note(analysis, "by_priority")
+    labels = {str(x).partition(":")[2] for x in noted} if isinstance(noted, list) else set()
+    return lambda frame: _is_priority(frame) or (frame.of_program and frame.function in labels)
 
 
 def _is_priority(frame: Frame) -> bool:
@@ -254,10 +264,10 @@ def unbounded_rollout(analysis: Analysis) -> list[Finding]:
         return []
     rows = trends.rows_per_update
     rows_grow = rows is not None and rows.grows and rows.ratio >= ROWS_GROWN
-    if rows is not None and not rows_grow:
-        return []  # updates of as many rows as ever that get slower have another cause
+    # Updates of as many rows as ever that get slower have another cause. Minibatches are always of
+    # as many rows: then there are more of them for each step.
     work = _growing_rows(trends) if rows is not None else _growing_updates(analysis)
-    if work is None or (rows is None and work[1] < 2 * ROWS_GROWN):
+    if work is None or (not rows_grow and work[1] < 2 * ROWS_GROWN):
         return []
     grown, ratio = work
     seconds = seconds_in(analysis, *_UPDATES)
@@ -304,13 +314,26 @@ def _growing_rows(trends: Trends) -> tuple[float, float] | None:
     For each environment step: an update on a whole episode has more rows when episodes get
     longer, and comes more rarely.
     """
-    counted = [p for p in trends.learning if p.steps and p.rows]
-    line = trend([p.at for p in counted], [p.rows / p.steps for p in counted])
+    counted = _iterations(trends)
+    line = trend([float(i) for i in range(len(counted))], [rows / steps for steps, rows in counted])
     if line is None or not line.grows or line.ratio < ROWS_GROWN:
         return None
-    first = counted[0].rows / counted[0].steps
-    mean = sum(p.rows for p in counted) / sum(p.steps for p in counted)
+    first = counted[0][1] / counted[0][0]
+    mean = sum(rows for _, rows in counted) / sum(steps for steps, _ in counted)
     return max(1 - min(first, line.first) / mean, 0.0), line.ratio
+
+
+def _iterations(trends: Trends) -> list[tuple[float, float]]:
+    """(steps, rows learned from) of stretches that hold both: an update may outlast a point."""
+    found: list[tuple[float, float]] = []
+    steps = rows = 0.0
+    for point in trends.learning:
+        if point.steps and rows and steps:
+            found.append((steps, rows))
+            steps = rows = 0.0
+        steps += point.steps
+        rows += point.rows
+    return found
 
 
 def _growing_updates(analysis: Analysis) -> tuple[float, float] | None:

@@ -6,6 +6,7 @@ import re
 
 from hotloop.analyze.model import Analysis, Frame
 from hotloop.diagnose.evidence import (
+    Match,
     Use,
     calls_of,
     finding,
@@ -18,9 +19,17 @@ from hotloop.diagnose.evidence import (
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
 from hotloop.diagnose.inside import SMALLEST_PART, InsideSteps, by_name, inside_steps
+from hotloop.diagnose.recorded import use_with_lines
+from hotloop.words import names_of
 
 #: Libraries that draw.
 _DRAWS = in_package("matplotlib", "pygame", "pyglet", "OpenGL", "turtle", "tkinter", "ImageDraw")
+#: The same where C does the work, as a line of the program names it.
+_DRAW_CALLS = frozenset(["pygame.draw.", "pygame.display.", "pygame.surfarray.", "blit",
+                         "cv2.circle", "cv2.rectangle", "cv2.line", "cv2.ellipse", "cv2.putText",
+                         "cv2.fillPoly", "cv2.polylines", "cv2.imshow"])  # fmt: skip
+_RESIZE_CALLS = frozenset(["resize", "zoom", "pygame.transform.", "cv2.pyrDown", "cv2.warpAffine",
+                           "thumbnail", "interpolate"])  # fmt: skip
 #: Cards, samples and the like are drawn as well, from a deck or at random.
 _RENDERS = re.compile(
     r"(?:^|\.)_?(?:render|draw|plot|paint|blit|rasteri[sz]e)"
@@ -38,6 +47,9 @@ REDRAW_WINS = (0.5, 0.9)
 #: A better resize (fewer points, whole-number strides) is several times faster: 120 to 1000
 #: steps/s in the catalogue.
 RESIZE_WINS = (0.6, 0.96)
+#: Beside environments the function that resizes may be the whole training loop: to pictures and
+#: back takes hardly longer than the resizing itself.
+MOST_AROUND = 2.0
 #: From so many frames a step on, drawing belongs to the step rather than to a look now and then.
 RENDERS_A_STEP = 0.2
 
@@ -47,9 +59,10 @@ def render_in_step(analysis: Analysis) -> list[Finding]:
     if not analysis.run.env_steps:
         return []
     inside = inside_steps(analysis, "env.step", "env.render")
-    use = inside.use(lambda f: _DRAWS(f) or (_RENDERS.search(f.function) is not None))
+    use = _use(analysis, inside, _is_drawing, _DRAW_CALLS)
+    resizing = _use(analysis, _in_environments(analysis), _resizes, _RESIZE_CALLS).seconds
     drawn = seconds_in(analysis, *_rendering_regions(analysis))
-    seconds = max(use.seconds, drawn) - _resizing(analysis).seconds
+    seconds = max(use.seconds, drawn) - resizing
     renders = calls_of(analysis, *_rendering_regions(analysis)) / analysis.run.env_steps
     if of_loop(analysis, seconds) < SMALLEST_PART or (
         drawn > use.seconds and renders < RENDERS_A_STEP
@@ -100,24 +113,49 @@ def _is_observed(inside: InsideSteps, use: Use) -> bool:
     observed = sum(
         sample.seconds * inside.scale
         for sample in inside.samples
-        if any(_RENDERS.search(f.function) or _DRAWS(f) for f in sample.frames)
+        if any(_is_drawing(frame) for frame in sample.frames)
         and any(words.search(f.function) for f in sample.frames if f.of_program)
     )
     return use.seconds > 0 and observed >= 0.5 * use.seconds
 
 
-def _resizing(analysis: Analysis) -> Use:
-    inside = inside_steps(analysis, "env.step", "env.render", "env.reset")
-    return inside.use(_resizes)
+def _use(analysis: Analysis, inside: InsideSteps, match: Match, calls: frozenset[str]) -> Use:
+    use = use_with_lines(analysis, inside.samples, match, calls)
+    use.seconds *= inside.scale
+    return use
+
+
+def _is_drawing(frame: Frame) -> bool:
+    return _DRAWS(frame) or _RENDERS.search(frame.function) is not None
 
 
 def _resizes(frame: Frame) -> bool:
     return _RESIZES.search(frame.function) is not None
 
 
-def _around_resizing(analysis: Analysis, use: Use) -> float:
+def _in_environments(analysis: Analysis) -> InsideSteps:
+    return inside_steps(analysis, "env.step", "env.render", "env.reset")
+
+
+#: Where pictures are not brought into shape for the agent; a network's own layers resize too.
+_NOT_PREPARING = frozenset({"import", "log", "checkpoint", "evaluate", "learn", "env.step",
+                            "env.reset", "env.render"})  # fmt: skip
+_NETWORK = in_package("torch/nn/modules", "keras", "flax", "haiku")
+
+
+def _beside_environments(analysis: Analysis) -> InsideSteps:
+    """What the loop does with observations before it acts on them or stores them."""
+    samples = [
+        sample
+        for sample in samples_under(analysis)
+        if not any(n in _NOT_PREPARING or n.startswith("learn.") for n in names_of(sample.path))
+        and not any(_NETWORK(frame) for frame in sample.frames)
+    ]
+    return InsideSteps(samples, sum(sample.seconds for sample in samples), 1.0)
+
+
+def _around_resizing(inside: InsideSteps, use: Use) -> float:
     """Seconds in the program's functions that resize: to pictures and back belongs to it."""
-    inside = inside_steps(analysis, "env.step", "env.render", "env.reset")
     callers = {(place.file, place.function) for place in use.places}
     places = ((program_place(s.frames), s.seconds) for s in inside.samples)
     return inside.scale * sum(
@@ -127,17 +165,23 @@ def _around_resizing(analysis: Analysis, use: Use) -> float:
 
 def image_resize(analysis: Analysis) -> list[Finding]:
     """Pictures are resized in every step."""
-    use = _resizing(analysis)
+    phase, inside = "env.step", _in_environments(analysis)
+    use = _use(analysis, inside, _resizes, _RESIZE_CALLS)
+    if of_loop(analysis, use.seconds) < SMALLEST_PART:
+        phase, inside = "collect", _beside_environments(analysis)
+        use = _use(analysis, inside, _resizes, _RESIZE_CALLS)
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
-    whole = max(_around_resizing(analysis, use), use.seconds)
+    whole = max(_around_resizing(inside, use), use.seconds)
+    if phase == "collect":
+        whole = min(whole, MOST_AROUND * use.seconds)
     return [
         finding(
             analysis,
             "image-resize",
             title=f"Resizing pictures takes {of_loop(analysis, use.seconds):.0%} of the loop"
             f"{by_name(use.where())}",
-            phase="env.step",
+            phase=phase,
             seconds=whole,
             low=RESIZE_WINS[0] * use.seconds / whole,
             high=RESIZE_WINS[1],

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.diagnose.evidence import (
+    Use,
     cores,
     finding,
     in_package,
     inner_places,
     of_loop,
+    program_place,
     samples_under,
     use_of,
     vector_size,
@@ -19,6 +21,7 @@ from hotloop.diagnose.evidence import (
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Place, Rule
 from hotloop.diagnose.inside import SMALLEST_PART, InsideSteps, by_name, inside_steps, part_of
+from hotloop.diagnose.recorded import copies_by_dumping, writes_table
 from hotloop.words import names_of
 
 #: A simulator below this cannot be the bottleneck that vectorising removes: Python's own calls are.
@@ -47,6 +50,7 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
         # Outside of the environment: a table of values, features made for each action.
         phase = "collect"
         apart = [s for s in _loop_samples(analysis) if not _NOT_STEPPING & set(names_of(s.path))]
+        apart = [s for s in apart if not any(writes_table(frame) for frame in s.frames)]
         use = use_of(apart, in_package("pandas"))
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
@@ -84,22 +88,23 @@ HANDED_OUT_WINS = (0.4, 0.9)
 def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
     """State or infos are copied in depth all the time."""
     inside = inside_steps(analysis)
-    use = inside.use(_is_deepcopy)
+    use = _copying(analysis, inside)
     phase = "env.step"
-    if not use.seconds:
+    if of_loop(analysis, use.seconds) < SMALLEST_PART:
         # Outside of the environment: what the loop stores or hands on.
         phase = "collect"
         inside = InsideSteps(_loop_samples(analysis), inside.seconds, 1.0)
-        use = inside.use(_is_deepcopy)
+        use = _copying(analysis, inside)
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
-    own = sum(s.seconds for s in inside.samples if _copies_itself(s)) * inside.scale
-    low, high = DEEPCOPY_WINS if own >= 0.5 * use.seconds else HANDED_OUT_WINS
+    own = [s for s in inside.samples if _copies_itself(s) or copies_by_dumping(analysis, s)]
+    scaled = sum(sample.seconds for sample in own) * inside.scale
+    low, high = DEEPCOPY_WINS if scaled >= 0.5 * use.seconds else HANDED_OUT_WINS
     return [
         finding(
             analysis,
             "deepcopy-in-step",
-            title=f"copy.deepcopy runs in every step{by_name(use.where())}: "
+            title=f"Deep copies are made in every step{by_name(use.where())}: "
             f"{of_loop(analysis, use.seconds):.0%} of the loop",
             phase=phase,
             seconds=use.seconds,
@@ -114,6 +119,17 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
             after='state = {**self.state, "board": self.state["board"].copy()}',
         )
     ]
+
+
+def _copying(analysis: Analysis, inside: InsideSteps) -> Use:
+    """Deep copies, by `copy.deepcopy` or by way of `dumps` and `loads`."""
+    use = inside.use(_is_deepcopy)
+    for sample in inside.samples:
+        place = program_place(sample.frames)
+        if place and copies_by_dumping(analysis, sample):
+            use.seconds += sample.seconds * inside.scale
+            use.places[place] = use.places.get(place, 0.0) + sample.seconds
+    return use
 
 
 def _copies_itself(sample: Sample) -> bool:
@@ -151,7 +167,7 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
         return []
     # A reset that a vector makes inside of a step is a cause of its own.
     stepping = [s for s in inside.samples if "env.reset" not in names_of(s.path)]
-    helper, seconds, line = _helper(replace(inside, samples=stepping))
+    helper, seconds, places = _helper(replace(inside, samples=stepping))
     if helper is None or seconds < HELPER_SHARE * inside.seconds:
         return []
     if of_loop(analysis, seconds) < SMALLEST_PART or _SIMULATES.search(helper.function):
@@ -170,7 +186,7 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
             low=REDUNDANT_WINS[0],
             high=REDUNDANT_WINS[1],
             confidence=MEDIUM,
-            where=[Place(helper.file, line, helper.function)],
+            where=places,
             evidence={
                 "function": helper.function,
                 "share_of_env_step": part_of(seconds, inside.seconds),
@@ -210,8 +226,12 @@ def _waiting_part(samples: list[Sample]) -> float:
     return part_of(sum(sample.seconds for sample in samples if sample.waiting), whole)
 
 
-def _helper(inside: InsideSteps) -> tuple[Frame | None, float, int]:
-    """The program's function below the step itself with the most time, and its hot line."""
+#: A function inside the largest one that takes this part of its time is what makes it large.
+NEARLY_ALL = 0.8
+
+
+def _helper(inside: InsideSteps) -> tuple[Frame | None, float, list[Place]]:
+    """The program's function below the step itself with the most time, and its hot lines."""
     totals: dict[tuple[str, str], float] = {}
     lines: dict[tuple[str, str], dict[int, float]] = {}
     frames: dict[tuple[str, str], Frame] = {}
@@ -221,15 +241,23 @@ def _helper(inside: InsideSteps) -> tuple[Frame | None, float, int]:
             totals[key] = totals.get(key, 0.0) + sample.seconds * inside.scale
             frames[key] = frame
             table = lines.setdefault(key, {})
-            table[frame.line] = table.get(frame.line, 0.0) + sample.seconds
+            # The first line is where a sample is put whose line is not known.
+            seconds = sample.seconds if frame.line != frame.first_line else 0.0
+            table[frame.line] = table.get(frame.line, 0.0) + seconds
     if not totals:
-        return None, 0.0, 0
+        return None, 0.0, []
     most = max(totals.values())
+    large = [key for key in totals if totals[key] >= NEARLY_ALL * most]
+    named = [key for key in large if not _SIMULATES.search(key[1])]
+    key = max(named or large, key=lambda k: totals[k])
     # The innermost of those that hold nearly all of it says best where.
-    key = [key for key in totals if totals[key] >= 0.8 * most][-1]
-    named = [k for k in totals if totals[k] >= 0.8 * most and not _SIMULATES.search(k[1])]
-    key = max(named, key=lambda k: totals[k]) if named else key
-    return frames[key], totals[key], max(lines[key], key=lambda line: lines[key][line])
+    inner = min(named or large, key=lambda k: totals[k])
+    places = [Place(each[0], _most(lines[each]), each[1]) for each in dict.fromkeys([inner, key])]
+    return frames[key], totals[key], places
+
+
+def _most(lines: dict[int, float]) -> int:
+    return max(lines, key=lambda line: lines[line])
 
 
 def _below_step(sample: Sample) -> list[Frame]:

@@ -80,8 +80,7 @@ def whole_run_s(analysis: Analysis) -> float:
     says nothing about its length.
     """
     run = analysis.run
-    cut = run.end is None or "stop_after" in analysis.notes
-    if cut or run.wall_s <= run.loop_s:
+    if analysis.was_cut or run.wall_s <= run.loop_s:
         return run.loop_s
     before_s = run.wall_s - run.loop_s
     return run.loop_s + before_s * _at_the_loops_pace(analysis, before_s)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from hotloop.analyze.model import Analysis
+import re
+
+from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.diagnose.evidence import (
     RUN_NOISE,
     SHARE_ERROR,
@@ -15,13 +17,14 @@ from hotloop.diagnose.evidence import (
     note,
     number,
     phases_named,
+    samples_under,
     seconds_in,
     severity_of,
-    use_of,
     where,
     whole_run_s,
 )
 from hotloop.diagnose.finding import MEDIUM, WARNING, Finding, Gain, Place, Rule
+from hotloop.diagnose.recorded import copies_by_dumping, use_at_lines
 from hotloop.words import names_of
 
 #: Pages read back from disk a second that slow a program down, and what one takes at least (a
@@ -103,7 +106,30 @@ def _memory_limit(analysis: Analysis) -> float | None:
 #: Start-up below this share of the run is not worth a cache.
 LOADING_SHARE = 0.10
 LOADING_WINS = (0.6, 0.97)
-_READS = in_package("pandas", "csv", "pyarrow", "json", "h5py", "openpyxl", "sqlite3", "gzip")
+#: What programs prepare data with; what else is called before the loop (a network's constructor, a
+#: compiler) is not loading.
+_PREPARES = in_package(
+    "numpy", "pandas", "scipy", "pyarrow", "polars", "h5py", "openpyxl", "xarray", "PIL", "ta",
+    "talib", "pandas_ta", "sklearn", "joblib", "tqdm", "requests", "urllib3", "yfinance",
+)  # fmt: skip
+_TABLES = in_package("pandas", "csv", "pyarrow", "json", "h5py", "openpyxl", "sqlite3", "gzip")
+#: Work before the loop that nothing says to be data is told from this share of the run on.
+UNNAMED_SHARE = 0.20
+#: Functions that read files, by the end of their names.
+_READERS = frozenset(["read_csv", "read_parquet", "read_excel", "read_json", "read_pickle",
+                      "read_feather", "read_hdf", "read_sql", "read_table", "read_fwf", "loadtxt",
+                      "genfromtxt", "imread"])  # fmt: skip
+#: Libraries for files, and what those of their functions are called that read rather than write.
+_FILES = in_package("csv", "json", "h5py", "openpyxl", "gzip", "zipfile", "lzma", "bz2", "pyarrow",
+                    "npyio", "_npyio_impl")  # fmt: skip
+_READING = re.compile(r"^_*(?:load|read|parse|decode|raw_decode|next|getitem|fetch)")
+#: The same where C does the work, as a line of the program names it.
+_READ_CALLS = frozenset(["np.load", "numpy.load", "np.fromfile", "pickle.load", "pickle.loads",
+                         "json.load", "json.loads", "cv2.imread", "csv.reader",
+                         "torch.load"])  # fmt: skip
+_LOADERS = in_package("torch/utils/data")
+#: Phases in which reading is another cause, or none.
+_NOT_LOADING = frozenset({"data", "import", "checkpoint", "log", "evaluate", "wait"})
 
 
 def data_loading(analysis: Analysis) -> list[Finding]:
@@ -113,19 +139,23 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         for p in analysis.startup
         if p.name == "data" and p.thread == "main" and "data" not in names_of(p.path)[:-1]
     )
-    unnamed = use_of(
-        [s for s in analysis.startup_samples if not {"data", "import"} & set(names_of(s.path))],
-        _READS,
-    )
-    before += unnamed.seconds
+    whole = whole_run_s(analysis)
+    unnamed = _unnamed_before(analysis)
+    prepared = sum(sample.seconds for sample in unnamed)
+    if prepared < UNNAMED_SHARE * whole:
+        # Tables that spare the loop work, a buffer that is filled once: only files count.
+        unnamed = [s for s in unnamed if any(_TABLES(frame) for frame in s.frames)]
+        prepared = sum(sample.seconds for sample in unnamed)
+    before += prepared
     # Features that an environment computes in its steps are another cause.
     inside = sum(
         phase.total_s
         for phase in phases_named(analysis, "data")
         if not any(name.startswith("env.") for name in names_of(phase.path))
     )
-    whole = whole_run_s(analysis)
-    if analysis.run.end is None or "stop_after" in analysis.notes:
+    reading_s, read_at = _reading_in_loop(analysis)
+    inside += reading_s
+    if analysis.was_cut:
         # How long such a run would have been nobody knows: only what is in the loop counts.
         before = 0.0
     seconds = before + inside
@@ -141,10 +171,13 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         low=LOADING_WINS[0],
         high=LOADING_WINS[1],
         confidence=MEDIUM,
-        where=where(analysis, "data") or _startup_places(analysis),
+        where=read_at or where(analysis, "data") or _startup_places(analysis)
+        if inside > before
+        else _startup_places(analysis),
         evidence={"startup_s": before, "in_loop_s": inside},
-        fix="The same rows are read and the same features computed in every run. Compute them once "
-        "and keep the result (Parquet or .npy); read columns rather than lines of text.",
+        fix="The same rows are read and the same features computed again, in every run or in every "
+        "iteration. Compute them once and keep the result (in memory, as Parquet or .npy); read "
+        "columns rather than lines of text.",
         before='df = add_indicators(pd.read_csv("prices.csv"))',
         after="if not cache.exists():\n"
         '    add_indicators(pd.read_csv("prices.csv")).to_parquet(cache)\n'
@@ -160,14 +193,66 @@ def data_loading(analysis: Analysis) -> list[Finding]:
     return [result]
 
 
-def _startup_places(analysis: Analysis) -> list[Place]:
-    loading = [
+def _unnamed_before(analysis: Analysis) -> list[Sample]:
+    """What the program's own code, and what it prepares data with, did before the loop."""
+    return [
         sample
         for sample in analysis.startup_samples
-        if "import" not in names_of(sample.path)
-        and ("data" in names_of(sample.path) or any(_READS(f) for f in sample.frames))
+        if not {"data", "import"} & set(names_of(sample.path)) and _is_preparing(sample)
     ]
-    return inner_places(loading)
+
+
+def _is_preparing(sample: Sample) -> bool:
+    """Whether the innermost code is the program's, or of a library for data that it calls."""
+    for frame in sample.frames:
+        if frame.of_program:
+            return True
+        if frame.file.startswith("<") or not (_PREPARES(frame) or _is_pythons(frame)):
+            return False
+    return False
+
+
+def _is_pythons(frame: Frame) -> bool:
+    return "/lib/python" in frame.file and "-packages/" not in frame.file
+
+
+def _reading_in_loop(analysis: Analysis) -> tuple[float, list[Place]]:
+    """(seconds, places) of files that are read again and again, outside of environments."""
+    samples = [
+        sample
+        for sample in samples_under(analysis)
+        if not any(n in _NOT_LOADING or n.startswith("env.") for n in names_of(sample.path))
+        and not copies_by_dumping(analysis, sample)
+    ]
+    loaded: list[Sample] = []
+    rest: list[Sample] = []
+    for sample in samples:
+        reads = any(map(_is_reading, sample.frames)) or _is_in_dataset(sample)
+        (loaded if reads else rest).append(sample)
+    lines = use_at_lines(analysis, rest, _READ_CALLS)
+    seconds = sum(sample.seconds for sample in loaded) + lines.seconds
+    return seconds, inner_places(loaded) or lines.where()
+
+
+def _is_in_dataset(sample: Sample) -> bool:
+    """Whether a loader is in the program's own `__getitem__`; what is inside says why it is slow.
+
+    A loader over tensors, as some make minibatches, reads nothing.
+    """
+    frames = iter(sample.frames)
+    return any(frame.of_program for frame in frames) and any(map(_LOADERS, frames))
+
+
+def _is_reading(frame: Frame) -> bool:
+    if frame.of_program:
+        return False
+    name = frame.function.rpartition(".")[2]
+    return name in _READERS or (_FILES(frame) and _READING.match(name) is not None)
+
+
+def _startup_places(analysis: Analysis) -> list[Place]:
+    named = [s for s in analysis.startup_samples if "data" in names_of(s.path)]
+    return inner_places(named + _unnamed_before(analysis))
 
 
 RULES: tuple[Rule, ...] = (memory_pressure, data_loading)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hotloop.analyze.model import Analysis, Sample
+from hotloop.diagnose.evaluating import evaluated_by, evaluated_inline
 from hotloop.diagnose.evidence import (
     callers,
     calls_of,
@@ -17,7 +18,7 @@ from hotloop.diagnose.evidence import (
     vector_size,
 )
 from hotloop.diagnose.finding import HEALTHY, HIGH, Finding, Gain, Rule
-from hotloop.diagnose.recorded import at_lines_that_call
+from hotloop.diagnose.recorded import at_lines_that_call, copies_by_dumping, writes_table
 from hotloop.words import names_of
 
 LEARN = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.optimizer",
@@ -113,22 +114,28 @@ EVALUATE_WINS = (0.78, 0.97)
 def evaluation(analysis: Analysis) -> list[Finding]:
     """Evaluations take a large part of the run."""
     seconds = seconds_in(analysis, "evaluate")
+    times: int | None = calls_of(analysis, "evaluate")
+    inline = evaluated_inline(analysis)
+    if inline.seconds > seconds:
+        seconds, times = inline.seconds, None  # nobody counted these
     if of_loop(analysis, seconds) < EVALUATE_SHARE:
         return []
-    times = calls_of(analysis, "evaluate")
-    if times < OFTEN and of_loop(analysis, seconds) < EVALUATE_MOST:
+    if times is not None and times < OFTEN and of_loop(analysis, seconds) < EVALUATE_MOST:
         return []
     return [
         finding(
             analysis,
             "evaluation",
-            title=f"{times} evaluations take {of_loop(analysis, seconds):.0%} of the loop",
+            title=f"{'Evaluations' if times is None else f'{times} evaluations'} take "
+            f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="evaluate",
             seconds=seconds,
             low=EVALUATE_WINS[0],
             high=EVALUATE_WINS[1],
             confidence=HIGH,
-            where=callers(analysis, "evaluate"),
+            where=inline.where()
+            if times is None
+            else evaluated_by(analysis) or callers(analysis, "evaluate"),
             evidence={
                 "evaluations": times,
                 "steps_between": analysis.run.env_steps / times if times else None,
@@ -161,20 +168,10 @@ _LOGS = in_package(
 #: device in `transfer`, and would wait for it elsewhere.
 _NOT_LOGGING = frozenset({"data", "checkpoint", "import", "startup", "evaluate", "log", "transfer"})
 #: What a line calls to write something down that has no frame of its own.
-_WRITES = frozenset(
-    [
-        "print",
-        "write",
-        "writelines",
-        "writerow",
-        "writerows",
-        "flush",
-        "os.fsync",
-        "json.dump",
-        "json.dumps",
-        "commit",
-    ]
-)
+_WRITES = frozenset(["print", "write", "writelines", "writerow", "writerows", "flush", "os.fsync",
+                     "json.dump", "json.dumps", "commit"])  # fmt: skip
+#: Of these, the ones that an environment calls for people only; it may write to its simulator.
+_TELLS = frozenset({"print", "writerow", "writerows", "os.fsync", "json.dump", "commit"})
 
 
 def logging(analysis: Analysis) -> list[Finding]:
@@ -182,8 +179,12 @@ def logging(analysis: Analysis) -> list[Finding]:
     seconds = seconds_in(analysis, "log")
     named = samples_under(analysis, "log")
     beside = [s for s in samples_under(analysis) if not _NOT_LOGGING & set(names_of(s.path))]
-    use = use_of(beside, _LOGS)
-    written, lines = at_lines_that_call(analysis, _not_in_environments(beside), _WRITES)
+    beside = [s for s in beside if not copies_by_dumping(analysis, s)]
+    use = use_of(beside, lambda frame: _LOGS(frame) or writes_table(frame))
+    apart = at_lines_that_call(analysis, _not_in_environments(beside), _WRITES)
+    within = at_lines_that_call(analysis, [s for s in beside if _is_in_environment(s)], _TELLS)
+    written = apart[0] + within[0]
+    lines = list(dict.fromkeys([*apart[1], *within[1]]))
     seconds += use.seconds + written
     if of_loop(analysis, seconds) < LOG_SHARE:
         return []
@@ -212,7 +213,11 @@ def logging(analysis: Analysis) -> list[Finding]:
 
 
 def _not_in_environments(samples: list[Sample]) -> list[Sample]:
-    return [s for s in samples if not any(name.startswith("env.") for name in names_of(s.path))]
+    return [sample for sample in samples if not _is_in_environment(sample)]
+
+
+def _is_in_environment(sample: Sample) -> bool:
+    return any(name.startswith("env.") for name in names_of(sample.path))
 
 
 CHECKPOINT_SHARE = 0.05
@@ -224,7 +229,9 @@ def checkpointing(analysis: Analysis) -> list[Finding]:
     """Saving takes a noticeable part of the run."""
     seconds = seconds_in(analysis, "checkpoint")
     beside = [
-        s for s in samples_under(analysis) if not {"checkpoint", "data"} & set(names_of(s.path))
+        s
+        for s in samples_under(analysis)
+        if not {"checkpoint", "data"} & set(names_of(s.path)) and not copies_by_dumping(analysis, s)
     ]
     use = use_of(beside, _saves)
     dumped, lines = at_lines_that_call(analysis, _not_in_environments(beside), _DUMPS)

@@ -33,12 +33,17 @@ YIELDS_TO: dict[str, frozenset[str]] = {
             "list-to-tensor",
             "memory-pressure",
             "data-loading",
+            "logging",
+            "checkpointing",
             "thread-oversubscription",
             "cpu-quota",
         ]
     ),
     "redundant-work-in-step": frozenset(
         [
+            "logging",
+            "checkpointing",
+            "gc-every-step",
             "pandas-in-step",
             "stragglers",
             "slow-reset",
@@ -67,6 +72,8 @@ YIELDS_TO: dict[str, frozenset[str]] = {
     # Beside one large function of a step, which may be the simulation by another name, it stands.
     "serial-heavy-env": frozenset(
         [
+            "slow-reset",
+            "logging",
             "pandas-in-step",
             "deepcopy-in-step",
             "growing-step-cost",
@@ -75,6 +82,7 @@ YIELDS_TO: dict[str, frozenset[str]] = {
             "image-resize",
         ]
     ),
+    "data-loading": frozenset({"image-resize", "pandas-in-step"}),
     "growing-step-cost": frozenset({"reset-leak"}),
     "pickled-observations": frozenset({"subprocess-overhead"}),
     "buffer-cost-grows": frozenset({"naive-priority-sampling", "memory-pressure"}),

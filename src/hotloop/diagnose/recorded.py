@@ -6,7 +6,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from hotloop.analyze.model import Analysis, Frame, Sample
-from hotloop.diagnose.evidence import note, number
+from hotloop.diagnose.evidence import (
+    Match,
+    Use,
+    in_package,
+    note,
+    number,
+    program_place,
+    use_of,
+)
 from hotloop.diagnose.finding import Place
 
 #: Phases in which networks work.
@@ -73,24 +81,73 @@ def called_at(analysis: Analysis, frame: Frame | Place) -> tuple[frozenset[str],
     return names, entry[1] if isinstance(entry[1], int) else 0
 
 
-def at_lines_that_call(
-    analysis: Analysis, samples: Iterable[Sample], names: frozenset[str]
-) -> tuple[float, list[Place]]:
-    """(seconds, places) of samples that end in a program's line that calls one of these.
+def use_at_lines(analysis: Analysis, samples: Iterable[Sample], names: frozenset[str]) -> Use:
+    """The use of samples that end in a program's line that calls one of these.
 
     What such a line calls in C has no frame of its own. `pickle.dump` is that of `pickle`, `dump`
-    of any object.
+    of any object, `pygame.draw.` whatever is in there.
     """
-    totals: dict[Place, float] = {}
+    use = Use()
+    answers: dict[Place, bool] = {}
     for sample in samples:
         frame = sample.frames[0] if sample.frames else None
         if frame is None or not frame.of_program:
             continue
-        called, _ = called_at(analysis, frame)
-        if names & (called | {name.rpartition(".")[2] for name in called}):
-            place = Place(frame.file, frame.line, frame.function)
-            totals[place] = totals.get(place, 0.0) + sample.seconds
-    return sum(totals.values()), sorted(totals, key=lambda place: -totals[place])[:3]
+        place = Place(frame.file, frame.line, frame.function)
+        if place not in answers:
+            called, _ = called_at(analysis, frame)
+            answers[place] = any(_is_named(name, names) for name in called)
+        if answers[place]:
+            use.seconds += sample.seconds
+            use.places[place] = use.places.get(place, 0.0) + sample.seconds
+    return use
+
+
+def use_with_lines(
+    analysis: Analysis, samples: Iterable[Sample], match: Match, names: frozenset[str]
+) -> Use:
+    """Time in frames that match, and at lines that call one of these where C has no frame."""
+    samples = list(samples)
+    use = use_of(samples, match)
+    rest = [s for s in samples if not any(match(frame) for frame in s.frames)]
+    lines = use_at_lines(analysis, rest, names)
+    use.seconds += lines.seconds
+    for place, seconds in lines.places.items():
+        use.places[place] = use.places.get(place, 0.0) + seconds
+    return use
+
+
+def _is_named(called: str, names: frozenset[str]) -> bool:
+    parts = called.split(".")
+    # `self.np.save` ends in `np.save`; `pygame.draw.circle` begins with `pygame.draw.`.
+    ends = {".".join(parts[i:]) for i in range(len(parts))}
+    begins = {".".join(parts[:i]) + "." for i in range(1, len(parts))}
+    return bool(names & (ends | begins))
+
+
+def at_lines_that_call(
+    analysis: Analysis, samples: Iterable[Sample], names: frozenset[str]
+) -> tuple[float, list[Place]]:
+    """(seconds, places) of `use_at_lines`."""
+    use = use_at_lines(analysis, samples, names)
+    return use.seconds, use.where()
+
+
+def copies_by_dumping(analysis: Analysis, sample: Sample) -> bool:
+    """Whether the program's line makes a copy: `pickle.loads(pickle.dumps(x))`, or with `json`."""
+    place = program_place(sample.frames)
+    called = called_at(analysis, place)[0] if place else ()
+    return {"dumps", "loads"} <= {name.rpartition(".")[2] for name in called}
+
+
+_PANDAS = in_package("pandas", "polars")
+_TABLE_WRITERS = frozenset(["to_csv", "to_json", "to_sql", "to_parquet", "to_excel", "to_feather",
+                            "to_pickle", "to_hdf", "write_csv", "write_parquet"])  # fmt: skip
+
+
+def writes_table(frame: Frame) -> bool:
+    """Whether this is a table of values that is written to a file: that is logging."""
+    return frame.function.rpartition(".")[2] in _TABLE_WRITERS and _PANDAS(frame)
 
 
 def networks(analysis: Analysis) -> list[dict[str, Any]]:

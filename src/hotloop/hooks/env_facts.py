@@ -2,18 +2,22 @@
 
 - how many environments a program steps in turn, one call each (`envs_in_turn`), or all together
   (`envs`), and how many bytes an observation of one of them has (`observation_bytes`);
-- how much memory a replay buffer's arrays need when they are full (`buffer_bytes`), and how much of
-  that is pictures kept as floats;
-- which of an environment's containers grow, and whether they do so while it steps or while it is
-  reset: objects that survive a reset look the same as a growing history in every timing.
+- how much memory a replay buffer's arrays, or the rows of its deque, need when it is full
+  (`buffer_bytes`), and how much of that is pictures kept as floats;
+- which containers of an environment, or of the program's wrappers around it, grow, and whether
+  they do so while it steps or while it is reset: objects that survive a reset look the same as a
+  growing history in every timing.
 """
 
 from __future__ import annotations
 
+import sys
 import weakref
+from collections import deque
 from typing import Any
 
 from hotloop import get_profiler
+from hotloop.hooks.program_files import is_program_file
 
 #: More environments than anyone steps in turn by hand: after so many, start over.
 MOST_IN_TURN = 4096
@@ -21,12 +25,14 @@ MOST_IN_TURN = 4096
 ALWAYS_LOOK = 16
 #: An environment with more attributes than this is looked at in part.
 MOST_ATTRIBUTES = 64
+#: Wrappers around an environment that are looked at: more than anybody has.
+MOST_LAYERS = 16
 #: Episodes that tell growth from chance, and the least that a container must have grown by.
 ENOUGH_EPISODES = 4
 LEAST_GROWTH = 20
 #: An array of pictures: rows, height, width, and perhaps channels.
 FRAME_DIMENSIONS = 3
-_CONTAINERS = (list, dict, set)
+_CONTAINERS = (list, dict, set, deque)
 
 
 #: Its gauges are looked up each time: a forked child has others.
@@ -72,9 +78,9 @@ class Growth:
         #: Attribute -> [grown, over so many resets, size now], where only resets were seen.
         self._between: dict[str, list[int]] = {}
 
-    def ended(self, env: Any) -> None:
+    def ended(self, outermost: Any) -> None:
         """An episode of this environment is over; it is reset next."""
-        env = getattr(env, "unwrapped", env)
+        env = getattr(outermost, "unwrapped", outermost)
         known = self._env() if self._env is not None else None
         if known is None:
             try:
@@ -86,14 +92,14 @@ class Growth:
         self._episodes += 1
         self._looking = self._episodes % max(self._episodes // ALWAYS_LOOK, 1) == 0
         if self._looking:
-            self._ended = sizes_of(env)
+            self._ended = sizes_of(outermost)
             for name, size in self._ended.items():
                 if name in self._begun:
                     self._entry(name)[0] += size - self._begun[name]
 
-    def was_reset(self, env: Any) -> None:
+    def was_reset(self, outermost: Any) -> None:
         """The environment was reset."""
-        env = getattr(env, "unwrapped", env)
+        env = getattr(outermost, "unwrapped", outermost)
         if self._env is None:
             try:
                 self._env = weakref.ref(env)
@@ -105,12 +111,12 @@ class Growth:
             # Inside a vector only the resets are seen: growth from one to the next.
             self._resets += 1
             if self._resets <= ALWAYS_LOOK or self._resets % (self._resets // ALWAYS_LOOK) == 0:
-                for name, size in sizes_of(env).items():
+                for name, size in sizes_of(outermost).items():
                     first = self._since.setdefault(name, (self._resets, size))
                     self._between[name] = [size - first[1], self._resets - first[0], size]
             return
         if self._looking:
-            self._begun = sizes_of(env)
+            self._begun = sizes_of(outermost)
             for name, size in self._begun.items():
                 entry = self._entry(name)
                 entry[1] += size - self._ended.get(name, size)
@@ -141,41 +147,112 @@ class Growth:
 
 
 def sizes_of(env: Any) -> dict[str, int]:
-    """Lengths of the containers that are attributes of an object."""
-    try:
-        attributes = list(vars(env).items())[:MOST_ATTRIBUTES]
-    except TypeError:
-        return {}
-    sizes = {}
-    for name, value in attributes:
-        kind = type(value)
-        if kind in _CONTAINERS or kind.__name__ == "deque":
-            sizes[name] = len(value)
+    """Lengths of the containers that an environment keeps.
+
+    In itself, in the program's own wrappers around it, and in the objects that these hold: a
+    simulator inside an environment leaks as well as the environment does. What a library's wrapper
+    keeps (a list of returns) is its own affair.
+    """
+    sizes: dict[str, int] = {}
+    for layer in _layers(env):
+        for name, value in _attributes(layer):
+            if _is_container(value):
+                sizes[name] = len(value)
+            elif name != "env" and _is_programs(type(value)):
+                for inner, held in _attributes(value):
+                    if _is_container(held):
+                        sizes[f"{name}.{inner}"] = len(held)
+            if len(sizes) >= MOST_ATTRIBUTES:
+                return sizes
     return sizes
 
 
+def _layers(env: Any) -> list[Any]:
+    """An environment without its wrappers, and those of them that are the program's own."""
+    innermost = getattr(env, "unwrapped", env)
+    layers = [innermost]
+    while env is not innermost and len(layers) < MOST_LAYERS:
+        if _is_programs(type(env)):
+            layers.append(env)
+        env = dict(_attributes(env)).get("env", innermost)
+    return layers
+
+
+def _attributes(held: Any) -> list[tuple[str, Any]]:
+    try:
+        return list(vars(held).items())[:MOST_ATTRIBUTES]
+    except TypeError:
+        return []
+
+
+def _is_container(value: Any) -> bool:
+    return type(value) in _CONTAINERS
+
+
+def _is_programs(cls: type) -> bool:
+    """Whether a class is written in one of the program's own files."""
+    name = cls.__module__
+    if name not in _programs:
+        _programs[name] = is_program_file(getattr(sys.modules.get(name), "__file__", None))
+    return _programs[name]
+
+
+#: Module -> whether it is the program's own.
+_programs: dict[str, bool] = {}
+
+
 class Buffers:
-    """How much memory a replay buffer's arrays will take once they are full."""
+    """How much memory a replay buffer will take once it is full."""
 
     def __init__(self) -> None:
         self._seen = 0
 
     def used(self, buffer: Any) -> None:
-        """A batch was drawn from this buffer; its arrays are looked at the first time."""
+        """A batch was drawn from this buffer; what it keeps is looked at the first time."""
         if id(buffer) == self._seen:
             return
         self._seen = id(buffer)
-        try:
-            values = list(vars(buffer).values())
-        except TypeError:
-            return
-        arrays = [v for v in values if hasattr(v, "nbytes") and hasattr(v, "dtype")]
-        if not arrays:
+        values = [value for _, value in _attributes(buffer)]
+        arrays = [v for v in values if _is_array(v)]
+        kept = [(array, 1) for array in arrays]
+        floats = [(a, 1) for a in arrays if _is_float_frame(a, FRAME_DIMENSIONS)]
+        for value in values:
+            for row in _newest(value):
+                kept.append((row, value.maxlen))
+                if _is_float_frame(row, FRAME_DIMENSIONS - 1):
+                    floats.append((row, value.maxlen))
+        if not kept:
             return
         gauges = _profiler.gauges
-        gauges["buffer_bytes"] = sum(int(array.nbytes) for array in arrays)
-        frames = [a for a in arrays if len(a.shape) >= FRAME_DIMENSIONS and "float" in str(a.dtype)]
-        gauges["buffer_float_frame_bytes"] = sum(int(array.nbytes) for array in frames)
+        gauges["buffer_bytes"] = sum(int(array.nbytes) * times for array, times in kept)
+        gauges["buffer_float_frame_bytes"] = sum(int(a.nbytes) * times for a, times in floats)
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "nbytes") and hasattr(value, "dtype")
+
+
+def _is_float_frame(array: Any, dimensions: int) -> bool:
+    return len(array.shape) >= dimensions and "float" in str(array.dtype)
+
+
+def _newest(kept: Any) -> list[Any]:
+    """The arrays of the last row of a deque with a limit, less those that the row before has too.
+
+    An observation is mostly the next one of the row before: the same array, once in memory.
+    """
+    if type(kept) is not deque or not kept.maxlen or len(kept) < 2:
+        return []
+    before = {id(part) for part in _parts(kept[-2])}
+    return [part for part in _parts(kept[-1]) if _is_array(part) and id(part) not in before]
+
+
+def _parts(row: Any) -> list[Any]:
+    if isinstance(row, dict):
+        return list(row.values())
+    if isinstance(row, (tuple, list)):
+        return list(row)
+    return [value for _, value in _attributes(row)]
 
 
 turns = Turns()

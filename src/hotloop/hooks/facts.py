@@ -24,7 +24,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hotloop.hooks.install import Hooks
-from hotloop.hooks.shapes import is_program_file
+from hotloop.hooks.program_files import is_program_file
 from hotloop.measure import machine
 from hotloop.measure.profiler import Profiler
 

@@ -12,7 +12,7 @@ import ast
 import tokenize
 from typing import Any
 
-from hotloop.hooks.shapes import is_program_file
+from hotloop.hooks.program_files import is_program_file
 from hotloop.measure.profiler import Profiler
 
 #: Lines that are noted of a run, files that are read, and the largest of them: a program has a few
@@ -92,10 +92,13 @@ def _walk(top: ast.AST, loop: int, found: dict[int, list[Any]]) -> None:
 
 
 def _name(function: ast.expr) -> str:
-    """`print`, `pickle.dump`, `append`: with the name before it where that is a plain one."""
+    """`print`, `np.random.choice`, `append`: with what is before it where that is plain names."""
+    parts: list[str] = []
+    while isinstance(function, ast.Attribute):
+        parts.append(function.attr)
+        function = function.value
     if isinstance(function, ast.Name):
-        return function.id
-    if not isinstance(function, ast.Attribute):
-        return ""
-    owner = function.value
-    return f"{owner.id}.{function.attr}" if isinstance(owner, ast.Name) else function.attr
+        parts.append(function.id)
+    else:
+        parts = parts[:1]  # of what a call or an index gives only the method is known
+    return ".".join(reversed(parts))

@@ -30,6 +30,8 @@ class Found:
     phases: tuple[str, ...]
     #: "env.step" and the like need more than a region; `shapes` knows what.
     kind: str = ""
+    #: A buffer that draws by priority.
+    by_priority: bool = False
 
 
 @dataclass
@@ -140,10 +142,12 @@ def _buffer(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
     keeps = keeps or any(len(m.parameters) >= TRANSITION_PARTS for m in ways_in)
     if not says_so and not keeps:
         return
+    names = _all_names(methods, cls) | {cls.__name__}
+    by_priority = any(v.PRIORITY & set(v.words_of(name)) for name in names)
     for method in ways_in:
-        yield Found(method.owner, method.name, ("buffer.add",), "buffer.add")
+        yield Found(method.owner, method.name, ("buffer.add",), "buffer.add", by_priority)
     for method in ways_out:
-        yield Found(method.owner, method.name, ("buffer.sample",), "buffer.sample")
+        yield Found(method.owner, method.name, ("buffer.sample",), "buffer.sample", by_priority)
     for method in methods.values():
         if "update" in method.words and {"priority", "priorities"} & set(method.words):
             yield Found(method.owner, method.name, ("buffer.add",))
@@ -339,6 +343,8 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Found]:
     if name in ("step", "env_step") and {"state", "action"} <= set(parameters):
         return [Found(owner, name, ("env.step",), "env.step")]
     method = Method(type(None), name, function, words, parameters)
+    if _is_way_out(method) and v.DRAWN_ROWS & set(words):
+        return [Found(owner, name, ("buffer.sample",), "buffer.sample")]
     if words[:2] == ["policy", "forward"] and parameters:
         return [Found(owner, name, ("policy.act",), "policy.act")]
     if words[:2] == ["policy", "backward"] and parameters:

@@ -8,13 +8,9 @@ program's own files are looked at, and never a class that a library's table has 
 
 from __future__ import annotations
 
-import os
-import site
 import sys
-import sysconfig
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -22,6 +18,7 @@ from hotloop.hooks import LIBRARIES, env_facts
 from hotloop.hooks.install import Hooks
 from hotloop.hooks.named import NamedPhases
 from hotloop.hooks.plain_loop import ACT, ADD, FORWARD, SAMPLE, flow
+from hotloop.hooks.program_files import is_program_file
 from hotloop.hooks.recognise import Found, in_class, in_function
 from hotloop.hooks.results import outcome_of
 from hotloop.hooks.standin import (
@@ -39,7 +36,6 @@ from hotloop.measure.profiler import Profiler
 #: Libraries with gradients: where one is used, the order of events tells more (`plain_loop`).
 GRADIENT_LIBRARIES = ("torch", "tensorflow", "keras", "jax")
 
-_OWN_FOLDER = str(Path(__file__).resolve().parent.parent) + os.sep
 _MAIN = ("__main__", "__mp_main__")
 
 
@@ -57,10 +53,15 @@ class Shapes:
         self._hooked_packages = {name for wakers in LIBRARIES.values() for name in wakers}
         #: Phase -> what was recognised as it, and called.
         self.used: dict[str, list[str]] = {}
+        #: Those that store or draw by priority.
+        self.by_priority: list[str] = []
 
     def notes(self) -> dict[str, Any]:
         """What the capture says of what was recognised."""
-        return {"shapes": {phase: list(names) for phase, names in self.used.items()}}
+        notes: dict[str, Any] = {"shapes": {p: list(names) for p, names in self.used.items()}}
+        if self.by_priority:
+            notes["by_priority"] = list(self.by_priority)
+        return notes
 
     # -- as modules come --
 
@@ -147,6 +148,8 @@ class Shapes:
         for phase in found.phases:
             self._profiler.mark(phase, "shape")
             self.used.setdefault(phase, []).append(label)
+        if found.by_priority:
+            self.by_priority.append(label)
 
     def _call(
         self, found: Found, function: Callable[..., Any], entries: dict[str, Entry]
@@ -249,27 +252,3 @@ def _rows(args: tuple[Any, ...]) -> int:
 def _is_network(cls: Any) -> bool:
     bases = {(b.__module__.partition(".")[0], b.__name__) for b in getattr(cls, "__mro__", ())}
     return bool({("torch", "Module"), ("keras", "Layer"), ("tensorflow", "Module")} & bases)
-
-
-# -- whose file is it? --
-
-
-def _library_folders() -> tuple[str, ...]:
-    paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    paths += getattr(site, "getsitepackages", list)()
-    return tuple({os.path.realpath(path) + os.sep for path in paths if path})
-
-
-_LIBRARY_FOLDERS = _library_folders()
-
-
-def is_program_file(file: str | None) -> bool:
-    """Whether a file is the program's own, not a library's, Python's or hotloop's."""
-    if not file or file.startswith("<") or _is_library(file):
-        return False
-    return not _is_library(os.path.realpath(file))
-
-
-def _is_library(path: str) -> bool:
-    parts = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-    return path.startswith((_OWN_FOLDER, *_LIBRARY_FOLDERS)) or any(p in path for p in parts)

@@ -16,7 +16,7 @@ from types import CodeType
 from typing import Any
 
 from hotloop import get_profiler, words
-from hotloop.hooks.shapes import is_program_file
+from hotloop.hooks.program_files import is_program_file
 from hotloop.measure.core import native_parts
 
 #: Lines of the program that are told apart, and those that the capture names.

@@ -45,6 +45,8 @@ CAPACITY = words_set(
     "capacity deque maxlen buffer memory max_size max_len buffer_size memory_size num_steps "
     "buffer_capacity storage cap"
 )
+#: Words that only code that draws by priority uses.
+PRIORITY = words_set("priority priorities prioritized prioritised prio prios sumtree")
 STORE = words_set(
     "add push store append remember extend insert put memorize memorise record save cache "
     "enqueue observe"
@@ -60,6 +62,8 @@ DRAWN = words_set(
     "experiences generator buffer memory feed forward recurrent random from replay sequence "
     "sequences"
 )
+#: Of these, what a function that belongs to no buffer must say to be one's.
+DRAWN_ROWS = words_set("batch minibatch transitions experiences memory replay buffer")
 ACT = words_set(
     "select choose get pick sample predict best greedy compute generate decide draw take"
 )
@@ -85,7 +89,7 @@ MOVED = words_set(
 )
 JUDGE = words_set(
     "evaluate eval evaluation evaluating evaluator test testing validate validation assess "
-    "benchmark"
+    "benchmark score performance"
 )
 #: Names of methods that change an agent.
 CHANGES = words_set("learn optimize optimise update train_step train_on_batch remember push")
@@ -101,7 +105,7 @@ DATA = words_set(
     "features indicator indicators history quotes ticks stock stocks technical"
 )
 DATA_PARAMETERS = words_set(
-    "df data bars prices price frame dataframe candles ohlcv history market path file filename "
+    "df data bars prices price dataframe candles ohlcv history market path file filename "
     "csv ticker tickers symbol symbols url folder directory dir start end close"
 )
 #: Verbs that say that a function does something else with what it names.

@@ -139,6 +139,8 @@ class Session:
             self.profiler.core.watch(limit.what, limit.amount, stopper.stop)
         self.recorder.every_window(stopper.check)
         self.recorder.note("stop_after", str(limit))
+        # A program may end by itself before that.
+        self.recorder.ask(lambda: {"stop_reached": stopper.asked})
 
     def summary_every(self, seconds: float) -> None:
         """Print a short breakdown every so often."""

@@ -1,0 +1,70 @@
+"""Where evaluations are: who calls them, and those that have no function of their own."""
+
+from __future__ import annotations
+
+import re
+
+from hotloop.analyze.model import Analysis, Frame
+from hotloop.diagnose.evidence import Use, program_place, samples_under
+from hotloop.diagnose.finding import Place
+from hotloop.diagnose.recorded import called_at
+from hotloop.words import names_of
+
+#: An environment that is there to judge says so: `eval_env.step(…)`, `self.test_envs.reset()`.
+_JUDGES = re.compile(
+    r"(?:^|[._])(?:eval|evaluation|test|testing|validation|val)_?(?:v?envs?|environment)"
+    r"\.(?:step|reset)$"
+)
+
+#: A function that judges says so too: `test_agent`, `Trainer.validate`, `evaluate_policy`.
+_JUDGING = re.compile(r"(?:^|[._])_*(?:eval|test|valid|assess|benchmark|score)", re.IGNORECASE)
+
+
+def evaluated_by(analysis: Analysis) -> list[Place]:
+    """The lines that call for evaluations, the most time first.
+
+    The innermost line of the program inside an evaluation is the network's or the environment's:
+    what matters is who asked for it.
+    """
+    totals: dict[Place, float] = {}
+    for sample in samples_under(analysis, "evaluate"):
+        frames = sample.frames
+        judging = [i for i, frame in enumerate(frames) if _JUDGING.search(frame.function)]
+        outside = frames[judging[-1] + 1 :] if judging else ()
+        place = program_place(outside)
+        if place is not None:
+            totals[place] = totals.get(place, 0.0) + sample.seconds
+    return sorted(totals, key=lambda place: -totals[place])[:3]
+
+
+def evaluated_inline(analysis: Analysis) -> Use:
+    """Time in loops that step an environment made for evaluations."""
+    samples = [s for s in samples_under(analysis) if "evaluate" not in names_of(s.path)]
+    frames = {frame for sample in samples for frame in sample.frames if frame.of_program}
+    loops = {_loop(analysis, frame) for frame in frames if _judges(analysis, frame)} - {None}
+    # A loop that steps something else as well (an environment, an optimizer) is the training's.
+    loops -= {_loop(analysis, frame) for frame in frames if _steps_else(analysis, frame)}
+    use = Use()
+    for sample in samples if loops else ():
+        for frame in sample.frames:
+            if frame.of_program and _loop(analysis, frame) in loops:
+                place = Place(frame.file, frame.line, frame.function)
+                use.seconds += sample.seconds
+                use.places[place] = use.places.get(place, 0.0) + sample.seconds
+                break
+    return use
+
+
+def _judges(analysis: Analysis, frame: Frame) -> bool:
+    return any(_JUDGES.search(name) for name in called_at(analysis, frame)[0])
+
+
+def _steps_else(analysis: Analysis, frame: Frame) -> bool:
+    called = called_at(analysis, frame)[0]
+    return any(name.endswith(".step") and not _JUDGES.search(name) for name in called)
+
+
+def _loop(analysis: Analysis, frame: Frame) -> tuple[str, int] | None:
+    """The innermost `for` around a line."""
+    line = called_at(analysis, frame)[1]
+    return (frame.file, line) if line else None
