@@ -38,6 +38,7 @@ IN_A_THREAD = {
     "": delta(0, 7.9),
     "policy.act": delta(3, 0.1),
     "@thread-2": delta(0, 1.0),
+    "@thread-2/collect": PhaseDelta(1, 0, 5 * S),
     "@thread-2/collect/env.step": delta(10, 5.0),
     "@thread-2/learn.backward": delta(10, 2.0),
     "@thread-3/log": delta(1, 1.0),
@@ -75,7 +76,7 @@ WAITS = {"": delta(0, 9.0), "import": delta(1, 1.0)}
 def test_a_process_that_trains_is_the_run() -> None:
     main = process("main", WAITS)
     main.header["command"] = ["train.py"]
-    short = {"": delta(0, 9.0), "env.step": delta(10, 1.0)}
+    short = {"": delta(0, 4.0), "env.step": delta(10, 6.0)}
     long = {"": delta(0, 1.0), "env.step": delta(90, 9.0)}
     shards = [
         main,
@@ -95,6 +96,54 @@ def test_a_process_that_trains_is_the_run() -> None:
         ("Worker-2", 90),
         ("Worker-1", 10),
     }
+
+
+def test_only_what_others_did_at_the_same_time_is_added() -> None:
+    loop = {"": delta(0, 1.0), "env.step": delta(90, 8.0), "learn.backward": delta(9, 1.0)}
+    trainer, later = (process(f"Process-{n}", loop, env_steps=90) for n in (1, 2))
+    worker = process("Worker-1", {"": delta(0, 1.0), "env.step": delta(90, 9.0)}, env_steps=90)
+    later.header["origin_ns"], trainer.header["origin_ns"] = 20 * S, 0
+    shards = training_first([process("main", WAITS), trainer, later, worker])
+    assert shards[0].notes["trains_in"] == "Process-1"
+    assert analyze(Capture(Path("run"), shards)).run.env_steps == 90
+
+
+@pytest.mark.parametrize(
+    "drives",
+    [
+        {"wait": delta(60, 8.0)},
+        {"policy.act": delta(100, 0.1)},
+        {"learn.backward": delta(2, 0.01)},
+        {"evaluate": delta(1, 5.0), "evaluate/env.step": delta(50, 5.0), "wait": delta(50, 0.1)},
+    ],
+)
+def test_who_drives_others_is_the_run(drives: dict[str, PhaseDelta]) -> None:
+    steps = {"": delta(0, 0.5), "env.step": delta(100, 9.5)}
+    shards = [process("main", {"": delta(0, 1.0), **drives}), process("Worker-1", steps)]
+    assert training_first(shards) == shards
+    threads = {f"@thread-1/{path}".rstrip("/"): each for path, each in steps.items()}
+    shard = process("main", {"": delta(0, 1.0), **drives, **threads})
+    assert training_first([shard]) == [shard]
+
+
+def test_an_evaluation_or_a_moment_is_no_training() -> None:
+    for loop in ({"evaluate/env.step": delta(50, 9.0)}, {"env.step": delta(5, 0.01)}):
+        shards = [process("main", WAITS), process("Worker-1", {"": delta(0, 1.0), **loop})]
+        assert training_first(shards) == shards
+
+
+def test_the_program_ends_as_what_was_started_does() -> None:
+    main = process("main", WAITS)
+    trainer = process("Process-1", {"": delta(0, 1), "learn": delta(9, 9)})
+    main.header.update(command=["train.py"], origin_ns=0)
+    trainer.header.update(command=["worker.py"], origin_ns=3 * S)
+    main.end = {"code": 3}
+    main.windows[0].end_ns = 15 * S
+    analysis = analyze(Capture(Path("run"), training_first([main, trainer])))
+    assert analysis.run.command == ["train.py"]
+    assert analysis.run.end == {"code": 3}
+    assert (analysis.run.wall_s, analysis.run.startup_s) == (15, 3)
+    assert not analysis.processes[0].ended
 
 
 def test_equal_processes_make_each_gradient_step_together() -> None:

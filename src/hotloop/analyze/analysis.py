@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hotloop.analyze.bounds import bounds
+from hotloop.analyze.course import offset_s
 from hotloop.analyze.device import add_memory, device_use
 from hotloop.analyze.functions import add_modes, find_functions, find_samples
 from hotloop.analyze.model import Analysis, Overhead, Phase, Process, Run, Sample
@@ -13,7 +14,7 @@ from hotloop.analyze.timeline import Timeline, split_timeline
 from hotloop.analyze.tree import RegionCost, build_phases
 from hotloop.analyze.trends import find_trends
 from hotloop.capture.reader import Capture, Shard
-from hotloop.capture.training import TRAINS_IN
+from hotloop.capture.training import TRAINS_BESIDE
 from hotloop.capture.window import Window
 from hotloop.words import ENV_STEPS, EPISODES, GRADIENT_STEPS, PARENTS, SAMPLES
 
@@ -158,20 +159,27 @@ def _run(capture: Capture, timeline: Timeline, loop_s: float) -> Run:
     main = capture.main
     command = main.header.get("command")
     device = main.notes.get("device")
+    # A process that trains for another began after it, and may end before it.
+    later_s = max(offset_s(main, capture.launcher), 0.0)
+    wall_s = max(timeline.end_ns / 1e9 + later_s, _end_s(capture.launcher))
     return Run(
         command=[str(part) for part in command] if isinstance(command, list) else [],
-        wall_s=timeline.end_ns / 1e9,
-        startup_s=(timeline.loop_begin_ns / 1e9) if timeline.found_loop else 0.0,
+        wall_s=wall_s,
+        startup_s=(timeline.loop_begin_ns / 1e9 + later_s) if timeline.found_loop else 0.0,
         loop_s=loop_s,
-        after_s=max(timeline.end_ns - timeline.loop_end_ns, 0) / 1e9,
+        after_s=max(wall_s - later_s - timeline.loop_end_ns / 1e9, 0.0),
         counters=_counters(capture),
         device=device if isinstance(device, str) else _device_in_use(main.notes),
         processes=len(capture.shards),
         header=main.header,
-        end=main.end,
+        end=capture.launcher.end,
         memory_peak_mb=_gauge_peak(main.windows, "resident_peak"),
         cpu_share=_cpu_share(timeline),
     )
+
+
+def _end_s(shard: Shard) -> float:
+    return shard.windows[-1].end_ns / 1e9 if shard.windows else 0.0
 
 
 #: What torch calls a device of each kind.
@@ -193,8 +201,9 @@ def _counters(capture: Capture) -> dict[str, float]:
     """What the main process counted; what it counted none of, its workers have done."""
     counters = _counted(capture.main)
     workers = [_counted(shard) for shard in capture.shards[1:]]
-    if TRAINS_IN in capture.main.notes:  # then it is one of several that train
-        workers.append(counters)
+    beside = capture.main.notes.get(TRAINS_BESIDE)
+    if isinstance(beside, list) and beside:  # the main one is one of several that train
+        workers = [counters, *(_counted(s) for s in capture.shards[1:] if s.role in beside)]
         counters = {name: n for name, n in counters.items() if name not in _SHARED}
     for name in _SHARED:
         amounts = [worker[name] for worker in workers if worker.get(name)]

@@ -57,7 +57,7 @@ def now_of(capture: Capture, analysis: Analysis, recent_s: float = RECENT_S) -> 
     return Now(
         elapsed_s=last.end_s,
         recent_s=recent.seconds,
-        ended=capture.main.end is not None,
+        ended=capture.launcher.end is not None,
         in_loop=bool(loop) and analysis.run.startup_s < last.end_s,
         steps_per_s=recent.steps_per_s,
         mean_steps_per_s=steps / seconds if seconds > 0 else 0.0,

@@ -46,7 +46,7 @@ class ProcessTracks:
 
 
 def tracks_of(process: Slices, capture: Capture) -> ProcessTracks:
-    """A process's slices on the main process's clock, from its origin on."""
+    """A process's slices on the clock of the program's first process, from its origin on."""
     origin = process.header.get("origin_ns")
     origin_ns = origin if isinstance(origin, int) else 0
     own = Shard(process.name, process.header)
@@ -54,7 +54,7 @@ def tracks_of(process: Slices, capture: Capture) -> ProcessTracks:
     return ProcessTracks(
         name=own.role,
         pid=pid if type(pid) is int else 0,
-        offset_ns=round(offset_s(own, capture.main) * 1e9) - origin_ns,
+        offset_ns=round(offset_s(own, capture.launcher) * 1e9) - origin_ns,
         tracks=_tracks(process.slices),
         lost=process.lost,
     )

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hotloop.capture.growing import GrowingShard, Shard
-from hotloop.capture.training import training_first
+from hotloop.capture.training import launcher_of, training_first
 from hotloop.errors import HotloopError
 
 __all__ = ["Capture", "CaptureReader", "Shard", "read_capture"]
@@ -43,6 +43,11 @@ class Capture:
     @property
     def main(self) -> Shard:
         return self.shards[0]
+
+    @property
+    def launcher(self) -> Shard:
+        """What the user started: the main process, or the one that only started that."""
+        return launcher_of(self.shards)
 
     @property
     def damaged(self) -> int:

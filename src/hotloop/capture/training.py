@@ -1,88 +1,193 @@
 """Which thread of which process trains: the one that a report is about.
 
 A window, a server or a notebook keeps the main thread for itself; a program may start its trainer
-as a process and wait for it. Where the main one did next to nothing of the training loop and
-another did it, the two change places: what that one did is the run, and the main one stands beside
-it.
+as a process and wait for it. Where the main one has no part in the training and another does all of
+it, the two change places: what that one did is the run, and the main one stands beside it. A main
+one that drives others (it learns, chooses their actions, waits for each of their steps) stays.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from hotloop.capture.growing import Shard
 from hotloop.capture.window import Window
-from hotloop.words import REGION_LOOP, flags_of
+from hotloop.words import REGION_ASIDE, REGION_LOOP, flags_of
 
-#: One that did less of the loop than this part of what another did, does not train.
+#: One that spent less in the loop than this part of what another did, does not train.
 NEXT_TO_NOTHING = 0.02
+#: One that acts or waits so often for each step of another drives it: a wait may be for several.
+DRIVES = 0.5
+#: Who trains beside the busiest: at least this part of its time in the loop.
+AS_BUSY = 0.5
+#: Of equals the first is the run, not the one that happened to take a hair longer.
+EQUAL = 0.9
 
 #: What the main process is called that only started the one that trains.
 LAUNCHER = "launcher"
-#: The note that says which process that was.
-TRAINS_IN = "trains_in"
+#: Notes that say which process trains, and which others did at the same time.
+TRAINS_IN, TRAINS_BESIDE = "trains_in", "trains_beside"
+#: Notes that are about a process's own doings, and no facts of the machine or the command.
+_OWN_NOTES = ("exact_functions", "memory_peaks", "gpu_memory_peaks", "recognised", "places",
+              "networks", "remarks")  # fmt: skip
+
+#: A network that somebody only looks at may be called with gradients: that is no learning.
+_LEARNS = frozenset({"learn", "learn.step", "learn.backward", "learn.optimizer"})
 
 _MAIN = ""
+
+
+@dataclass
+class Work:
+    """What one thread did of a training."""
+
+    loop_ns: int = 0
+    learned: int = 0
+    stepped: int = 0
+    acted_or_waited: int = 0
+
+    def drives(self, other: Work) -> bool:
+        """Whether it has a part in what the other does."""
+        return (
+            self.loop_ns > NEXT_TO_NOTHING * other.loop_ns
+            or self.learned > 0
+            or self.acted_or_waited >= max(DRIVES * other.stepped, 1)
+        )
 
 
 def training_first(shards: list[Shard]) -> list[Shard]:
     """The shards of a run, that of the process which trains in front, as the main one."""
     shards = [_training_thread_first(shard) for shard in shards]
-    trained = [_trained(shard).get(_MAIN, 0) for shard in shards]
-    if max(trained) == 0 or trained[0] > NEXT_TO_NOTHING * max(trained):
+    work = [_work_of(shard).get(_MAIN, Work()) for shard in shards]
+    best = _first_of_the_busiest(work)
+    if work[best].loop_ns <= NEXT_TO_NOTHING * _length(shards[0]) or work[0].drives(work[best]):
         return shards
-    trainer, launcher = shards[trained.index(max(trained))], shards[0]
+    trainer, launcher = shards[best], shards[0]
+    peers = [
+        shard.role
+        for shard, other in zip(shards[1:], work[1:], strict=True)
+        if shard is not trainer
+        and other.loop_ns >= AS_BUSY * work[best].loop_ns
+        and bool(other.learned) == bool(work[best].learned)
+        and _overlap(shard, trainer)
+    ]
     remark = f"The program trains in {trainer.role}, a process that it started: figures are of it."
+    facts = {key: value for key, value in launcher.notes.items() if key not in _OWN_NOTES}
     main = replace(
         trainer,
-        # What only the first process is told: the command, what the machine is like.
-        header={**launcher.header, **trainer.header, "role": launcher.role},
+        header={
+            **launcher.header,
+            **trainer.header,
+            "role": launcher.role,
+            "command": launcher.header.get("command"),
+        },
         notes={
-            **launcher.notes,
+            **facts,
             **trainer.notes,
             TRAINS_IN: trainer.role,
-            "remarks": [*_texts(launcher.notes.get("remarks")), remark],
+            TRAINS_BESIDE: peers,
+            "remarks": [*_list(trainer.notes.get("remarks")), remark],
         },
     )
     beside = replace(launcher, header={**launcher.header, "role": LAUNCHER})
     return [main, beside, *(each for each in shards[1:] if each is not trainer)]
 
 
-def _texts(value: Any) -> list[Any]:
+def launcher_of(shards: list[Shard]) -> Shard:
+    """The process that the user started: its end is the program's."""
+    return shards[1] if TRAINS_IN in shards[0].notes and len(shards) > 1 else shards[0]
+
+
+def _first_of_the_busiest(work: list[Work]) -> int:
+    """Of those that learn, if any does."""
+    learns = any(each.learned for each in work)
+    times = [each.loop_ns if each.learned or not learns else 0 for each in work]
+    return next(place for place, time in enumerate(times) if time >= EQUAL * max(times))
+
+
+def _length(shard: Shard) -> int:
+    return shard.windows[-1].end_ns - shard.windows[0].begin_ns if shard.windows else 0
+
+
+def _overlap(one: Shard, other: Shard) -> bool:
+    """Whether two processes ran for most of the shorter one's time together."""
+    spans = [_span(one), _span(other)]
+    together = min(end for _, end in spans) - max(begin for begin, _ in spans)
+    return together > 0.5 * min(end - begin for begin, end in spans)
+
+
+def _span(shard: Shard) -> tuple[int, int]:
+    origin = shard.header.get("origin_ns")
+    begin = origin if isinstance(origin, int) else 0
+    return begin, begin + _length(shard)
+
+
+def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+# -- threads --
+
+
 def _training_thread_first(shard: Shard) -> Shard:
-    trained = _trained(shard)
-    if set(trained) <= {_MAIN}:
+    work = _work_of(shard)
+    if set(work) <= {_MAIN}:
         return shard
-    most = max(trained, key=lambda thread: trained[thread])
-    if most == _MAIN or trained.get(_MAIN, 0) > NEXT_TO_NOTHING * trained[most]:
+    names = sorted(work)
+    most = names[_first_of_the_busiest([work[name] for name in names])]
+    if most == _MAIN or work.get(_MAIN, Work()).drives(work[most]):
+        return shard
+    if work[most].loop_ns <= NEXT_TO_NOTHING * _length(shard):
         return shard
     windows, begun = [], False
     for window in shard.windows:
         # What came before the loop, imports above all, is the main thread's as it was.
-        begun = begun or any(_trains(path) and _thread_of(path) == most for path in window.phases)
+        begun = begun or any(_is_loop(path) and _thread_of(path) == most for path in window.phases)
         windows.append(_swapped(window, most) if begun else window)
     return replace(shard, windows=windows)
 
 
-def _trained(shard: Shard) -> dict[str, int]:
-    """Thread -> nanoseconds in phases with which a training loop begins, their waiting included."""
-    trained: dict[str, int] = {}
+def _work_of(shard: Shard) -> dict[str, Work]:
+    """Thread -> what it did of the training."""
+    found: dict[str, Work] = {}
     for window in shard.windows:
         for path, delta in window.phases.items():
-            if _trains(path):
-                thread = _thread_of(path)
-                trained[thread] = trained.get(thread, 0) + delta.elapsed_ns
-    return trained
+            kind = _kind(path)
+            if not kind:
+                continue
+            work = found.setdefault(_thread_of(path), Work())
+            name = path.rpartition("/")[2]
+            if kind == _BESIDE:
+                work.acted_or_waited += delta.calls
+                continue
+            if kind == _LOOP:
+                work.loop_ns += delta.elapsed_ns  # its waiting included
+            work.stepped += delta.calls if name == "env.step" else 0
+            work.learned += delta.calls if name in _LEARNS else 0
+    return {thread: work for thread, work in found.items() if work != Work()}
 
 
-def _trains(path: str) -> bool:
-    """Whether a path is one of those phases, and not inside another of them."""
-    *above, name = (bool(flags_of(name) & REGION_LOOP) for name in path.split("/"))
-    return name and not any(above)
+#: What a path is: the outermost phase with which a loop begins, something inside one, or what
+#: somebody does who drives others.
+_LOOP, _INSIDE, _BESIDE = "loop", "inside", "beside"
+
+
+@lru_cache(maxsize=65536)
+def _kind(path: str) -> str:
+    *above, own = (flags_of(name) for name in path.split("/"))
+    if any(flags & REGION_ASIDE for flags in above) or own & REGION_ASIDE:
+        return ""
+    if any(flags & REGION_LOOP for flags in above):
+        return _INSIDE
+    if own & REGION_LOOP:
+        return _LOOP
+    return _BESIDE if path.rpartition("/")[2] in ("policy.act", "wait") else ""
+
+
+def _is_loop(path: str) -> bool:
+    return _kind(path) == _LOOP
 
 
 def _thread_of(path: str) -> str:

@@ -104,7 +104,7 @@ class Viewer:
         if capture is None:
             return False
         last = capture.main.windows[-1].last if capture.main.windows else -1
-        ended = capture.main.end is not None
+        ended = capture.launcher.end is not None
         if last != self._windows or ended:
             self._windows = last
             self._draw(capture, ended)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hotloop.analyze.analysis import analyze
 from hotloop.capture.reader import read_capture
+from hotloop.capture.training import TRAINS_IN
 from hotloop.diagnose import diagnose
 from hotloop.errors import HotloopError
 from hotloop.report.output import FORMATS, format_of, known_endings, render, save
@@ -43,6 +44,8 @@ def main(options: argparse.Namespace) -> int:
     format = format_of(Path(options.output)) if options.output else options.format
     capture = read_capture(folder)
     analysis = analyze(capture)
+    if options.process == analysis.notes.get(TRAINS_IN):
+        options.process = "main"
     known = {process.name for process in analysis.processes} | {"all", "main"}
     if options.process not in known:
         raise HotloopError(f"--process {options.process}: there are {', '.join(sorted(known))}")

@@ -120,6 +120,7 @@ class Order:
         #: before it: that tells its last step from the others.
         self._moments: list[Moment | None] = []
         self._moment: Moment | None = None
+        self._moment_thread = 0
         self.forget()
 
     def forget(self) -> None:
@@ -129,7 +130,7 @@ class Order:
 
     def stepped(self, envs: int) -> None:
         """So many environments were stepped once, together."""
-        if not self._is_own(True):
+        if not self._is_own(STEP):
             return
         self.envs = envs
         self.steps += 1
@@ -144,23 +145,27 @@ class Order:
             self._judge(ACT)
         self.happened(STEP)
 
-    def _is_own(self, is_step: bool) -> bool:
+    def _is_own(self, kind: int) -> bool:
         """Whether the training loop runs in this thread.
 
-        It runs in the main one, or while nothing happens there in another that steps environments.
+        It runs in the main one, or while nothing of a training happens there (a look at what a
+        network says is none) in another that steps environments.
         """
         thread = get_ident()
         if thread == self.thread:
             self._strange = 0
             return True
-        if thread != self.home:
-            self._strange += is_step
-            if not is_step or self._strange <= STRANGE_STEPS:
+        if thread == self.home:
+            if kind not in (STEP, BACKWARD, OPTIMIZER):
+                return False
+        else:
+            self._strange += kind == STEP
+            if kind != STEP or self._strange <= STRANGE_STEPS:
                 return False
         self.thread = thread
         self._strange = 0
-        self.steps = self.steps_before = self._updates = self._updates_before = 0
-        self.active = self.gradients = False
+        self.envs = self.steps = self.steps_before = self._updates = self._updates_before = 0
+        self.active = self.gradients = self.waiting = self.off_policy = False
         self.last = STEP
         self._moment = None
         return True
@@ -171,8 +176,10 @@ class Order:
         if inside == self._learn:
             self.happened_in_learn(kind)
             return
-        if not self._is_own(False):
+        if not self._is_own(kind):
             return
+        if self._moment_thread != self.thread:
+            self._moment = None  # told while another thread was called back
         if inside is not None and self._core.is_open(*self._library):
             self._moment = None
             # An update that is one region is one all the same.
@@ -195,6 +202,7 @@ class Order:
         self.last = kind
         self._where = where
         self._moment = moment = self._find(kind, where, as_long)
+        self._moment_thread = get_ident()
         if moment.gap is not None:
             moment.gap()
 

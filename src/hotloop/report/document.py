@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from hotloop.analyze.model import Analysis, Function, Phase
+from hotloop.analyze.model import Analysis
 from hotloop.analyze.workers import split_steps
 from hotloop.capture.training import LAUNCHER, TRAINS_IN
 from hotloop.diagnose.finding import Finding
@@ -30,10 +30,12 @@ def report_document(analysis: Analysis, findings: list[Finding]) -> dict[str, An
         "unexplained": analysis.unexplained,
         "outside_s": analysis.outside_s,
         "phases": [_named(asdict(phase), "process", analysis) for phase in analysis.phases],
-        "startup": [_phase(phase) for phase in analysis.startup],
-        "after": [_phase(phase) for phase in analysis.after],
+        "startup": [_named(asdict(phase), "process", analysis) for phase in analysis.startup],
+        "after": [_named(asdict(phase), "process", analysis) for phase in analysis.after],
         "categories": categories(analysis),
-        "functions": [_function(f) for f in analysis.functions[:MOST_FUNCTIONS]],
+        "functions": [
+            _named(asdict(f), "process", analysis) for f in analysis.functions[:MOST_FUNCTIONS]
+        ],
         "exact_functions": analysis.exact_functions,
         "processes": [_named(asdict(p), "name", analysis) for p in analysis.processes],
         "workers": asdict(split) if (split := split_steps(analysis.phases)) else None,
@@ -122,11 +124,3 @@ def _named(row: dict[str, Any], key: str, analysis: Analysis) -> dict[str, Any]:
     if isinstance(trainer, str):
         row[key] = {"main": trainer, LAUNCHER: "main"}.get(row[key], row[key])
     return row
-
-
-def _phase(phase: Phase) -> dict[str, Any]:
-    return asdict(phase)
-
-
-def _function(function: Function) -> dict[str, Any]:
-    return asdict(function)

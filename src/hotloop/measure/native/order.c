@@ -130,23 +130,24 @@ order_close_gap(Order *self, int kind, int where)
     return 0;
 }
 
-/* Whether the training loop runs in this thread: in the main one, or while nothing happens there in
- * another that steps environments. */
+/* Whether the training loop runs in this thread: in the main one, or while nothing of a training
+ * happens there (a look at what a network says is none) in another that steps environments. */
 static int
-order_is_own(Order *self, int is_step)
+order_is_own(Order *self, int kind)
 {
     unsigned long long thread = PyThread_get_thread_ident();
     if (thread == self->thread) {
         self->strange = 0;
         return 1;
     }
-    if (thread != self->home && !(is_step && ++self->strange > STRANGE_STEPS)) {
+    int trains = kind == STEP || kind == BACKWARD || kind == OPTIMIZER;
+    if (thread == self->home ? !trains : kind != STEP || ++self->strange <= STRANGE_STEPS) {
         return 0;
     }
     self->thread = thread;
     self->strange = 0;
-    self->steps = self->steps_before = self->updates = self->updates_before = 0;
-    self->active = self->gradients = 0;
+    self->envs = self->steps = self->steps_before = self->updates = self->updates_before = 0;
+    self->active = self->gradients = self->waiting = self->off_policy = 0;
     self->last = STEP;
     self->moment = NULL;
     return 1;
@@ -165,8 +166,11 @@ order_event(Order *self, int kind)
     if (depth > 0 && stack->frames[depth - 1].region == self->learn) {
         return order_in_learn(self, kind);
     }
-    if (!order_is_own(self, 0)) {
+    if (!order_is_own(self, kind)) {
         return 0;
+    }
+    if (self->moment_thread != self->thread) {
+        self->moment = NULL; /* told while another thread was called back */
     }
     for (uint32_t i = 0; i < depth; i++) {
         for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(self->library); j++) {
@@ -204,6 +208,7 @@ order_event(Order *self, int kind)
     self->where = where;
     Moment *moment = order_find(self, kind, where, as_long);
     self->moment = moment;
+    self->moment_thread = PyThread_get_thread_ident();
     if (moment == NULL) {
         return -1;
     }
@@ -262,7 +267,7 @@ order_happened_in_learn(Order *self, PyObject *argument)
 int
 order_step(Order *self, long long envs)
 {
-    if (order_is_over(self) || !order_is_own(self, 1)) {
+    if (order_is_over(self) || !order_is_own(self, STEP)) {
         return 0;
     }
     self->envs = envs;

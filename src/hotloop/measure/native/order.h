@@ -52,6 +52,7 @@ typedef struct {
     char loss_is_named;
     int in_loss;
     int loss_marked;
+    unsigned long long moment_thread; /* whose moment it is */
     Moment *moment;
     Moment moments[KINDS * CIRCUMSTANCES * 2];
 } Order;

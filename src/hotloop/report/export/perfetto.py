@@ -88,8 +88,9 @@ def _slices(
 
 
 def _counters(capture: Capture) -> Iterator[_Event]:
+    later_s = course.offset_s(capture.main, capture.launcher)
     for point in course.points(capture.main, RegionCost(), _MOST_POINTS):
-        at = _microseconds(round(point.begin_s * 1e9))
+        at = _microseconds(round((point.begin_s + later_s) * 1e9))
         values = {"memory MB": point.memory_mb, "steps per second": point.steps_per_s}
         for name, value in values.items():
             if value is not None:
