@@ -194,6 +194,37 @@ def test_stop_after_a_time(hotloop: Hotloop, tmp_path: Path) -> None:
     assert report(hotloop)["run"]["wall_s"] >= 1.4
 
 
+WAITS_FOR_A_TRAINER = """
+import multiprocessing as mp, sys, threading, time
+from hotloop import count, profile
+
+def train():
+    while True:
+        with profile("env.step"):
+            time.sleep(0.01)
+        count("env_steps", 1)
+
+if __name__ == "__main__":
+    kind = mp.Process if sys.argv[1] == "process" else threading.Thread
+    trainer = kind(target=train) if kind is mp.Process else kind(target=train, daemon=True)
+    trainer.start()
+    try:
+        trainer.join()
+    finally:
+        print("finally ran")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a system call is interrupted by a signal")
+@pytest.mark.parametrize("kind", ["process", "thread"])
+def test_stop_after_ends_a_program_that_waits(hotloop: Hotloop, tmp_path: Path, kind: str) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(WAITS_FOR_A_TRAINER)
+    done = hotloop("run", "-q", "-o", "cap", "--stop-after", "3s", str(script), kind)
+    assert (done.returncode, done.stdout) == (0, "finally ran\n"), done.stderr
+    assert report(hotloop)["run"]["env_steps"] > 50
+
+
 @pytest.mark.parametrize(("steps", "reached"), [(50, False), (10**9, True)])
 def test_a_stop_that_was_never_reached_is_none(
     hotloop: Hotloop, tmp_path: Path, steps: int, reached: bool

@@ -23,7 +23,7 @@ from hotloop.errors import HotloopError
 from hotloop.measure import program as programs
 from hotloop.measure.device_watch import MODES, WINDOWS
 from hotloop.measure.session import Session, Settings, say
-from hotloop.measure.stopping import StopAfter, parse_stop_after
+from hotloop.measure.stopping import StopAfter, StopTraining, end_children, parse_stop_after
 from hotloop.measure.trace import MOST_SLICES
 
 HELP = "run a program and record where its time goes"
@@ -221,6 +221,8 @@ def _run(
     except SystemExit as error:
         code = programs.exit_code_of(error)
         session.exit = {"reason": "exit", "code": code}
+        if isinstance(error, StopTraining):
+            end_children()
     except KeyboardInterrupt as error:
         code = 130  # where a process cannot die of a signal
         session.exit = {"reason": "KeyboardInterrupt"}

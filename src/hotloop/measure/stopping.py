@@ -1,12 +1,15 @@
 """Ends a long training early, without an edit: `--stop-after 60s | 5000steps | 2episodes`.
 
 The end is a SystemExit raised in the program's own thread, so that its `finally` blocks and
-`atexit` functions run as after `sys.exit()`.
+`atexit` functions run as after `sys.exit()`. A main thread that waits for others in a system call
+is woken by a signal that means nothing else.
 """
 
 from __future__ import annotations
 
 import re
+import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -69,8 +72,20 @@ def parse_stop_after(text: str) -> StopAfter:
     return StopAfter(unit[0], amount)
 
 
+def end_children() -> None:
+    """End the processes that the program would wait for at its exit: their training is over too."""
+    processes = sys.modules.get("multiprocessing")
+    for child in processes.active_children() if processes is not None else ():
+        if not child.daemon:
+            child.terminate()
+
+
+def _woken(number: int, frame: object) -> None:
+    """Runs in the main thread, where the exception that waits for it is raised then."""
+
+
 class Stopper:
-    """Raises `StopTraining` when the time has come."""
+    """Raises `StopTraining` when the time has come; made in the main thread."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic):
         self._say = say
@@ -80,6 +95,14 @@ class Stopper:
         self._tried = 0
         self._tried_at = 0.0
         self.asked = False
+        #: Ignored unless somebody listens to it, and then it is theirs.
+        self._signal: int | None = getattr(signal, "SIGURG", None)
+        if (
+            self._signal is not None
+            and threading.get_ident() == self._main
+            and signal.getsignal(self._signal) == signal.SIG_DFL
+        ):
+            signal.signal(self._signal, _woken)
 
     def stop(self) -> None:
         """Ask the thread that counts (and so trains) to end, and the main thread."""
@@ -106,6 +129,8 @@ class Stopper:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(thread or 0), ctypes.py_object(StopTraining)
             )
+        if self._signal is not None and signal.getsignal(self._signal) is _woken:
+            signal.pthread_kill(self._main or 0, self._signal)
 
     def _on_training_thread(self) -> bool:
         return self._thread is not None and not any(
