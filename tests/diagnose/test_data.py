@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from analyses import Make, frame, phase, sample, window
 
@@ -347,3 +349,43 @@ def test_what_the_program_prepares_before_its_loop(make: Make) -> None:
         assert bool(found) is said
         if said:
             assert found[0].where[0].line == 3
+
+
+def test_who_waits_before_the_loop_prepares_nothing(make: Make) -> None:
+    starts = frame("Popen.wait", "/usr/lib/python3.11/subprocess.py")
+    for inner, waits in ((starts, False), (frame("wait_for_server"), True)):
+        analysis = make(startup=[phase("startup", 5.0)])
+        each = replace(sample("", 5.0, inner, frame("before_all")), waiting=waits)
+        analysis.startup_samples = [each]
+        assert loading.data_loading(analysis) == []
+
+
+def test_a_replay_buffer_behind_a_loader_reads_nothing(make: Make) -> None:
+    loader = frame("next", "/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py")
+    for path, said in (("", True), ("buffer.sample", False), ("policy.act", False)):
+        inside = sample(path, 5.0, frame("Dataset.__iter__"), loader, frame("train"))
+        assert bool(loading.data_loading(make(samples=[inside]))) is said
+
+
+def test_a_round_that_is_kept_as_a_whole_is_no_push_for_each(make: Make) -> None:
+    """The step is in a function of its own; the loop around it keeps whole vectors."""
+    analysis = make(
+        phase("env.step", 1.0, 100),
+        phase("buffer.add", 3.0, 100, how="inferred"),
+        samples=[
+            sample("env.step", 1.0, frame("advance", line=5), frame("train", line=40)),
+            sample("buffer.add", 3.0, frame("train", line=50)),
+        ],
+        notes={
+            "lines": {
+                "/home/me/train.py": {
+                    "5": [["envs.step"], 0],
+                    "40": [["advance"], 30],
+                    "50": [["memory.append"], 30],
+                }
+            }
+        },
+        gauges={"envs": 16},
+        env_steps=1600,
+    )
+    assert data.per_item_buffer_push(analysis) == []

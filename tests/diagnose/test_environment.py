@@ -512,3 +512,39 @@ def test_pandas_as_a_table_of_values(make: Make, path: str, said: bool) -> None:
     assert bool(found) is said
     if said:
         assert found[0].where[0].line == 7
+
+
+def test_an_opponent_inside_a_step_is_the_environments(make: Make) -> None:
+    inside = phase("env.step/policy.act", 8.0, 100)
+    notes = {"libraries": {"PyTorch": {}}}
+    analysis = make(
+        phase("env.step", 9.0, 100), inside, env_steps=100, gauges={"envs": 1}, notes=notes
+    )
+    assert "single-env" not in ids(vectors.rules(analysis))
+
+
+def test_a_copy_by_packing_counts_once_and_a_request_is_none(make: Make) -> None:
+    pickles = ["pickle.loads", "pickle.dumps"]
+    copies = frame("deepcopy", "/usr/lib/python3.11/copy.py")
+    asks = frame("post", "/venv/lib/python3.11/site-packages/requests/api.py")
+    lines = {"/home/me/train.py": {"10": [pickles, 0]}}
+    for frames, said in (
+        ((frame("State.__deepcopy__"), copies, frame("step", line=3)), True),
+        ((asks, frame("step")), False),
+    ):
+        analysis = make(
+            phase("env.step", 3.0, 100),
+            samples=[sample("env.step", 3.0, *frames)],
+            notes={"lines": lines},
+            env_steps=100,
+        )
+        found = environment.deepcopy_in_step(analysis)
+        assert bool(found) is said
+        if said:
+            assert found[0].evidence["seconds"] == pytest.approx(3.0)
+
+
+def test_actions_that_are_rescaled_are_no_pictures(make: Make) -> None:
+    for name, said in (("rescale_action", False), ("resize_frame", True)):
+        analysis = make(samples=[sample("policy.act", 5.0, frame(name))], env_steps=100)
+        assert bool(drawing.image_resize(analysis)) is said

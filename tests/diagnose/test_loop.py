@@ -201,3 +201,18 @@ def test_a_healthy_explanation_raises_no_alarm(make: Make) -> None:
     findings = diagnose(longer(make, 4.0, 1.0))  # type: ignore[arg-type]
     assert [each.id for each in findings if each.severity == "healthy"] == ["longer-episodes"]
     assert all(each.severity in ("healthy", "info") for each in findings)
+
+
+def test_a_loop_that_learns_is_no_evaluation(make: Make) -> None:
+    """An evaluation written with `while`, inside the training's own `for`."""
+    lines = {"20": [["eval_env.step"], 15], "30": [["agent.update"], 15]}
+    analysis = make(
+        phase("env.step", 4.0, 1000),
+        samples=[
+            sample("env.step", 3.0, frame("main", line=20)),
+            sample("learn/learn.backward", 6.0, frame("update", line=90), frame("main", line=30)),
+        ],
+        notes={"lines": {"/home/me/train.py": lines}},
+        env_steps=1000,
+    )
+    assert loop.evaluation(analysis) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium as gym
@@ -118,3 +119,16 @@ def test_a_frame_in_two_rows_is_once_in_memory() -> None:
     frames = [np.zeros((84, 84)) for _ in range(3)]
     Buffers().used(Replay(deque([(frames[0], frames[1]), (frames[1], frames[2])], 1000)))
     assert get_profiler().gauges["buffer_bytes"] == 1000 * FRAME * 8
+
+
+class Odd:
+    @property
+    def __dict__(self) -> Any:  # type: ignore[override]
+        raise RuntimeError("not now")
+
+
+def test_wrappers_that_go_in_a_circle_and_objects_of_an_odd_kind() -> None:
+    first, second = SimpleNamespace(unwrapped=Field()), SimpleNamespace()
+    first.env, second.env = second, first
+    assert sizes_of(first)["rocks"] == 0
+    assert sizes_of(Odd()) == {}

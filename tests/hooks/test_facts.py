@@ -311,3 +311,64 @@ def test_a_fact_that_fails_is_dropped_and_named() -> None:
     facts.look()
     assert len(calls) == 1
     assert any("no such file" in error for error in hooks.failures.values())
+
+
+ACTS_TWICE = """
+import torch
+class Env:
+    def reset(self): self.t = 0; return torch.zeros(4)
+    def step(self, action):
+        self.t += 1
+        return torch.randn(4), 1.0, self.t >= 20, {}
+class Agent:
+    def __init__(self):
+        self.actor, self.critic = torch.nn.Linear(4, 2), torch.nn.Linear(4, 1)
+        self.optimizer = torch.optim.Adam(self.actor.parameters(), 1e-3)
+        self.logs = []
+    def act(self, state):
+        policy = torch.distributions.Categorical(logits=self.actor(state))
+        self.critic(state).item()
+        action = policy.sample()
+        self.logs.append(policy.log_prob(action))
+        return int(action)
+    def learn(self):
+        self.optimizer.zero_grad(); (-torch.stack(self.logs).sum()).backward(); self.optimizer.step()
+        self.logs = []
+torch.manual_seed(0)
+env, agent = Env(), Agent()
+for episode in range(60):
+    state, done = env.reset(), False
+    while not done:
+        state, reward, done, _ = env.step(agent.act(state))
+    agent.learn()
+"""
+
+
+def test_each_network_of_an_act_has_its_turn(profile: Profile) -> None:
+    counters = profile(ACTS_TWICE).report["run"]["counters"]
+    assert counters["act_graphs_used"] > 5
+
+
+ODD_ANSWER = """
+import torch
+class Answer:
+    @property
+    def grad_fn(self): raise RuntimeError("not now")
+class Network(torch.nn.Module):
+    def forward(self, x): return Answer()
+class Agent:
+    def __init__(self): self.network = Network()
+    def act(self, state):
+        self.network(state)
+        return 0
+    def remember(self, state, action, reward, done): ...
+    def learn(self): ...
+agent = Agent()
+for step in range(200):
+    agent.act(torch.zeros(1, 4))
+print("finished")
+"""
+
+
+def test_an_answer_that_cannot_be_looked_at_stops_nothing(profile: Profile) -> None:
+    assert profile(ODD_ANSWER).out == "finished\n"

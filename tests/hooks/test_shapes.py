@@ -164,6 +164,16 @@ class Tracker:
         self.total = reward
 
 
+class Deck:
+    def __len__(self) -> int:
+        return 52
+
+    def add(self, card: int) -> None: ...
+
+    def draw(self) -> int:
+        return 1
+
+
 class Board:
     def get_actions(self, state: int) -> list[int]:
         return [state]
@@ -199,6 +209,7 @@ class Board:
         (EpsilonGreedy, {"choose_action": "policy.act"}),
         (Tracker, {}),
         (Board, {}),
+        (Deck, {}),
     ],
 )
 def test_class_is_known_by_its_whole_shape(cls: type, expected: dict[str, str]) -> None:
@@ -222,6 +233,14 @@ def add_indicators(df: Any) -> Any:
 
 def get_batch(n: int) -> list[int]:
     return [n]
+
+
+def get_memory() -> int:
+    return 0
+
+
+def get_replay_buffer(config: Any) -> Any:
+    return config
 
 
 def sample(logits: Any) -> Any:
@@ -287,6 +306,8 @@ test_and_train.__test__ = False  # type: ignore[attr-defined]
         (preprocess, []),  # a picture's, of every step
         (add_indicators, [("data",)]),
         (get_batch, [("buffer.sample",)]),
+        (get_memory, []),  # of the machine
+        (get_replay_buffer, []),  # makes one
         (sample, []),
     ],
 )

@@ -31,7 +31,9 @@ def analyze(capture: Capture) -> Analysis:
     cost_s += _gauge_sum(timeline.loop, "hooks_ns")
     # What watching the device took stood in the program's way, wherever it was.
     cost_s += _gauge_sum(timeline.loop, "device_ns")
-    loop_s = max(raw_loop_s - cost_s - sampler_s, 0.0)
+    # Of a loop of milliseconds, what is taken out may be more than what it was: its phases stay.
+    named_s = sum(p.self_s for p in phases if p.thread == "main")
+    loop_s = max(raw_loop_s - cost_s - sampler_s, min(named_s, raw_loop_s), 0.0)
     for phase in phases:
         phase.share = phase.total_s / loop_s if loop_s > 0 else 0.0
     for shard in capture.shards[1:]:
@@ -40,7 +42,6 @@ def analyze(capture: Capture) -> Analysis:
     use = device_use(timeline.loop, phases, main.notes, loop_s)
     bound, whole = bounds(phases, use, outside_s)
     own = [p for p in phases if p.process == "main" and p.thread == "main"]
-    named_s = sum(p.self_s for p in own)
     parents_s = sum(p.self_s for p in own if p.name in PARENTS)
     return Analysis(
         name=capture.folder.name or "run",

@@ -37,7 +37,7 @@ def split_steps(phases: list[Phase]) -> WorkerSplit | None:
             busy[phase.process] = busy.get(phase.process, 0.0) + phase.total_s
     if not busy:
         return None
-    main = [p for p in phases if p.process == "main"]
+    main = [p for p in phases if p.process == "main" and p.thread == "main"]
     steps = [p for p in main if p.name == "env.step"] or _bare_steps(phases, main)
     paths = {phase.path for phase in steps}
     waits = [p for p in main if p.name == "wait" and (p.path in paths or p.parent in paths)]

@@ -89,10 +89,15 @@ def _inline_pushes(analysis: Analysis) -> tuple[float, list[Place]]:
     """(seconds, place) of the loop that keeps rows one by one between two environment steps."""
     stored = samples_under(analysis, "buffer.add")
     _, lines = at_lines_that_call(analysis, stored, _KEEPS)
-    stepping = {called_at(analysis, place)[1] for place in callers(analysis, "env.step")}
+    stepping = {
+        (frame.file, called_at(analysis, frame)[1])
+        for sample in samples_under(analysis, "env.step")
+        for frame in sample.frames
+        if frame.of_program
+    }
     for place in lines:
         loop = called_at(analysis, place)[1]
-        if not loop or loop in stepping:
+        if not loop or (place.file, loop) in stepping:
             continue  # whole vector steps are kept, once a round
         seconds = 0.0
         for sample in samples_under(analysis):
@@ -328,7 +333,7 @@ def _iterations(trends: Trends) -> list[tuple[float, float]]:
     found: list[tuple[float, float]] = []
     steps = rows = 0.0
     for point in trends.learning:
-        if point.steps and rows and steps:
+        if point.steps > 0 and rows > 0 and steps > 0:
             found.append((steps, rows))
             steps = rows = 0.0
         steps += point.steps

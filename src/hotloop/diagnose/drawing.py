@@ -30,6 +30,12 @@ _DRAW_CALLS = frozenset(["pygame.draw.", "pygame.display.", "pygame.surfarray.",
                          "cv2.fillPoly", "cv2.polylines", "cv2.imshow"])  # fmt: skip
 _RESIZE_CALLS = frozenset(["resize", "zoom", "pygame.transform.", "cv2.pyrDown", "cv2.warpAffine",
                            "thumbnail", "interpolate"])  # fmt: skip
+#: The same where it cannot be something else that is resized.
+_PICTURES = in_package("cv2", "PIL", "skimage", "scipy/ndimage", "torchvision", "imageio")
+_OF_FRAMES = re.compile(r"frame|image|img|pixel|screen|observation|obs(?:_|$)|warp", re.IGNORECASE)
+_PICTURE_CALLS = frozenset(["cv2.resize", "cv2.pyrDown", "cv2.warpAffine", "pygame.transform.",
+                            "ndimage.zoom", "Image.resize", "img.resize", "image.resize",
+                            "frame.resize", "F.interpolate", "thumbnail"])  # fmt: skip
 #: Cards, samples and the like are drawn as well, from a deck or at random.
 _RENDERS = re.compile(
     r"(?:^|\.)_?(?:render|draw|plot|paint|blit|rasteri[sz]e)"
@@ -133,6 +139,11 @@ def _resizes(frame: Frame) -> bool:
     return _RESIZES.search(frame.function) is not None
 
 
+def _resizes_pictures(frame: Frame) -> bool:
+    """Beside environments actions are rescaled and weights interpolated as well."""
+    return _resizes(frame) and (_PICTURES(frame) or _OF_FRAMES.search(frame.function) is not None)
+
+
 def _in_environments(analysis: Analysis) -> InsideSteps:
     return inside_steps(analysis, "env.step", "env.render", "env.reset")
 
@@ -169,7 +180,7 @@ def image_resize(analysis: Analysis) -> list[Finding]:
     use = _use(analysis, inside, _resizes, _RESIZE_CALLS)
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         phase, inside = "collect", _beside_environments(analysis)
-        use = _use(analysis, inside, _resizes, _RESIZE_CALLS)
+        use = _use(analysis, inside, _resizes_pictures, _PICTURE_CALLS)
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
     whole = max(_around_resizing(inside, use), use.seconds)

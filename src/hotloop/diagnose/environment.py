@@ -125,6 +125,8 @@ def _copying(analysis: Analysis, inside: InsideSteps) -> Use:
     """Deep copies, by `copy.deepcopy` or by way of `dumps` and `loads`."""
     use = inside.use(_is_deepcopy)
     for sample in inside.samples:
+        if any(_is_deepcopy(frame) for frame in sample.frames):
+            continue  # it counts already
         place = program_place(sample.frames)
         if place and copies_by_dumping(analysis, sample):
             use.seconds += sample.seconds * inside.scale

@@ -44,6 +44,14 @@ def evaluated_inline(analysis: Analysis) -> Use:
     loops = {_loop(analysis, frame) for frame in frames if _judges(analysis, frame)} - {None}
     # A loop that steps something else as well (an environment, an optimizer) is the training's.
     loops -= {_loop(analysis, frame) for frame in frames if _steps_else(analysis, frame)}
+    # So is one in which something is learned or stored.
+    loops -= {
+        _loop(analysis, frame)
+        for sample in samples
+        if any(name.startswith(("learn", "buffer.")) for name in names_of(sample.path))
+        for frame in sample.frames
+        if frame.of_program
+    }
     use = Use()
     for sample in samples if loops else ():
         for frame in sample.frames:

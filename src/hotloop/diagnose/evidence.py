@@ -47,8 +47,12 @@ def phases_named(analysis: Analysis, *names: str, process: str = "main") -> list
             continue
         # What an evaluation does is the evaluation's.
         above = names_of(phase.path)[:-1]
-        if not any(part in names or part == "evaluate" for part in above):
-            found.append(phase)
+        if any(part in names or part == "evaluate" for part in above):
+            continue
+        # An opponent that acts inside a step is the environment's.
+        if phase.name == "policy.act" and any(part.startswith("env.") for part in above):
+            continue
+        found.append(phase)
     return found
 
 

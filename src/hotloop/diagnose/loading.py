@@ -124,8 +124,8 @@ _FILES = in_package("csv", "json", "h5py", "openpyxl", "gzip", "zipfile", "lzma"
                     "npyio", "_npyio_impl")  # fmt: skip
 _READING = re.compile(r"^_*(?:load|read|parse|decode|raw_decode|next|getitem|fetch)")
 #: The same where C does the work, as a line of the program names it.
-_READ_CALLS = frozenset(["np.load", "numpy.load", "np.fromfile", "pickle.load", "pickle.loads",
-                         "json.load", "json.loads", "cv2.imread", "csv.reader",
+_READ_CALLS = frozenset(["np.load", "numpy.load", "np.fromfile", "pickle.load",
+                         "json.load", "cv2.imread", "csv.reader",
                          "torch.load"])  # fmt: skip
 _LOADERS = in_package("torch/utils/data")
 #: Phases in which reading is another cause, or none.
@@ -198,12 +198,17 @@ def _unnamed_before(analysis: Analysis) -> list[Sample]:
     return [
         sample
         for sample in analysis.startup_samples
-        if not {"data", "import"} & set(names_of(sample.path)) and _is_preparing(sample)
+        if not {"data", "import", "wait"} & set(names_of(sample.path)) and _is_preparing(sample)
     ]
 
 
 def _is_preparing(sample: Sample) -> bool:
-    """Whether the innermost code is the program's, or of a library for data that it calls."""
+    """Whether the innermost code is the program's, or of a library for data that it calls.
+
+    Who waits, for a server or for processes that start, prepares nothing; files are waited for.
+    """
+    if sample.waiting and not any(_TABLES(frame) for frame in sample.frames):
+        return False
     for frame in sample.frames:
         if frame.of_program:
             return True
@@ -212,8 +217,13 @@ def _is_preparing(sample: Sample) -> bool:
     return False
 
 
+_STARTS = in_package("multiprocessing", "subprocess", "socket", "threading", "selectors",
+                     "concurrent", "asyncio")  # fmt: skip
+
+
 def _is_pythons(frame: Frame) -> bool:
-    return "/lib/python" in frame.file and "-packages/" not in frame.file
+    own = "/lib/python" in frame.file and "-packages/" not in frame.file
+    return own and not _STARTS(frame)
 
 
 def _reading_in_loop(analysis: Analysis) -> tuple[float, list[Place]]:
@@ -229,7 +239,7 @@ def _reading_in_loop(analysis: Analysis) -> tuple[float, list[Place]]:
     for sample in samples:
         reads = any(map(_is_reading, sample.frames)) or _is_in_dataset(sample)
         (loaded if reads else rest).append(sample)
-    lines = use_at_lines(analysis, rest, _READ_CALLS)
+    lines = use_at_lines(analysis, [s for s in rest if not s.waiting], _READ_CALLS)
     seconds = sum(sample.seconds for sample in loaded) + lines.seconds
     return seconds, inner_places(loaded) or lines.where()
 
@@ -237,8 +247,11 @@ def _reading_in_loop(analysis: Analysis) -> tuple[float, list[Place]]:
 def _is_in_dataset(sample: Sample) -> bool:
     """Whether a loader is in the program's own `__getitem__`; what is inside says why it is slow.
 
-    A loader over tensors, as some make minibatches, reads nothing.
+    A loader over tensors, as some make minibatches, reads nothing, nor does one over a replay
+    buffer or over what an agent does.
     """
+    if any(name.startswith(("buffer.", "policy.", "learn.")) for name in names_of(sample.path)):
+        return False
     frames = iter(sample.frames)
     return any(frame.of_program for frame in frames) and any(map(_LOADERS, frames))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any
 
@@ -72,12 +73,16 @@ def at(places: list[Place]) -> str:
     return f" ({name}:{places[0].line})"
 
 
+#: Of what a line calls; a capture may say anything.
+LONGEST_NAME = 200
+
+
 def called_at(analysis: Analysis, frame: Frame | Place) -> tuple[frozenset[str], int]:
     """(names that a line of the program calls, first line of the loop around it or 0)."""
     entry = note(analysis, "lines", frame.file, str(frame.line))
     if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], list):
         return frozenset(), 0
-    names = frozenset(name for name in entry[0] if isinstance(name, str))
+    names = frozenset(n for n in entry[0] if isinstance(n, str) and len(n) <= LONGEST_NAME)
     return names, entry[1] if isinstance(entry[1], int) else 0
 
 
@@ -135,11 +140,16 @@ def at_lines_that_call(
 
 def copies_by_dumping(analysis: Analysis, sample: Sample) -> bool:
     """Whether the program's line makes a copy: `pickle.loads(pickle.dumps(x))`, or with `json`."""
+    # A simulator that is asked over the network packs and unpacks as well.
+    inside = itertools.takewhile(lambda frame: not frame.of_program, sample.frames)
+    if sample.waiting or not all(_PACKS(frame) for frame in inside):
+        return False
     place = program_place(sample.frames)
     called = called_at(analysis, place)[0] if place else ()
     return {"dumps", "loads"} <= {name.rpartition(".")[2] for name in called}
 
 
+_PACKS = in_package("json", "pickle", "copyreg", "copy", "dill", "cloudpickle")
 _PANDAS = in_package("pandas", "polars")
 _TABLE_WRITERS = frozenset(["to_csv", "to_json", "to_sql", "to_parquet", "to_excel", "to_feather",
                             "to_pickle", "to_hdf", "write_csv", "write_parquet"])  # fmt: skip

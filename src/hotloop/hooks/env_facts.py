@@ -171,7 +171,9 @@ def _layers(env: Any) -> list[Any]:
     """An environment without its wrappers, and those of them that are the program's own."""
     innermost = getattr(env, "unwrapped", env)
     layers = [innermost]
-    while env is not innermost and len(layers) < MOST_LAYERS:
+    for _ in range(MOST_LAYERS):
+        if env is innermost:
+            break
         if _is_programs(type(env)):
             layers.append(env)
         env = dict(_attributes(env)).get("env", innermost)
@@ -181,7 +183,7 @@ def _layers(env: Any) -> list[Any]:
 def _attributes(held: Any) -> list[tuple[str, Any]]:
     try:
         return list(vars(held).items())[:MOST_ATTRIBUTES]
-    except TypeError:
+    except Exception:  # no `__dict__`, or one of its own kind
         return []
 
 

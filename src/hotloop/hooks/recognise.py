@@ -137,9 +137,12 @@ def _buffer(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
     if any(_acts(m) for m in methods.values()):
         return  # an agent that keeps its own memory: see there
     says_so = bool(v.BUFFER & _words_of_class(cls))
+    takes_transitions = any(len(m.parameters) >= TRANSITION_PARTS for m in ways_in)
+    if not says_so and not takes_transitions and all(m.words == ["draw"] for m in ways_out):
+        return  # a deck of cards, a scene
     keeps = hasattr(cls, "__len__") or bool(v.CAPACITY & _all_names(methods, cls))
     # One transition a call (state, action, reward, …) is what nothing else takes.
-    keeps = keeps or any(len(m.parameters) >= TRANSITION_PARTS for m in ways_in)
+    keeps = keeps or takes_transitions
     if not says_so and not keeps:
         return
     names = _all_names(methods, cls) | {cls.__name__}
@@ -289,7 +292,7 @@ def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
             yield Found(method.owner, method.name, ("evaluate",))
         elif is_logger and words[0] in v.LOG and method.takes_something:
             yield Found(method.owner, method.name, ("log",))
-        elif _moves_a_target(words, v.reached(method.function, cls)):
+        elif _moves_a_target(words, method.function, cls):
             yield Found(method.owner, method.name, ("learn.target",))
         elif _is_data(words, method.parameters) or (
             loads and words[0] in ("load", "fetch", "download", "read") and len(words) == 1
@@ -297,11 +300,12 @@ def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Found]:
             yield Found(method.owner, method.name, ("data",))
 
 
-def _moves_a_target(words: list[str], functions: list[FunctionType]) -> bool:
+def _moves_a_target(words: list[str], function: FunctionType, cls: type | None) -> bool:
     """Whether a function moves a target network after the one that learns."""
     named = "target" in words or words[:2] in (["soft", "update"], ["polyak", "update"])
     if not named or words[0] not in v.MOVE or not set(words[1:]) <= v.MOVED:
         return False
+    functions = v.reached(function, cls)
     return not v.gradient_names(functions) and not v.steps_an_environment(functions)
 
 
@@ -343,7 +347,8 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Found]:
     if name in ("step", "env_step") and {"state", "action"} <= set(parameters):
         return [Found(owner, name, ("env.step",), "env.step")]
     method = Method(type(None), name, function, words, parameters)
-    if _is_way_out(method) and v.DRAWN_ROWS & set(words):
+    draws = words[0] in ("sample", "draw") or (v.ROWS & set(words) and method.takes_something)
+    if draws and _is_way_out(method) and v.DRAWN_ROWS & set(words):
         return [Found(owner, name, ("buffer.sample",), "buffer.sample")]
     if words[:2] == ["policy", "forward"] and parameters:
         return [Found(owner, name, ("policy.act",), "policy.act")]
@@ -364,6 +369,6 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Found]:
             return [Found(owner, name, OPAQUE_LEARN, "learn")]
     if _is_data(words, parameters):
         return [Found(owner, name, ("data",))]
-    if _moves_a_target(words, v.reached(function, None)):
+    if _moves_a_target(words, function, None):
         return [Found(owner, name, ("learn.target",))]
     return []

@@ -143,8 +143,11 @@ def _shown(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         result = original(*args, **kwargs)
-        for saw in watch:
-            saw(ACT_INSIDE, result)
+        try:
+            for saw in watch:
+                saw(ACT_INSIDE, result)
+        except Exception as error:
+            _core.failures["PyTorch: what a network answers in an act"] = repr(error)
         return result
 
     return call

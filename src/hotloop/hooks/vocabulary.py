@@ -64,6 +64,8 @@ DRAWN = words_set(
 )
 #: Of these, what a function that belongs to no buffer must say to be one's.
 DRAWN_ROWS = words_set("batch minibatch transitions experiences memory replay buffer")
+#: And of these, what cannot be the buffer itself, or the memory of the machine.
+ROWS = words_set("batch minibatch transitions experiences")
 ACT = words_set(
     "select choose get pick sample predict best greedy compute generate decide draw take"
 )

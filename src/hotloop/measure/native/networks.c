@@ -11,6 +11,8 @@
 
 /* One call in so many is looked at; hotloop.hooks.graphs looks at as many answers. */
 #define LOOKED_AT 32
+/* An act may call two networks or four: each of them must have its turn. */
+#define PARTS_LOOKED_AT 31
 
 /* Calls that the hook in Python was not shown: since the last that was, and since it last asked. */
 typedef struct {
@@ -90,9 +92,9 @@ rows_of(PyObject *argument)
 
 /* Whether this is one of the calls that the hook in Python is not shown. */
 static int
-skips(Unseen *unseen)
+skips(Unseen *unseen, unsigned looked_at)
 {
-    unseen->since = (unseen->since + 1) % LOOKED_AT;
+    unseen->since = (unseen->since + 1) % looked_at;
     unseen->skipped += unseen->since != 0;
     return unseen->since != 0;
 }
@@ -115,7 +117,7 @@ acts_again(Networks *self, PyObject *const *args, Py_ssize_t nargs)
     PyObject *gradients = PyObject_CallNoArgs(self->gradients);
     int without = gradients == Py_False;
     Py_XDECREF(gradients);
-    return without && rows_of(args[1]) == order->envs && skips(&self->acts);
+    return without && rows_of(args[1]) == order->envs && skips(&self->acts, LOOKED_AT);
 }
 
 /* What an outermost call is: a part of what is open, an act in a library's rollout, an act in the
@@ -130,7 +132,8 @@ purpose_of(Networks *self, Stack *stack, PyObject *const *args, Py_ssize_t nargs
     for (uint32_t i = depth; i-- > 0;) {
         for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(self->whole); j++) {
             if ((PyObject *)stack->frames[i].region == PyTuple_GET_ITEM(self->whole, j)) {
-                return stack->frames[i].region != self->act || skips(&self->parts) ? PART : UNKNOWN;
+                int acts = stack->frames[i].region == self->act;
+                return acts && !skips(&self->parts, PARTS_LOOKED_AT) ? UNKNOWN : PART;
             }
         }
     }
@@ -146,7 +149,7 @@ purpose_of(Networks *self, Stack *stack, PyObject *const *args, Py_ssize_t nargs
     }
     /* Without a table that told the rows, Python counts them. */
     return innermost == self->order->learn && self->order->told && !self->broken &&
-                   skips(&self->forwards)
+                   skips(&self->forwards, LOOKED_AT)
                ? LEARNS
                : UNKNOWN;
 }
