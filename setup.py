@@ -41,9 +41,7 @@ setup(
                 )
             ],
             depends=sorted(map(str, Path(NATIVE).glob("*.h"))),
-            extra_compile_args=[]
-            if sys.platform == "win32"
-            else ["-O3", "-std=c11", "-fvisibility=hidden"],
+            extra_compile_args=FLAGS,
             define_macros=[("_GNU_SOURCE", "1")],
             optional=True,
         )

@@ -8,6 +8,7 @@ from typing import Any
 from hotloop.analyze.model import Analysis, Frame, Overhead, Phase, Run, Sample
 from hotloop.analyze.trends import find_trends
 from hotloop.capture.window import PhaseDelta, Window
+from hotloop.diagnose.finding import Finding
 from hotloop.words import category_of, names_of
 
 LOOP_S = 10.0
@@ -39,6 +40,10 @@ def phase(
 
 def frame(function: str, file: str = "/home/me/train.py", line: int = 10) -> Frame:
     return Frame(file, function, 1, line, "site-packages" not in file and "/lib/python" not in file)
+
+
+#: The program's own line in which an environment is stepped.
+STEP = frame("Market.step", line=40)
 
 
 def sample(path: str, seconds: float, *frames: Frame, process: str = "main") -> Sample:
@@ -112,3 +117,7 @@ def make_analysis(
         worker_notes=worker_notes or {},
         trends=find_trends(windows or []),
     )
+
+
+def ids(findings: list[Finding]) -> list[str]:
+    return [each.id for each in findings]

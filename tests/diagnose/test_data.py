@@ -195,7 +195,7 @@ def test_a_buffer_that_slows_down_as_it_fills(make: Make, times: float, said: bo
     assert bool(data.buffer_cost_grows(analysis)) is said
 
 
-def rollout(make: Make, times: float, length: float | None = None) -> object:
+def rollout(make: Make, times: float, length: float | None = None) -> Analysis:
     windows = []
     for i in range(12):
         rows = 1000 * (1 + (times - 1) * i / 11)
@@ -210,9 +210,9 @@ def rollout(make: Make, times: float, length: float | None = None) -> object:
 
 
 def test_a_rollout_that_is_never_emptied(make: Make) -> None:
-    (found,) = data.unbounded_rollout(rollout(make, 5.0))  # type: ignore[arg-type]
+    (found,) = data.unbounded_rollout(rollout(make, 5.0))
     assert found.id == "unbounded-rollout"
-    assert data.unbounded_rollout(rollout(make, 1.2)) == []  # type: ignore[arg-type]
+    assert data.unbounded_rollout(rollout(make, 1.2)) == []
 
 
 def test_more_minibatches_for_each_step_are_a_growing_rollout_too(make: Make) -> None:
@@ -243,7 +243,7 @@ def test_more_minibatches_for_each_step_are_a_growing_rollout_too(make: Make) ->
 
 
 def test_a_replay_buffer_is_no_rollout(make: Make) -> None:
-    assert data.unbounded_rollout(rollout(make, 5.0, length=900.0)) == []  # type: ignore[arg-type]
+    assert data.unbounded_rollout(rollout(make, 5.0, length=900.0)) == []
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.49, False), (0.51, True)])
@@ -270,15 +270,15 @@ def test_a_loss_that_follows_the_returns_is_no_advantage(make: Make) -> None:
 
 
 def test_memory_is_short_when_pages_come_back_from_disk(make: Make) -> None:
-    def analysis(faults: float) -> object:
+    def analysis(faults: float) -> Analysis:
         windows = [
             window(i, {}, gauges={"major_faults": faults * i}, counters={"env_steps": 1})
             for i in range(10)
         ]
         return make(windows=windows, loop_s=10.0)
 
-    assert loading.memory_pressure(analysis(200))[0].id == "memory-pressure"  # type: ignore[arg-type]
-    assert loading.memory_pressure(analysis(10)) == []  # type: ignore[arg-type]
+    assert loading.memory_pressure(analysis(200))[0].id == "memory-pressure"
+    assert loading.memory_pressure(analysis(10)) == []
     assert loading.memory_pressure(make()) == []
 
 

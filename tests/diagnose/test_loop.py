@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from analyses import Make, frame, phase, sample, window
 
+from hotloop.analyze.model import Analysis
 from hotloop.diagnose import diagnose, loop
 from hotloop.diagnose.verdict import verdict
 
@@ -152,7 +153,7 @@ def test_saving_by_hand_is_seen_in_the_stacks(make: Make) -> None:
     assert found.where[0].line == 8
 
 
-def starts(make: Make, before: int, slower: float) -> object:
+def starts(make: Make, before: int, slower: float) -> Analysis:
     windows = []
     for i in range(10):
         learns = i >= before
@@ -171,14 +172,14 @@ def starts(make: Make, before: int, slower: float) -> object:
 
 def test_a_slower_run_where_learning_starts_is_healthy(make: Make) -> None:
     analysis = starts(make, 4, 5.0)
-    (found,) = loop.learning_starts(analysis)  # type: ignore[arg-type]
+    (found,) = loop.learning_starts(analysis)
     assert found.severity == "healthy"
-    assert verdict(analysis, [found]).startswith("Nothing significant")  # type: ignore[arg-type]
-    assert loop.learning_starts(starts(make, 0, 5.0)) == []  # type: ignore[arg-type]
-    assert loop.learning_starts(starts(make, 4, 1.1)) == []  # type: ignore[arg-type]
+    assert verdict(analysis, [found]).startswith("Nothing significant")
+    assert loop.learning_starts(starts(make, 0, 5.0)) == []
+    assert loop.learning_starts(starts(make, 4, 1.1)) == []
 
 
-def longer(make: Make, times: float, slower: float) -> object:
+def longer(make: Make, times: float, slower: float) -> Analysis:
     windows = []
     for i in range(16):
         length = 50 * (1 + (times - 1) * i / 15)
@@ -190,15 +191,15 @@ def longer(make: Make, times: float, slower: float) -> object:
 
 
 def test_longer_episodes_are_healthy_where_steps_are_not_slower(make: Make) -> None:
-    (found,) = loop.longer_episodes(longer(make, 4.0, 1.0))  # type: ignore[arg-type]
+    (found,) = loop.longer_episodes(longer(make, 4.0, 1.0))
     assert found.severity == "healthy"
     assert found.evidence["steps_slower"] == pytest.approx(1.0, abs=0.05)
-    assert loop.longer_episodes(longer(make, 1.2, 1.0)) == []  # type: ignore[arg-type]
-    assert loop.longer_episodes(longer(make, 4.0, 2.0)) == []  # type: ignore[arg-type]
+    assert loop.longer_episodes(longer(make, 1.2, 1.0)) == []
+    assert loop.longer_episodes(longer(make, 4.0, 2.0)) == []
 
 
 def test_a_healthy_explanation_raises_no_alarm(make: Make) -> None:
-    findings = diagnose(longer(make, 4.0, 1.0))  # type: ignore[arg-type]
+    findings = diagnose(longer(make, 4.0, 1.0))
     assert [each.id for each in findings if each.severity == "healthy"] == ["longer-episodes"]
     assert all(each.severity in ("healthy", "info") for each in findings)
 

@@ -1,0 +1,53 @@
+"""Rules about what grows, and about resets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from analyses import Make, ids, phase, window
+
+from hotloop.analyze.model import Analysis
+from hotloop.diagnose import episodes
+
+
+def growing(make: Make, times: float, **notes: Any) -> Analysis:
+    windows = []
+    for i in range(12):
+        step_s = 1e-3 * (1 + (times - 1) * i / 11)
+        steps = 0.8 / step_s
+        windows.append(window(i, {"env.step": (0.8, round(steps))}, counters={"env_steps": steps}))
+    return make(phase("env.step", 9.6, 5000), windows=windows, notes=notes, loop_s=12.0,
+                env_steps=5000)  # fmt: skip
+
+
+def test_steps_that_grow(make: Make) -> None:
+    assert ids(episodes.growing_step_cost(growing(make, 3.0))) == ["growing-step-cost"]
+    assert episodes.growing_step_cost(growing(make, 1.2)) == []
+
+
+def test_what_grows_in_resets_is_a_leak(make: Make) -> None:
+    leak = {"objects": {"in_steps": 0, "in_resets": 500, "size": 500}}
+    history = {"rewards": {"in_steps": 500, "in_resets": 0, "size": 500}}
+    (found,) = episodes.growing_step_cost(growing(make, 3.0, env_growth=leak))
+    assert found.id == "reset-leak"
+    assert found.evidence["container"] == "objects"
+    (found,) = episodes.growing_step_cost(growing(make, 3.0, env_growth=history))
+    assert found.id == "growing-step-cost"
+
+
+@pytest.mark.parametrize(("reset_s", "said"), [(0.79, False), (0.81, True)])
+def test_resets_from_their_share(make: Make, reset_s: float, said: bool) -> None:
+    analysis = make(phase("env.step", 2.0, 5000), phase("env.reset", reset_s, 50), env_steps=5000)
+    assert bool(episodes.slow_reset(analysis)) is said
+
+
+def test_a_reset_as_cheap_as_a_step_is_none(make: Make) -> None:
+    analysis = make(phase("env.step", 5.0, 1000), phase("env.reset", 2.0, 500), env_steps=1000)
+    assert episodes.slow_reset(analysis) == []
+
+
+def test_a_light_reset_outside_of_the_steps_is_none(make: Make) -> None:
+    """Episodes of one or two steps, as card games have: half of the loop, and nothing to load."""
+    analysis = make(phase("env.step", 3.0, 15000), phase("env.reset", 5.0, 10000), env_steps=15000)
+    assert episodes.slow_reset(analysis) == []

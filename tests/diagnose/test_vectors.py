@@ -1,0 +1,86 @@
+"""Rules about many environments in one process."""
+
+from __future__ import annotations
+
+import pytest
+from analyses import Make, frame, ids, phase, sample
+
+from hotloop.diagnose import vectors
+from hotloop.diagnose.evidence import callers
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(3.9, False), (4.1, True)])
+def test_one_environment(make: Make, seconds: float, said: bool) -> None:
+    analysis = make(phase("env.step", 1.0), phase("policy.act", seconds), env_steps=1000)
+    assert bool(vectors.single_env(analysis)) is said
+
+
+def test_where_actions_are_chosen_leaves_stray_samples_out(make: Make) -> None:
+    samples = [
+        sample("policy.act", 4.0, frame("main", line=20)),
+        sample("policy.act", 0.3, frame("finish_episode", line=90)),
+    ]
+    analysis = make(phase("policy.act", 8.0), samples=samples, env_steps=1000)
+    (found,) = vectors.single_env(analysis)
+    assert [place.line for place in found.where] == [20]
+
+
+@pytest.mark.parametrize(("library", "said"), [("Gymnasium", False), ("PyTorch", True)])
+def test_one_environment_and_a_table_is_left_alone(make: Make, library: str, said: bool) -> None:
+    analysis = make(
+        phase("env.step", 1.0),
+        phase("policy.act", 8.0),
+        env_steps=1000,
+        notes={"libraries": {library: {}}},
+    )
+    assert bool(vectors.single_env(analysis)) is said
+
+
+def test_one_environment_is_a_choice_and_never_critical(make: Make) -> None:
+    analysis = make(phase("env.step", 0.5), phase("policy.act", 9.0), env_steps=1000)
+    (found,) = vectors.single_env(analysis)
+    assert found.gain.low > 1.5
+    assert found.severity == "warning"
+
+
+def test_one_environment_that_learns_every_step_is_left_alone(make: Make) -> None:
+    analysis = make(
+        phase("env.step", 1.0), phase("policy.act", 5.0), env_steps=1000, gradient_steps=1000
+    )
+    assert vectors.single_env(analysis) == []
+
+
+@pytest.mark.parametrize(("calls", "said"), [(100, False), (1600, True)])
+def test_a_forward_pass_for_each_environment(make: Make, calls: int, said: bool) -> None:
+    analysis = make(
+        phase("env.step", 1.0, 1600),
+        # The gaps around a call are part of its time, and no calls.
+        phase("policy.act", 5.0, calls, how="inferred"),
+        gauges={"envs_in_turn": 16},
+        env_steps=1600,
+    )
+    assert bool(vectors.unbatched_policy(analysis)) is said
+
+
+def test_the_place_is_the_programs_own_loop(make: Make) -> None:
+    stack = (
+        frame("Linear.forward", "/venv/lib/python3.11/site-packages/torch/nn/linear.py"),
+        frame("Net.forward", line=7),
+        frame("Agent.act", line=31),
+        frame("main", line=60),
+    )
+    analysis = make(
+        phase("policy.act", 1.0),
+        samples=[sample("policy.act", 1.0, *stack)],
+        notes={"shapes": {"policy.act": ["__main__:Agent.act"]}},
+    )
+    assert callers(analysis, "policy.act")[0].line == 60
+
+
+def test_an_opponent_inside_a_step_is_the_environments(make: Make) -> None:
+    inside = phase("env.step/policy.act", 8.0, 100)
+    notes = {"libraries": {"PyTorch": {}}}
+    analysis = make(
+        phase("env.step", 9.0, 100), inside, env_steps=100, gauges={"envs": 1}, notes=notes
+    )
+    assert "single-env" not in ids(vectors.rules(analysis))
