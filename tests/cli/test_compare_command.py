@@ -292,6 +292,14 @@ def test_captures_from_different_devices_are_refused(hotloop: Run, tmp_path: Pat
     assert document["why"] == "different device: cpu and cuda"
 
 
+def test_a_capture_gets_no_further_phases(hotloop: Run, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        assert hotloop("run", "-q", "-o", name, "-c", "pass").returncode == 0
+    result = hotloop("compare", "a", "b", "--phase", "sim=net:Simulator.*")
+    assert result.returncode == 2
+    assert "phases that it was recorded with" in result.stderr
+
+
 def test_a_capture_and_a_command_are_not_two_of_a_kind(hotloop: Run, program: Path) -> None:
     write_capture(program / "before", 10.0, 1)
     result = hotloop("compare", "before", "train.py")
