@@ -297,7 +297,7 @@ def test_a_capture_gets_no_further_phases(hotloop: Run, tmp_path: Path) -> None:
         assert hotloop("run", "-q", "-o", name, "-c", "pass").returncode == 0
     result = hotloop("compare", "a", "b", "--phase", "sim=net:Simulator.*")
     assert result.returncode == 2
-    assert "phases that it was recorded with" in result.stderr
+    assert "phases it was recorded with" in result.stderr
 
 
 def test_a_capture_and_a_command_are_not_two_of_a_kind(hotloop: Run, program: Path) -> None:

@@ -80,7 +80,7 @@ def main(options: argparse.Namespace) -> int:
     experiments.check_output(options)
     kinds = [experiments.is_capture(text) for text in (options.first, options.second)]
     if all(kinds) and options.phase:
-        raise HotloopError("--phase is for runs; a capture has the phases that it was recorded with")
+        raise HotloopError("--phase is for runs; a capture has the phases it was recorded with")
     if all(kinds):
         comparison, result = _captures(options), None
     elif any(kinds):
