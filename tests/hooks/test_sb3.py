@@ -117,41 +117,6 @@ model.learn(1000, callback=[
     assert sum(p["calls"] for p in run.paths.values() if p["path"].endswith("evaluate/env.step"))
 
 
-def test_time_added_to_the_loss_and_to_the_replay_buffer(profile: Profile) -> None:
-    source = (
-        BEGIN
-        + """
-import time
-from stable_baselines3 import DQN
-from stable_baselines3.common.buffers import ReplayBuffer
-from torch.nn import functional
-
-spent = {"loss": 0.0, "sample": 0.0}
-def slower(owner, name, what):
-    plain = getattr(owner, name)
-    def call(*args, **kwargs):
-        begin = time.perf_counter()
-        while time.perf_counter() - begin < 0.003: pass
-        spent[what] += time.perf_counter() - begin
-        return plain(*args, **kwargs)
-    setattr(owner, name, call)
-slower(functional, "smooth_l1_loss", "loss")
-slower(ReplayBuffer, "_get_samples", "sample")
-model = DQN("MlpPolicy", "CartPole-v1", learning_starts=100, train_freq=2, seed=1, device="cpu")
-model.learn(900)
-print(spent["loss"], spent["sample"])
-"""
-    )
-    run = profile(source)
-    loss, sample = map(float, run.out.split())
-    assert run.seconds("learn.loss") == pytest.approx(loss, rel=0.1)
-    assert run.seconds("buffer.sample") == pytest.approx(sample, rel=0.1)
-    assert run.seconds("learn.forward") < loss
-    how = {p["name"]: p["how"] for p in run.phases}
-    assert how["learn.loss"] == "inferred"
-    assert how["buffer.sample"] == "named"
-
-
 def test_a_place_that_is_gone_is_told_and_nothing_breaks(profile: Profile) -> None:
     source = """
 from stable_baselines3 import A2C

@@ -91,3 +91,16 @@ STAYS = {
 
 def test_added_time_shows_up_in_its_own_phase(profile: Profile) -> None:
     check_places(lambda seconds: profile(PROGRAMS / "sb3_places.py", *seconds), STAYS)
+
+
+def test_time_added_to_the_loss_and_to_the_replay_buffer(profile: Profile) -> None:
+    ran = []
+
+    def run(seconds: list[str]) -> Any:
+        ran.append(profile(PROGRAMS / "sb3_learning_places.py", *seconds))
+        return ran[-1]
+
+    check_places(run, {"learn.loss": 0.006, "buffer.sample": 0.006})
+    how = {p["name"]: p["how"] for p in ran[-1].phases}
+    assert how["learn.loss"] == "inferred"
+    assert how["buffer.sample"] == "named"
