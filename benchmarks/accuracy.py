@@ -2,7 +2,8 @@
 
 Each program runs under hotloop with timers written by hand beside it (`programs/hand_timers.py`, in
 the program or around the library's functions), in the same process and the same run. Both say what
-share of the loop each phase was, what it calls included; the figure is the difference.
+share of the loop each phase was, what it calls included; the figure is the difference. It also runs
+with either alone.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import sys
 
 from benchmarks.cost import add_arguments, chosen, measure, results_file
 from benchmarks.figures import load
-from benchmarks.peers import HOTLOOP_TIMED
-from benchmarks.runs import NAMES
+from benchmarks.peers import HAND_TIMERS, HOTLOOP, HOTLOOP_TIMED
+from benchmarks.runs import NAMES, alone
 
 ROUNDS = 3
 
@@ -26,12 +27,17 @@ def main() -> int:
     options = parser.parse_args()
     results = results_file(options, "accuracy.jsonl")
     programs = chosen(options.programs, list(NAMES))
-    planned = [(n, name, HOTLOOP_TIMED) for n in range(options.rounds) for name in programs]
+    planned = [
+        (n, name, peer)
+        for n in range(options.rounds)
+        for name in programs
+        for peer in (HOTLOOP_TIMED, HOTLOOP, HAND_TIMERS)
+    ]
     arguments = (str(options.steps),) if options.steps else ()
-    measure(iter(planned), results, math.inf, arguments)
+    measure(iter(planned), results, math.inf, arguments, alone)
     from benchmarks.tables import accuracy_table
 
-    print(accuracy_table([*load(results), *load(options.results / "cost.jsonl")]))
+    print(accuracy_table(load(results)))
     return 0
 
 

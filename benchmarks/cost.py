@@ -1,10 +1,10 @@
 """What profilers cost a training: `python -m benchmarks.cost [--pairs 10] [--budget-minutes 120]`.
 
-Every round runs each program plain and under hotloop, one right after the other, and in some
-rounds under every peer as well, in an order that turns from round to round. Every run is appended
-to a file of results, so that a benchmark that was cut short goes on where it was; a run whose
-processors others used is marked. A peer that fails on a program is not tried there again; one that
-went on and on after the loop is ended right after it the next time.
+Every round runs each program under hotloop and plain in turns (`benchmarks.runs.duel`), and in
+some rounds under every peer as well, each with a plain run of its own. Every run is appended to a
+file of results, so that a benchmark that was cut short goes on where it was; a run whose processors
+others used is marked. A peer that fails on a program is not tried there again; one that went on
+and on after the loop is ended right after it the next time.
 
     python -m benchmarks.cost --programs sb3_ppo --peers hotloop,py-spy --pairs 5
 """
@@ -15,24 +15,16 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.figures import load
-from benchmarks.peers import HOTLOOP, PEERS, PLAIN, Peer
-from benchmarks.runs import LONGEST_AFTER_S, NAMES, Run, run
+from benchmarks.peers import HOTLOOP, PEERS, Peer
+from benchmarks.runs import LONGEST_AFTER_S, NAMES, Run, duel
 
 RESULTS = Path(__file__).parent / "results"
 PAIRS = 10
 PEER_ROUNDS = 4
-
-
-def order(round: int, peers: list[Peer]) -> list[Peer]:
-    """Plain and hotloop side by side, either first; the peers around them in turns."""
-    pair = [peer for peer in (PLAIN, HOTLOOP) if peer is PLAIN or HOTLOOP in peers]
-    others = [peer for peer in peers if peer is not HOTLOOP]
-    at = round % (len(others) + 1)
-    return others[at:] + (pair[::-1] if round % 2 else pair) + others[:at]
 
 
 def has_peers(round: int, pairs: int, peer_rounds: int) -> bool:
@@ -47,8 +39,9 @@ def plan(
     for round in range(pairs):
         among = peers if has_peers(round, pairs, peer_rounds) else [HOTLOOP]
         for program in programs:
-            for peer in order(round, [peer for peer in among if peer in peers]):
-                yield round, program, peer
+            for peer in among:
+                if peer in peers:
+                    yield round, program, peer
 
 
 def measure(
@@ -56,6 +49,7 @@ def measure(
     results: Path,
     budget_s: float,
     arguments: tuple[str, ...] = (),
+    run: Callable[..., list[Run]] = duel,
 ) -> None:
     """Make the runs that are not among the results yet."""
     runs = load(results)
@@ -70,13 +64,13 @@ def measure(
             say("the time is used up; run it again to go on")
             return
         wait_s = 0.0 if (program, peer.name) in endless else LONGEST_AFTER_S
-        result = run(program, peer, round, arguments, wait_s)
-        if result.failed:
-            broken.add((program, peer.name))
-        if result.ended:
-            endless.add((program, peer.name))
-        keep(results, result.line())
-        say(told(result))
+        for result in run(program, peer, round, arguments, wait_s):
+            if result.failed:
+                broken.add((program, result.peer))
+            if result.ended:
+                endless.add((program, result.peer))
+            keep(results, result.line())
+            say(told(result))
 
 
 def keep(results: Path, line: str) -> None:

@@ -1,8 +1,9 @@
 """From runs to figures: ratios and differences within rounds, medians and their intervals.
 
-A figure compares a run with the plain run of the same program in the same round, so that whatever
-the machine did that hour is in both. Rounds that were disturbed are left out where enough quiet
-ones are left; which ones those are is told by the machine's load, never by the figure itself.
+A figure compares a run with the plain run that it took turns with, stretch by stretch, so that
+whatever the machine did that second is in both. Rounds that were disturbed are left out where
+enough quiet ones are left; which ones those are is told by the machine's load, never by the figure
+itself.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.peers import PLAIN
 from benchmarks.runs import Run, from_line
 
 #: Quiet rounds that are enough to leave the disturbed ones out.
@@ -50,7 +50,7 @@ def interval(values: list[float]) -> tuple[float, float]:
 def figure(runs: Iterable[Run], program: str, peer: str, measure: Measure) -> Figure:
     """A measure of a peer's runs against the plain runs of the same rounds."""
     own = [run for run in runs if run.program == program]
-    plain = {run.round: run for run in own if run.peer == PLAIN.name and not run.failed}
+    plain = {run.round: run for run in own if run.beside == peer and not run.failed}
     asked = [run for run in own if run.peer == peer]
     pairs = [(run, plain[run.round]) for run in asked if not run.failed and run.round in plain]
     if not pairs:
@@ -71,11 +71,20 @@ def figure(runs: Iterable[Run], program: str, peer: str, measure: Measure) -> Fi
 
 
 def loop_ratio(run: Run, plain: Run) -> float:
-    return run.loop_s / plain.loop_s
+    """How many times as long as the plain run's a stretch was."""
+    return _typical(run.stretches, plain.stretches)
 
 
 def cpu_ratio(run: Run, plain: Run) -> float:
-    return run.cpu_s / plain.cpu_s
+    return _typical(run.cpu_stretches, plain.cpu_stretches)
+
+
+def _typical(own: list[float], plain: list[float]) -> float:
+    """The mean of the ratios without the fifth at either end: one stall decides nothing, and what
+    a profiler does now and then still counts."""
+    ratios = sorted(one / other for one, other in zip(own, plain, strict=True))
+    cut = len(ratios) // 5
+    return statistics.mean(ratios[cut : len(ratios) - cut])
 
 
 def added_start(run: Run, plain: Run) -> float:

@@ -38,12 +38,13 @@ def parts(results: Path) -> dict[str, str]:
     long = scale.load(results / "scale.jsonl")
     goals = tables.cost_goals(cost)
     goals += memory.goals(grown) if grown else [Goal("resident memory after an hour", "", "")]
-    goals += [*tables.accuracy_goals([*accuracy, *cost]), tables.attributed_goal(cost)]
+    goals += [*tables.accuracy_goals(accuracy), tables.attributed_goal(accuracy)]
     goals += scale.goals(long) or [Goal("a week-long run; 1,024 processes", "", "")]
     found = {
         "goals": tables.goals_table(goals),
         "machine": machine(results),
-        "accuracy": tables.accuracy_table([*accuracy, *cost]) if accuracy else NOT_YET,
+        "accuracy": tables.accuracy_table(accuracy) if accuracy else NOT_YET,
+        "attributed": tables.attributed_table(accuracy) if accuracy else NOT_YET,
     }
     by_cost = {
         "loop": tables.loop_table,
@@ -52,7 +53,6 @@ def parts(results: Path) -> dict[str, str]:
         "memory": tables.memory_table,
         "rounds": tables.rounds_text,
         "failures": tables.failures_text,
-        "attributed": tables.attributed_table,
     }
     return found | {name: make(cost) if cost else NOT_YET for name, make in by_cost.items()}
 

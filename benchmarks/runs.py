@@ -1,4 +1,9 @@
-"""One run of a program of the benchmark under one profiler, and everything that is measured of it.
+"""Runs of a program of the benchmark under profilers, and everything that is measured of them.
+
+`alone` is one run. `duel` is two at once, plain and under a profiler, that take turns: a stretch of
+a quarter of a second each, the other one stopped meanwhile with all its processes. Both train the
+same from the same seed, so a stretch of the one does the work of the same stretch of the other,
+within half a second of it: what the machine does in a minute is in both.
 
 Times are the program's own words (`programs/measured.py`). Beside them this process looks five
 times a second at the resident memory of the program, its profiler and all their children, and at
@@ -17,11 +22,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers import HOTLOOP, HOTLOOP_TIMED, Peer
+from benchmarks.peers import HOTLOOP, HOTLOOP_TIMED, PLAIN, Peer
+from benchmarks.programs.measured import TURNS
 
 PROGRAMS = Path(__file__).parent / "programs"
 NAMES = ("sb3_ppo", "sb3_dqn", "torchrl_ppo", "keras_dqn", "cleanrl_ppo", "subproc_ppo")
@@ -46,6 +54,8 @@ class Run:
     program: str
     peer: str
     round: int = 0
+    #: The peer that it took turns with; empty of a run alone.
+    beside: str = ""
     #: Why there are no figures; empty where there are.
     failed: str = ""
     #: Why it was ended after its loop.
@@ -53,6 +63,9 @@ class Run:
     loop_s: float = 0.0
     #: Processor time of the program's main process in the loop.
     cpu_s: float = 0.0
+    #: Both of each stretch, where turns were taken.
+    stretches: list[float] = field(default_factory=list)
+    cpu_stretches: list[float] = field(default_factory=list)
     #: From the start of the command to the first environment step.
     first_step_s: float = 0.0
     wall_s: float = 0.0
@@ -85,32 +98,71 @@ def with_variant(source: str, variant: str) -> str:
     return re.sub(rf"^(\s*)# {re.escape(variant)}\| ", r"\1", source, flags=re.MULTILINE)
 
 
-def run(
+def alone(
     program: str,
     peer: Peer,
     round: int = 0,
     arguments: tuple[str, ...] = (),
     longest_after_s: float = LONGEST_AFTER_S,
-) -> Run:
+) -> list[Run]:
     """Run a program under a peer, in a folder of its own."""
     result = Run(program, peer.name, round, failed=peer.cannot(program))
-    if result.failed:
-        return result
+    if not result.failed:
+        with _prepared(result, peer, arguments, longest_after_s) as watched:
+            while watched.go_on():
+                pass
+    return [result]
+
+
+def duel(
+    program: str,
+    peer: Peer,
+    round: int = 0,
+    arguments: tuple[str, ...] = (),
+    longest_after_s: float = LONGEST_AFTER_S,
+) -> list[Run]:
+    """Run a program plain and under a peer, in turns; either is first."""
+    own = Run(program, peer.name, round, PLAIN.name, failed=peer.cannot(program))
+    if own.failed:
+        return [own]
+    plain = Run(program, PLAIN.name, round, peer.name)
+    with (
+        _prepared(plain, PLAIN, arguments, longest_after_s, turns=True) as first,
+        _prepared(own, peer, arguments, longest_after_s, turns=True) as second,
+    ):
+        both = [first, second] if round % 2 else [second, first]
+        # The first of its turns takes a program to its first step: nobody else runs then.
+        while [watched.go_on() for watched in both] == [True, True]:
+            both.reverse()
+        failed = any(watched.result.failed for watched in both)
+        for watched in both:
+            watched.end("the other one failed" if failed else "")
+    return [own] if own.failed else [plain, own]
+
+
+@contextmanager
+def _prepared(
+    result: Run, peer: Peer, arguments: tuple[str, ...], longest_after_s: float, turns: bool = False
+) -> Iterator[_Watched]:
+    """A run that can be started; its result is complete at the end."""
     with tempfile.TemporaryDirectory(prefix="hotloop-bench-") as name:
         folder = Path(name)
         for helper in HELPERS:
             shutil.copy(PROGRAMS / helper, folder)
-        source = (PROGRAMS / f"{program}.py").read_text()
-        script = folder / f"{program}.py"
+        source = (PROGRAMS / f"{result.program}.py").read_text()
+        script = folder / f"{result.program}.py"
         script.write_text(with_variant(source, peer.variant) if peer.variant else source)
         out = folder / "out"
         out.mkdir()
-        command = [*peer.command(script, out), *arguments]
-        _Watched(result, command, folder, longest_after_s).measure()
+        watched = _Watched(result, folder, longest_after_s, turns)
+        watched.start([*peer.command(script, out), *arguments])
+        try:
+            yield watched
+        finally:
+            watched.close()
         result.left_mb = _size(out) / 1e6
-        if not result.failed and peer in (HOTLOOP, HOTLOOP_TIMED):
+        if not result.failed and not turns and peer in (HOTLOOP, HOTLOOP_TIMED):
             result.report = report_of(out / "capture")
-    return result
 
 
 def report_of(capture: Path) -> dict[str, Any]:
@@ -142,79 +194,146 @@ def outermost(phases: list[dict[str, Any]]) -> dict[str, float]:
 class _Watched:
     """A command while it runs."""
 
-    def __init__(
-        self, result: Run, command: list[str], folder: Path, longest_after_s: float
-    ) -> None:
-        self._result = result
-        self._longest_after_s = longest_after_s
-        self._command = command
+    def __init__(self, result: Run, folder: Path, longest_after_s: float, turns: bool) -> None:
+        self.result = result
         self._folder = folder
+        self._longest_after_s = longest_after_s
+        self._turns = turns
         self._output = b""
-        #: Processor time of each of its processes, as far as it was seen.
+        self._ended = ""
+        #: Seconds that it ran, and of those until its loop had ended; stopped, it does not age.
+        self._ran_s = self._loop_end_s = 0.0
+        #: Processor time that the machine used while it ran, and each of its processes.
+        self._machine_s = 0.0
         self._cpu_s: dict[int, float] = {}
 
-    def measure(self) -> None:
-        result = self._result
-        before, begin = _machine_cpu_s(), time.monotonic()
-        errors = open(self._folder / "errors.txt", "w+b")  # noqa: SIM115 (closed below)
-        process = subprocess.Popen(
-            self._command,
+    def start(self, command: list[str]) -> None:
+        environment = dict(os.environ)
+        self._errors = open(self._folder / "errors.txt", "w+b")  # noqa: SIM115 (see `close`)
+        if self._turns:
+            pipe = self._folder / "turns"
+            os.mkfifo(pipe)
+            # Open at both ends, so that neither side waits for the other to open it.
+            self._pipe = os.open(pipe, os.O_RDWR)
+            environment[TURNS] = str(pipe)
+        self._begin = time.monotonic()
+        self._process = subprocess.Popen(
+            command,
             cwd=self._folder,
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=errors,
+            stderr=self._errors,
             start_new_session=True,
         )
-        ended = self._watch(process, begin)
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        result.wall_s = time.monotonic() - begin
+        self._over = False
+        self._stop()
+
+    def go_on(self) -> bool:
+        """Let it run until it hands over; whether it does, and has not ended instead."""
+        if self._over:
+            return False
+        before, begin = _machine_cpu_s(), time.monotonic()
+        if not self._ran_s:
+            self._begin = begin
+        turns = self._turns_seen()
+        self._signal(signal.SIGCONT)
+        if turns:
+            os.write(self._pipe, b".")
+        self._over = not self._until_turn(turns, begin)
+        if not self._over:
+            self._stop()
+        self._ran_s += time.monotonic() - begin
+        self._machine_s += _machine_cpu_s() - before
+        if self._over:
+            self._conclude()
+        return not self._over
+
+    def end(self, why: str) -> None:
+        """Let it end: by itself, or because of what it is told."""
+        if why and not self._over:
+            self._ended = why
+            self._signal(signal.SIGKILL)
+        while self.go_on():
+            pass
+
+    def close(self) -> None:
+        if not self._over:
+            self.end("not needed any more")
+        self._errors.close()
+        if self._turns:
+            os.close(self._pipe)
+
+    def _turns_seen(self) -> int:
+        return self._output.count(b"\nturn ")
+
+    def _stop(self) -> None:
+        self._signal(signal.SIGSTOP)
+
+    def _signal(self, number: int) -> None:
+        """To all its processes."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
+
+    def _conclude(self) -> None:
+        """It has ended: what it said, and what it used."""
+        result = self.result
+        _, status, used = os.wait4(self._process.pid, 0)
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        result.wall_s = self._ran_s
         # Of processes that nobody waits for (a fork server's workers), only what was seen counts.
         own = max(used.ru_utime + used.ru_stime, sum(self._cpu_s.values()))
-        result.foreign_cores = max(_machine_cpu_s() - before - own, 0.0) / result.wall_s
-        errors.seek(0)
-        said = errors.read().decode(errors="replace").strip()
-        errors.close()
+        result.foreign_cores = max(self._machine_s - own, 0.0) / result.wall_s
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace").strip()
         text = self._output.decode(errors="replace")
         result.cpu_s, result.loop_s = _figure("cpu", text), _figure("loop", text)
         first = _figure("first", text)
-        result.first_step_s = first - begin if first else 0.0
+        result.first_step_s = first - self._begin if first else 0.0
+        turns = re.findall(r"^turn ([\d.]+) ([\d.]+)$", text, re.MULTILINE)
+        # The first one says that the loop has begun.
+        result.stretches = [float(seconds) for seconds, _ in turns[1:]]
+        result.cpu_stretches = [float(seconds) for _, seconds in turns[1:]]
         match = re.search(r"^timers (\{.*\})$", text, re.MULTILINE)
         result.timers = json.loads(match[1]) if match else {}
-        if ended and result.loop_s:
-            result.ended = ended
-        elif process.returncode or not result.loop_s:
+        if self._ended and result.loop_s:
+            result.ended = self._ended
+        elif self._process.returncode or not result.loop_s:
             last = said.splitlines()[-1][:160] if said else ""
-            result.failed = ended or f"exit code {process.returncode}: {last}"
+            result.failed = self._ended or f"exit code {self._process.returncode}: {last}"
 
-    def _watch(self, process: subprocess.Popen[bytes], begin: float) -> str:
-        """Until its output ends; why it was ended, if it was."""
-        result = self._result
-        assert process.stdout is not None
-        pipe = process.stdout.fileno()
+    def _until_turn(self, turns: int, begin: float) -> bool:
+        """Until it hands over, or its output ends; False where that is the end of it."""
+        result = self.result
+        assert self._process.stdout is not None
+        pipe = self._process.stdout.fileno()
         with selectors.DefaultSelector() as selector:
             selector.register(pipe, selectors.EVENT_READ)
-            due, loop_end = begin, 0.0
+            due = begin
             while True:
                 if selector.select(max(due - time.monotonic(), 0.0)):
                     data = os.read(pipe, 65536)
                     self._output += data
                     if not data:
-                        process.stdout.close()
-                        return ""
+                        self._process.stdout.close()
+                        return False
+                    if self._turns_seen() > turns and b"\nloop " not in self._output:
+                        return True
                 if time.monotonic() < due:
                     continue
                 now = time.monotonic()
                 due = now + LOOK_EVERY_S
-                resident = self._look_at(process.pid)
+                resident = self._look_at(self._process.pid)
                 result.peak_mb = max(result.peak_mb, resident)
+                ran_s = self._ran_s + now - begin
                 if b"\nloop " not in self._output:
-                    result.loop_mb, loop_end = result.peak_mb, now
-                why = self._too_much(now - begin, now - loop_end, resident)
+                    result.loop_mb, self._loop_end_s = result.peak_mb, ran_s
+                why = self._too_much(ran_s, ran_s - self._loop_end_s, resident)
                 if why:
-                    os.killpg(process.pid, signal.SIGKILL)
-                    process.stdout.close()
-                    return why
+                    self._ended = why
+                    self._signal(signal.SIGKILL)
+                    self._process.stdout.close()
+                    return False
 
     def _look_at(self, pid: int) -> float:
         """Resident megabytes of a process and all below it."""

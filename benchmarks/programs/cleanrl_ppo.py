@@ -58,7 +58,7 @@ next_done = torch.zeros(ENVS)
 # timers| import hand_timers
 # timers| for network in (agent.actor, agent.critic):
 # timers|     hand_timers.around(network, "forward", "learn.forward", outside="policy.act")
-measured.first_step(envs)
+measured.watch(envs, 512)
 # torch.profiler| from torch.profiler import ProfilerActivity, profile
 # torch.profiler| profiler = profile(activities=[ProfilerActivity.CPU])
 # torch.profiler| profiler.start()

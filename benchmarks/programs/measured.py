@@ -1,16 +1,23 @@
 """What every program of the benchmark does besides training: it says when and how long.
 
     first 81234.567     monotonic clock at the first environment step
-    loop 6.1            seconds of the training loop, by the clock on the wall
+    turn 0.31 0.30      seconds of a stretch of the loop, and processor time; then it waits
+    loop 6.1            seconds of the training loop, by the clock on the wall, without waiting
     cpu 6.0             processor time of this process in the loop, all its threads
+
+Two runs of a program are compared in turns (`benchmarks.runs.duel`): after every stretch a program
+waits until a byte comes through the named pipe that `TURNS` tells. Without it, it just runs.
 
 A program is its training and nothing else. What a person would add to it by hand stands in comments
 (`# timers| …`, `# torch.profiler| …`) that `benchmarks.runs` turns into code where it is asked to.
 """
 
+import os
 import sys
 import time
 from contextlib import contextmanager
+
+TURNS = "HOTLOOP_BENCH_TURNS"
 
 
 def steps(usual):
@@ -23,16 +30,26 @@ def without_tensorflow():
     sys.modules["tensorflow"] = None
 
 
-def first_step(env, name="step"):
-    """Say when the environment is stepped for the first time; after that it is as it was."""
+def watch(env, stretch, name="step"):
+    """Say when the environment is stepped for the first time, and take turns from there on.
+
+    A stretch is so many calls: an iteration of the training, so that one is like another. Where no
+    turns are taken, the environment is as it was after the first step.
+    """
     original, own = getattr(env, name), name in vars(env)
+    calls = 0
 
     def step(*args, **kwargs):
-        print(f"first {time.monotonic():.6f}", flush=True)
-        if own:
-            setattr(env, name, original)
-        else:
-            delattr(env, name)
+        nonlocal calls
+        if calls == 0:
+            print(f"first {time.monotonic():.6f}", flush=True)
+            if not _turns and own:
+                setattr(env, name, original)
+            elif not _turns:
+                delattr(env, name)
+        if _turns and calls % stretch == 0:
+            _turns[0].hand_over()
+        calls += 1
         return original(*args, **kwargs)
 
     setattr(env, name, step)
@@ -41,7 +58,37 @@ def first_step(env, name="step"):
 @contextmanager
 def loop():
     """Around the training loop."""
+    if _turns:
+        _turns[0].begin()
     begin, cpu = time.perf_counter(), time.process_time()
     yield
     seconds, cpu = time.perf_counter() - begin, time.process_time() - cpu
+    if _turns:
+        print(_turns[0].told())
+        seconds = _turns[0].ran_s
     print(f"cpu {cpu:.6f}\nloop {seconds:.6f}", flush=True)
+
+
+class _Turns:
+    """The turns of this program, one of two."""
+
+    def __init__(self, pipe):
+        self._pipe = os.open(pipe, os.O_RDONLY)
+        self.ran_s = 0.0
+
+    def begin(self):
+        self._begin, self._cpu = time.perf_counter(), time.process_time()
+
+    def told(self):
+        """How long the stretch was that ends here."""
+        seconds, cpu = time.perf_counter() - self._begin, time.process_time() - self._cpu
+        self.ran_s += seconds
+        return f"turn {seconds:.6f} {cpu:.6f}"
+
+    def hand_over(self):
+        print(self.told(), flush=True)
+        os.read(self._pipe, 1)
+        self.begin()
+
+
+_turns = [_Turns(os.environ[TURNS])] if TURNS in os.environ else []

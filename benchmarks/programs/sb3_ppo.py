@@ -11,7 +11,7 @@ torch.set_num_threads(1)
 model = PPO("MlpPolicy", "CartPole-v1", n_steps=512, seed=0, device="cpu")
 # timers| import hand_timers
 # timers| hand_timers.around_on_policy(model)
-measured.first_step(model.get_env(), "step_async")
+measured.watch(model.get_env(), 512, "step_async")
 # torch.profiler| from torch.profiler import ProfilerActivity, profile
 # torch.profiler| profiler = profile(activities=[ProfilerActivity.CPU])
 # torch.profiler| profiler.start()

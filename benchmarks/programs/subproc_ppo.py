@@ -16,7 +16,7 @@ def main():
     model = PPO("MlpPolicy", envs, n_steps=256, seed=0, device="cpu")
     # timers| import hand_timers
     # timers| hand_timers.around_on_policy(model)
-    measured.first_step(model.get_env(), "step_async")
+    measured.watch(model.get_env(), 256, "step_async")
     # torch.profiler| from torch.profiler import ProfilerActivity, profile
     # torch.profiler| profiler = profile(activities=[ProfilerActivity.CPU])
     # torch.profiler| profiler.start()

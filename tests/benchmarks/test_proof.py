@@ -22,7 +22,11 @@ SEEN = sys.platform == "linux"
 
 
 def made(peer: str, round: int, loop_s: float, **more: object) -> Run:
-    return replace(Run("sb3_ppo", peer, round, loop_s=loop_s, cpu_s=loop_s), **more)
+    """A run of ten equal stretches; plain ones took turns with hotloop where nothing is said."""
+    beside = "hotloop" if peer == "plain" else "plain"
+    run = Run("sb3_ppo", peer, round, beside, loop_s=loop_s, cpu_s=loop_s)
+    run.stretches = run.cpu_stretches = [loop_s / 10] * 10
+    return replace(run, **more)
 
 
 # -- figures --
@@ -37,6 +41,22 @@ def test_a_ratio_is_within_its_round() -> None:
     each = figure(found, "sb3_ppo", "hotloop", loop_ratio)
     assert (each.middle, each.low, each.high) == (pytest.approx(1.02),) * 3
     assert (each.rounds, each.disturbed) == (3, 0)
+
+
+def test_a_stall_does_not_decide_and_what_comes_now_and_then_counts() -> None:
+    plain = made("plain", 0, 10.0)
+    stalled = made("hotloop", 0, 10.0, stretches=[1.0] * 9 + [5.0])
+    assert loop_ratio(stalled, plain) == 1.0
+    # A third of the stretches is a tenth longer.
+    often = made("hotloop", 0, 10.0, stretches=[1.0, 1.0, 1.1] * 3 + [1.0])
+    assert loop_ratio(often, plain) == pytest.approx(1 + 0.1 / 6)
+
+
+def test_a_run_is_compared_with_the_one_it_took_turns_with() -> None:
+    found = [made("plain", 0, 5.0), made("plain", 0, 8.0, beside="py-spy")]
+    found += [made("hotloop", 0, 5.0), made("py-spy", 0, 8.0)]
+    assert figure(found, "sb3_ppo", "hotloop", loop_ratio).middle == 1.0
+    assert figure(found, "sb3_ppo", "py-spy", loop_ratio).middle == 1.0
 
 
 def test_disturbed_rounds_are_left_out_and_counted() -> None:
@@ -75,43 +95,32 @@ def test_start_and_memory_are_differences() -> None:
 # -- the plan --
 
 
-def test_plain_and_hotloop_are_side_by_side_and_either_is_first() -> None:
-    peers = list(PEERS)
-    for round in range(12):
-        names = [peer.name for peer in cost.order(round, peers)]
-        assert sorted(names) == sorted(["plain", *(peer.name for peer in PEERS)])
-        assert abs(names.index("plain") - names.index("hotloop")) == 1
-    firsts = {cost.order(round, [HOTLOOP])[0].name for round in range(2)}
-    assert firsts == {"plain", "hotloop"}
-    assert {peer.name for peer in cost.order(0, [PEERS[1]])} == {"plain", PEERS[1].name}
-
-
 @pytest.mark.parametrize(("pairs", "with_peers"), [(10, 4), (5, 5), (3, 1), (7, 0)])
 def test_the_peers_have_as_many_rounds_as_asked_for(pairs: int, with_peers: int) -> None:
     assert sum(cost.has_peers(n, pairs, with_peers) for n in range(pairs)) == with_peers
 
 
-def test_what_was_done_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_done_is_not_done_again(tmp_path: Path) -> None:
     results = tmp_path / "cost.jsonl"
     started: list[tuple[str, int]] = []
 
-    def run(program: str, peer: Peer, round: int, *_: object) -> Run:
+    def run(program: str, peer: Peer, round: int, *_: object) -> list[Run]:
         started.append((peer.name, round))
         failed = "does not start" if peer.name == "py-spy" else ""
-        return Run(program, peer.name, round, failed=failed, loop_s=1.0)
+        return [Run(program, peer.name, round, failed=failed, loop_s=1.0)]
 
-    monkeypatch.setattr(cost, "run", run)
-    peers = [HOTLOOP, PEERS[1]]
-    cost.measure(cost.plan(["sb3_ppo"], peers, 2, 2), results, budget_s=-1.0)
+    def measure(rounds: int, budget_s: float) -> None:
+        planned = cost.plan(["sb3_ppo"], [HOTLOOP, PEERS[1]], rounds, rounds)
+        cost.measure(planned, results, budget_s, run=run)
+
+    measure(2, budget_s=-1.0)
     assert started == []
-    cost.measure(cost.plan(["sb3_ppo"], peers, 1, 1), results, budget_s=100.0)
+    measure(1, budget_s=100.0)
     with open(results, "a") as file:
         file.write('{"program": "sb3_p')  # cut short
-    cost.measure(cost.plan(["sb3_ppo"], peers, 2, 2), results, budget_s=100.0)
-    assert sorted(started) == sorted(
-        [("plain", 0), ("hotloop", 0), ("py-spy", 0), ("plain", 1), ("hotloop", 1)]
-    )
-    assert len(load(results)) == 5
+    measure(2, budget_s=100.0)
+    assert started == [("hotloop", 0), ("py-spy", 0), ("hotloop", 1)]
+    assert len(load(results)) == 3
 
 
 def test_a_run_survives_its_line() -> None:
@@ -161,6 +170,7 @@ def test_shares_are_compared_in_the_same_run_and_apart() -> None:
 def test_goals_that_are_missed_say_so() -> None:
     found = [made("plain", n, 5.0) for n in range(3)]
     found += [made("hotloop", n, 5.2, first_step_s=1.0, loop_mb=30.0) for n in range(3)]
+    found += [made("plain", n, 5.0, beside="py-spy") for n in range(3)]
     found += [made("py-spy", n, 5.1) for n in range(3)]
     goals = {goal.what: goal for goal in tables.cost_goals(found)}
     assert [goal.reached for goal in goals.values()] == [False] * 5
@@ -193,7 +203,7 @@ def test_a_real_run_of_a_program_under_hotloop(tmp_path: Path) -> None:
     pytest.importorskip("stable_baselines3")
     results = tmp_path / "accuracy.jsonl"
     planned = [(0, "sb3_ppo", HOTLOOP_TIMED)]
-    cost.measure(iter(planned), results, 60.0, ("512",))
+    cost.measure(iter(planned), results, 60.0, ("512",), run=runs.alone)
     (run,) = load(results)
     assert run.failed == ""
     assert 0 < run.loop_s < run.wall_s
@@ -204,6 +214,49 @@ def test_a_real_run_of_a_program_under_hotloop(tmp_path: Path) -> None:
     # Shares themselves are for the benchmark: here, that both name the same things.
     assert {"collect", "env.step", "policy.act", "learn.loss"} <= set(tables.by_hand(run))
     assert set(tables.by_hand(run)) <= set(run.report["phases"])
+
+
+@pytest.mark.skipif(not SEEN, reason="memory and load are read from /proc")
+def test_two_runs_take_turns(programs: Path) -> None:
+    (programs / "measured.py").write_text((PROGRAMS / "measured.py").read_text())
+    (programs / "turning.py").write_text(
+        "import measured, time\n"
+        "class Env:\n"
+        "    def step(self): time.sleep(0.001)\n"
+        "env = Env()\n"
+        "measured.watch(env, 5)\n"
+        "with measured.loop():\n"
+        "    for _ in range(20): env.step()\n"
+    )
+    plain, own = runs.duel("turning", Peer("other", before=("-u",)))
+    assert (plain.failed, own.failed) == ("", "")
+    assert (plain.peer, plain.beside) == (own.beside, own.peer) == ("plain", "other")
+    for run in (plain, own):
+        assert len(run.stretches) == len(run.cpu_stretches) == 4
+        assert run.loop_s >= sum(run.stretches) >= 0.02
+        assert 0 < run.first_step_s < run.wall_s
+
+
+@pytest.mark.skipif(not SEEN, reason="memory and load are read from /proc")
+def test_of_two_that_take_turns_one_fails(programs: Path) -> None:
+    (programs / "measured.py").write_text((PROGRAMS / "measured.py").read_text())
+    (programs / "failing.py").write_text(
+        "import measured, sys\n"
+        "class Env:\n    def step(self): pass\n"
+        "env = Env()\n"
+        "measured.watch(env, 5)\n"
+        "with measured.loop():\n"
+        "    for at in range(2000):\n"
+        "        if at == 12 and '-X' in sys.orig_argv: sys.exit('not like this')\n"
+        "        env.step()\n"
+    )
+    (own,) = runs.duel("failing", Peer("other", before=("-X", "utf8")))
+    assert own.failed == "exit code 1: not like this"
+
+
+def _alone(program: str, peer: Peer, **options: float) -> Run:
+    (run,) = runs.alone(program, peer, **options)
+    return run
 
 
 @pytest.fixture
@@ -218,7 +271,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.skipif(not SEEN, reason="memory and load are read from /proc")
 def test_a_program_that_fails_is_a_row_and_not_a_crash(programs: Path) -> None:
     (programs / "broken.py").write_text("raise SystemExit('no such thing')")
-    assert runs.run("broken", PLAIN).failed == "exit code 1: no such thing"
+    assert _alone("broken", PLAIN).failed == "exit code 1: no such thing"
 
 
 @pytest.mark.skipif(not SEEN, reason="memory and load are read from /proc")
@@ -227,7 +280,7 @@ def test_one_that_goes_on_after_its_loop_is_ended_and_keeps_its_figures(programs
     (programs / "endless.py").write_text(
         f"import time\nprint('{said}', flush=True)\ntime.sleep(600)\n"
     )
-    run = runs.run("endless", PLAIN, longest_after_s=0.1)
+    run = _alone("endless", PLAIN, longest_after_s=0.1)
     assert (run.failed, run.loop_s, run.cpu_s) == ("", 2.5, 1.5)
     assert run.ended == "not done 0 s after the loop"
     assert run.wall_s < 300
@@ -242,7 +295,7 @@ def test_one_that_needs_too_much_memory_is_ended(
         "import time\nheld = bytearray(300_000_000)\nheld[::4096] = b'x' * len(held[::4096])\n"
         "time.sleep(600)\n"
     )
-    run = runs.run("large", PLAIN)
+    run = _alone("large", PLAIN)
     assert run.failed == "needs more than 0 GB of memory"
     assert run.wall_s < 300
 

@@ -17,14 +17,13 @@ from collections import deque
 from typing import Any
 
 from hotloop import get_profiler
+from hotloop.hooks.attributes import MOST_ATTRIBUTES, attributes_of
 from hotloop.hooks.program_files import is_program_file
 
 #: More environments than anyone steps in turn by hand: after so many, start over.
 MOST_IN_TURN = 4096
 #: The first episodes are all looked at, later ones ever more rarely.
 ALWAYS_LOOK = 16
-#: An environment with more attributes than this is looked at in part.
-MOST_ATTRIBUTES = 64
 #: Wrappers around an environment that are looked at: more than anybody has.
 MOST_LAYERS = 16
 #: Episodes that tell growth from chance, and the least that a container must have grown by.
@@ -155,11 +154,11 @@ def sizes_of(env: Any) -> dict[str, int]:
     """
     sizes: dict[str, int] = {}
     for layer in _layers(env):
-        for name, value in _attributes(layer):
+        for name, value in attributes_of(layer):
             if _is_container(value):
                 sizes[name] = len(value)
             elif name != "env" and _is_programs(type(value)):
-                for inner, held in _attributes(value):
+                for inner, held in attributes_of(value):
                     if _is_container(held):
                         sizes[f"{name}.{inner}"] = len(held)
             if len(sizes) >= MOST_ATTRIBUTES:
@@ -176,15 +175,8 @@ def _layers(env: Any) -> list[Any]:
             break
         if _is_programs(type(env)):
             layers.append(env)
-        env = dict(_attributes(env)).get("env", innermost)
+        env = dict(attributes_of(env)).get("env", innermost)
     return layers
-
-
-def _attributes(held: Any) -> list[tuple[str, Any]]:
-    try:
-        return list(vars(held).items())[:MOST_ATTRIBUTES]
-    except Exception:  # no `__dict__`, or one of its own kind
-        return []
 
 
 def _is_container(value: Any) -> bool:
@@ -214,7 +206,7 @@ class Buffers:
         if id(buffer) == self._seen:
             return
         self._seen = id(buffer)
-        values = [value for _, value in _attributes(buffer)]
+        values = [value for _, value in attributes_of(buffer)]
         arrays = [v for v in values if _is_array(v)]
         kept = [(array, 1) for array in arrays]
         floats = [(a, 1) for a in arrays if _is_float_frame(a, FRAME_DIMENSIONS)]
@@ -254,7 +246,7 @@ def _parts(row: Any) -> list[Any]:
         return list(row.values())
     if isinstance(row, (tuple, list)):
         return list(row)
-    return [value for _, value in _attributes(row)]
+    return [value for _, value in attributes_of(row)]
 
 
 turns = Turns()

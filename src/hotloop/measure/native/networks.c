@@ -43,28 +43,83 @@ typedef struct {
 /* The one that has taken a function over, and how that function was called before. */
 static Networks *taken = NULL;
 static vectorcallfunc was;
-static PyObject *shape_name, *compiled_name, *call_name;
+static PyObject *shape_name, *compiled_name, *call_name, *getattribute_name;
 
 /* ---- the call itself ---- */
+
+/* The function behind `_call_impl` of a class, as long as the class stays what it is. Python's own
+ * way to it is long: modules define `__getattr__`, and nothing about such a class is remembered. */
+typedef struct {
+    PyTypeObject *type;
+    unsigned int version;
+    PyObject *function; /* borrowed from the class; NULL where attributes must be asked for */
+} Known;
+
+#define KNOWN 64
+static Known known[KNOWN];
+
+static PyObject *
+look_up_function(PyTypeObject *type)
+{
+    PyObject *function = _PyType_Lookup(type, call_name);
+    int plain = function != NULL && PyFunction_Check(function) &&
+                _PyType_Lookup(type, compiled_name) == Py_None &&
+                _PyType_Lookup(type, getattribute_name) ==
+                    _PyType_Lookup(&PyBaseObject_Type, getattribute_name);
+    return plain ? function : NULL;
+}
+
+/* A class that is changed gets another number, which no class had before; 0 is none. */
+static unsigned int
+version_of(PyTypeObject *type)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    return PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG) ? type->tp_version_tag : 0;
+#else
+    return type->tp_version_tag;
+#endif
+}
+
+static PyObject *
+function_of(PyTypeObject *type)
+{
+    unsigned int version = version_of(type);
+    Known *each = &known[((uintptr_t)type >> 5 ^ (uintptr_t)type >> 11) % KNOWN];
+    if (version == 0 || each->type != type || each->version != version) {
+        PyObject *function = look_up_function(type); /* which gives the class its number */
+        *each = (Known){type, version_of(type), function};
+    }
+    return each->function;
+}
+
+/* Whether the module itself has neither attribute, so that its class's hold. */
+static int
+is_like_its_class(PyObject *module)
+{
+    PyObject *own = PyObject_GenericGetDict(module, NULL);
+    int has = own != NULL ? PyDict_Contains(own, compiled_name) : -1;
+    has = has == 0 ? PyDict_Contains(own, call_name) : has;
+    Py_XDECREF(own);
+    if (has < 0) {
+        PyErr_Clear(); /* Python's own way will find it again */
+    }
+    return has == 0;
+}
 
 /* What `Module.__call__` does, without its frame. */
 static PyObject *
 pass_on(Networks *self, PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    if (!self->is_short) {
+    PyObject *call = self->is_short ? function_of(Py_TYPE(args[0])) : NULL;
+    if (call == NULL || !is_like_its_class(args[0])) {
         return self->before(function, args, nargsf, names);
     }
-    PyObject *compiled = PyObject_GetAttr(args[0], compiled_name);
-    if (compiled == NULL) {
-        return NULL;
-    }
-    int plain = compiled == Py_None;
-    Py_DECREF(compiled);
-    if (!plain) {
-        return self->before(function, args, nargsf, names);
-    }
-    /* Without the flag: of a method it would allow to change the first argument, which is not ours. */
-    return PyObject_VectorcallMethod(call_name, args, (size_t)PyVectorcall_NARGS(nargsf), names);
+    /* It may be taken off its class meanwhile. The flag would allow to change the first argument,
+     * which is not ours. */
+    Py_INCREF(call);
+    PyObject *result = PyObject_Vectorcall(call, args, (size_t)PyVectorcall_NARGS(nargsf), names);
+    Py_DECREF(call);
+    return result;
 }
 
 /* The rows of the first argument, as the hook in Python counts them; -1 if it must, with an exception
@@ -278,11 +333,8 @@ network_call(PyObject *function, PyObject *const *args, size_t nargsf, PyObject 
     }
     Core *core = self->order->core;
     Thread *thread = core_thread(core);
-    if (thread == NULL || thread->in_network) {
+    if (thread == NULL || thread->in_network || !core->enabled) {
         return pass_on(self, function, args, nargsf, names);
-    }
-    if (!core->enabled) {
-        return self->before(function, args, nargsf, names);
     }
     return call_outermost(self, thread, function, args, nargsf, names);
 }
@@ -376,7 +428,9 @@ networks_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         shape_name = PyUnicode_InternFromString("shape");
         compiled_name = PyUnicode_InternFromString("_compiled_call_impl");
         call_name = PyUnicode_InternFromString("_call_impl");
-        if (shape_name == NULL || compiled_name == NULL || call_name == NULL) {
+        getattribute_name = PyUnicode_InternFromString("__getattribute__");
+        if (shape_name == NULL || compiled_name == NULL || call_name == NULL ||
+            getattribute_name == NULL) {
             Py_CLEAR(shape_name);
             return NULL;
         }

@@ -11,14 +11,12 @@
 #include <windows.h>
 #include <process.h>
 #include <psapi.h>
-#define HOTLOOP_THREAD_LOCAL __declspec(thread)
 #else
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
-#define HOTLOOP_THREAD_LOCAL __thread
 #if defined(__APPLE__)
 #include <mach/mach.h>
 #endif

@@ -7,9 +7,9 @@
 
 #include "core.h"
 
-/* The last thread found, so that the hot path need not search. Keyed by the core's serial:
- * a core's address may be another's later. */
-static HOTLOOP_THREAD_LOCAL struct {
+/* The last thread found, so that the hot path need not search: the GIL changes hands far less often
+ * than regions do. Keyed by the core's serial: a core's address may be another's later. */
+static struct {
     uint64_t serial;
     Thread *thread;
 } found;
@@ -113,7 +113,7 @@ Thread *
 core_thread(Core *core)
 {
     /* A thread of native code has a new state, with a new number, each time that it calls Python. */
-    uint64_t id = PyThreadState_GetID(PyThreadState_Get());
+    uint64_t id = PyThreadState_Get()->id;
     if (found.serial == core->serial && found.thread->id == id) {
         return found.thread;
     }
