@@ -18,6 +18,8 @@ from benchmarks.runs import Run, from_line
 
 #: Quiet rounds that are enough to leave the disturbed ones out.
 ENOUGH_QUIET = 3
+#: The weight that is left out at either end of a run's stretches.
+TRIMMED = 0.1
 #: Resamples of a bootstrap.
 RESAMPLES = 2000
 
@@ -80,11 +82,16 @@ def cpu_ratio(run: Run, plain: Run) -> float:
 
 
 def _typical(own: list[float], plain: list[float]) -> float:
-    """The mean of the ratios without the fifth at either end: one stall decides nothing, and what
-    a profiler does now and then still counts."""
-    ratios = sorted(one / other for one, other in zip(own, plain, strict=True))
-    cut = len(ratios) // 5
-    return statistics.mean(ratios[cut : len(ratios) - cut])
+    """The mean of the stretches' ratios, each as heavy as it is long, without a tenth of the weight
+    at either end: one stall decides nothing, and what a profiler does now and then still counts."""
+    ratios = sorted((one / other, one + other) for one, other in zip(own, plain, strict=True))
+    whole = sum(weight for _, weight in ratios)
+    passed = total = 0.0
+    for ratio, weight in ratios:
+        begin, passed = passed, passed + weight
+        inside = min(passed, (1 - TRIMMED) * whole) - max(begin, TRIMMED * whole)
+        total += ratio * max(inside, 0.0)
+    return total / ((1 - 2 * TRIMMED) * whole)
 
 
 def added_start(run: Run, plain: Run) -> float:

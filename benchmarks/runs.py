@@ -1,9 +1,10 @@
 """Runs of a program of the benchmark under profilers, and everything that is measured of them.
 
 `alone` is one run. `duel` is two at once, plain and under a profiler, that take turns: a stretch of
-a quarter of a second each, the other one stopped meanwhile with all its processes. Both train the
-same from the same seed, so a stretch of the one does the work of the same stretch of the other,
-within half a second of it: what the machine does in a minute is in both.
+some hundredths of a second each, while the other one waits. (It is not stopped: a signal would wake
+the profiler's threads at every turn.) Both train the same from the same seed, so a stretch of the
+one does the work of the same stretch of the other, right before or after it: what the machine does
+meanwhile is in both.
 
 Times are the program's own words (`programs/measured.py`). Beside them this process looks five
 times a second at the resident memory of the program, its profiler and all their children, and at
@@ -154,8 +155,8 @@ def _prepared(
         script.write_text(with_variant(source, peer.variant) if peer.variant else source)
         out = folder / "out"
         out.mkdir()
-        watched = _Watched(result, folder, longest_after_s, turns)
-        watched.start([*peer.command(script, out), *arguments])
+        command = [*peer.command(script, out), *arguments]
+        watched = _Watched(result, command, folder, longest_after_s, turns)
         try:
             yield watched
         finally:
@@ -194,20 +195,24 @@ def outermost(phases: list[dict[str, Any]]) -> dict[str, float]:
 class _Watched:
     """A command while it runs."""
 
-    def __init__(self, result: Run, folder: Path, longest_after_s: float, turns: bool) -> None:
+    def __init__(
+        self, result: Run, command: list[str], folder: Path, longest_after_s: float, turns: bool
+    ) -> None:
         self.result = result
+        self._command = command
         self._folder = folder
         self._longest_after_s = longest_after_s
         self._turns = turns
+        self._started = self._over = False
         self._output = b""
         self._ended = ""
-        #: Seconds that it ran, and of those until its loop had ended; stopped, it does not age.
+        #: Seconds that it ran, and of those until its loop had ended, without waiting.
         self._ran_s = self._loop_end_s = 0.0
         #: Processor time that the machine used while it ran, and each of its processes.
         self._machine_s = 0.0
         self._cpu_s: dict[int, float] = {}
 
-    def start(self, command: list[str]) -> None:
+    def _start(self) -> None:
         environment = dict(os.environ)
         self._errors = open(self._folder / "errors.txt", "w+b")  # noqa: SIM115 (see `close`)
         if self._turns:
@@ -218,7 +223,7 @@ class _Watched:
             environment[TURNS] = str(pipe)
         self._begin = time.monotonic()
         self._process = subprocess.Popen(
-            command,
+            self._command,
             cwd=self._folder,
             env=environment,
             stdin=subprocess.DEVNULL,
@@ -226,23 +231,19 @@ class _Watched:
             stderr=self._errors,
             start_new_session=True,
         )
-        self._over = False
-        self._stop()
+        self._started = True
 
     def go_on(self) -> bool:
         """Let it run until it hands over; whether it does, and has not ended instead."""
         if self._over:
             return False
         before, begin = _machine_cpu_s(), time.monotonic()
-        if not self._ran_s:
-            self._begin = begin
         turns = self._turns_seen()
-        self._signal(signal.SIGCONT)
         if turns:
             os.write(self._pipe, b".")
+        elif not self._started:
+            self._start()
         self._over = not self._until_turn(turns, begin)
-        if not self._over:
-            self._stop()
         self._ran_s += time.monotonic() - begin
         self._machine_s += _machine_cpu_s() - before
         if self._over:
@@ -253,11 +254,13 @@ class _Watched:
         """Let it end: by itself, or because of what it is told."""
         if why and not self._over:
             self._ended = why
-            self._signal(signal.SIGKILL)
+            self._kill()
         while self.go_on():
             pass
 
     def close(self) -> None:
+        if not self._started:
+            return
         if not self._over:
             self.end("not needed any more")
         self._errors.close()
@@ -267,13 +270,10 @@ class _Watched:
     def _turns_seen(self) -> int:
         return self._output.count(b"\nturn ")
 
-    def _stop(self) -> None:
-        self._signal(signal.SIGSTOP)
-
-    def _signal(self, number: int) -> None:
-        """To all its processes."""
+    def _kill(self) -> None:
+        """All its processes."""
         with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, number)
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def _conclude(self) -> None:
         """It has ended: what it said, and what it used."""
@@ -331,7 +331,7 @@ class _Watched:
                 why = self._too_much(ran_s, ran_s - self._loop_end_s, resident)
                 if why:
                     self._ended = why
-                    self._signal(signal.SIGKILL)
+                    self._kill()
                     self._process.stdout.close()
                     return False
 

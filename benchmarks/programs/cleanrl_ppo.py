@@ -58,7 +58,9 @@ next_done = torch.zeros(ENVS)
 # timers| import hand_timers
 # timers| for network in (agent.actor, agent.critic):
 # timers|     hand_timers.around(network, "forward", "learn.forward", outside="policy.act")
-measured.watch(envs, 512)
+measured.turns(64, step=envs)
+measured.turns(8, step=optimizer)
+measured.first_step(envs)
 # torch.profiler| from torch.profiler import ProfilerActivity, profile
 # torch.profiler| profiler = profile(activities=[ProfilerActivity.CPU])
 # torch.profiler| profiler.start()

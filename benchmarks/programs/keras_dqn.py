@@ -63,7 +63,8 @@ keras.utils.set_random_seed(1)
 env = gym.make("CartPole-v1")
 agent = Agent(4, 2)
 state, _ = env.reset(seed=1)
-measured.watch(env, 90)
+measured.turns(10, step=env)
+measured.first_step(env)
 with measured.loop():
     for _ in range(measured.steps(1800)):
         # timers| hand_timers.enter("policy.act")

@@ -30,29 +30,45 @@ def without_tensorflow():
     sys.modules["tensorflow"] = None
 
 
-def watch(env, stretch, name="step"):
-    """Say when the environment is stepped for the first time, and take turns from there on.
-
-    A stretch is so many calls: an iteration of the training, so that one is like another. Where no
-    turns are taken, the environment is as it was after the first step.
-    """
+def first_step(env, name="step"):
+    """Say when the environment is stepped for the first time; after that it is as it was."""
     original, own = getattr(env, name), name in vars(env)
-    calls = 0
 
     def step(*args, **kwargs):
-        nonlocal calls
-        if calls == 0:
-            print(f"first {time.monotonic():.6f}", flush=True)
-            if not _turns and own:
-                setattr(env, name, original)
-            elif not _turns:
-                delattr(env, name)
-        if _turns and calls % stretch == 0:
+        print(f"first {time.monotonic():.6f}", flush=True)
+        if own:
+            setattr(env, name, original)
+        else:
+            delattr(env, name)
+        if _turns:
             _turns[0].hand_over()
-        calls += 1
         return original(*args, **kwargs)
 
     setattr(env, name, step)
+
+
+def turns(stretch, **calls):
+    """After so many calls of a method it is the other one's turn: `turns(64, step=env)`.
+
+    They must be called equally often in every run. A stretch takes some hundredths of a second:
+    what a machine with other guests does changes from one tenth to the next.
+    """
+    for name, owner in calls.items() if _turns else ():
+        _hand_over_after(stretch, owner, name)
+
+
+def _hand_over_after(stretch, owner, name):
+    original = getattr(owner, name)
+    made = 0
+
+    def call(*args, **kwargs):
+        nonlocal made
+        made += 1
+        if made % stretch == 0:
+            _turns[0].hand_over()
+        return original(*args, **kwargs)
+
+    setattr(owner, name, call)
 
 
 @contextmanager

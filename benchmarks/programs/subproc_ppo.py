@@ -16,7 +16,9 @@ def main():
     model = PPO("MlpPolicy", envs, n_steps=256, seed=0, device="cpu")
     # timers| import hand_timers
     # timers| hand_timers.around_on_policy(model)
-    measured.watch(model.get_env(), 256, "step_async")
+    measured.turns(64, step_async=model.get_env())
+    measured.turns(8, step=model.policy.optimizer)
+    measured.first_step(model.get_env(), "step_async")
     # torch.profiler| from torch.profiler import ProfilerActivity, profile
     # torch.profiler| profiler = profile(activities=[ProfilerActivity.CPU])
     # torch.profiler| profiler.start()

@@ -45,7 +45,9 @@ optimizer = torch.optim.Adam(loss_module.parameters(), lr=3e-4)
 # timers| import hand_timers
 # timers| hand_timers.around(env, "step", "env.step")
 # timers| hand_timers.around(collector, "_wrapped_policy", "policy.act")
-measured.watch(env, 512)
+measured.turns(32, step=env)
+measured.turns(8, step=optimizer)
+measured.first_step(env)
 # torch.profiler| from torch.profiler import ProfilerActivity, profile
 # torch.profiler| profiler = profile(activities=[ProfilerActivity.CPU])
 # torch.profiler| profiler.start()

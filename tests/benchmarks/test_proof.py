@@ -45,11 +45,15 @@ def test_a_ratio_is_within_its_round() -> None:
 
 def test_a_stall_does_not_decide_and_what_comes_now_and_then_counts() -> None:
     plain = made("plain", 0, 10.0)
-    stalled = made("hotloop", 0, 10.0, stretches=[1.0] * 9 + [5.0])
-    assert loop_ratio(stalled, plain) == 1.0
-    # A third of the stretches is a tenth longer.
-    often = made("hotloop", 0, 10.0, stretches=[1.0, 1.0, 1.1] * 3 + [1.0])
-    assert loop_ratio(often, plain) == pytest.approx(1 + 0.1 / 6)
+    stalled = made("hotloop", 0, 10.0, stretches=[1.0] * 9 + [1.5])
+    assert loop_ratio(stalled, plain) == pytest.approx(1.0, abs=0.02)
+    # Every other stretch is a tenth longer.
+    often = made("hotloop", 0, 10.0, stretches=[1.0, 1.1] * 5)
+    assert loop_ratio(often, plain) == pytest.approx(1.05, abs=0.002)
+    # A long stretch weighs more than a short one.
+    plain.stretches = [1.0] * 5 + [3.0] * 5
+    often.stretches = [1.0] * 5 + [3.3] * 5
+    assert loop_ratio(often, plain) > 1.07
 
 
 def test_a_run_is_compared_with_the_one_it_took_turns_with() -> None:
@@ -224,7 +228,8 @@ def test_two_runs_take_turns(programs: Path) -> None:
         "class Env:\n"
         "    def step(self): time.sleep(0.001)\n"
         "env = Env()\n"
-        "measured.watch(env, 5)\n"
+        "measured.turns(5, step=env)\n"
+        "measured.first_step(env)\n"
         "with measured.loop():\n"
         "    for _ in range(20): env.step()\n"
     )
@@ -232,7 +237,7 @@ def test_two_runs_take_turns(programs: Path) -> None:
     assert (plain.failed, own.failed) == ("", "")
     assert (plain.peer, plain.beside) == (own.beside, own.peer) == ("plain", "other")
     for run in (plain, own):
-        assert len(run.stretches) == len(run.cpu_stretches) == 4
+        assert len(run.stretches) == len(run.cpu_stretches) == 5
         assert run.loop_s >= sum(run.stretches) >= 0.02
         assert 0 < run.first_step_s < run.wall_s
 
@@ -244,7 +249,8 @@ def test_of_two_that_take_turns_one_fails(programs: Path) -> None:
         "import measured, sys\n"
         "class Env:\n    def step(self): pass\n"
         "env = Env()\n"
-        "measured.watch(env, 5)\n"
+        "measured.turns(5, step=env)\n"
+        "measured.first_step(env)\n"
         "with measured.loop():\n"
         "    for at in range(2000):\n"
         "        if at == 12 and '-X' in sys.orig_argv: sys.exit('not like this')\n"
