@@ -53,6 +53,8 @@ def measure(
 ) -> None:
     """Make the runs that are not among the results yet."""
     runs = load(results)
+    # A run alone and one of two that took turns do not stand for each other.
+    runs = [each for each in runs if each.failed or bool(each.beside) == (run is duel)]
     done = {(each.round, each.program, each.peer) for each in runs}
     broken = {(each.program, each.peer) for each in runs if each.failed}
     endless = {(each.program, each.peer) for each in runs if each.ended}

@@ -2,13 +2,14 @@
 
 The instructions that PPO and DQN of Stable-Baselines3 execute for the same 256 steps: without
 hotloop, with the hooks in place but switched off, and with the hooks measuring. Valgrind counts
-them, so that the figures are the same on a busy machine and to a thousandth on every run. What they
-take in time is told by `benchmarks.cost`; caches and branches are not in a count. The sampler and
-the recorder, which go by the clock, are left out.
+them, so that a busy machine does not matter; two counts of the same differ by a thousandth or two.
+What they take in time is told by `benchmarks.cost`: caches and branches are not in a count. The
+sampler and the recorder, which go by the clock, are left out.
 """
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import gc
 import os
@@ -63,7 +64,7 @@ def instructions(training: str, mode: str, switch: Path) -> int:
     """How many the steps take."""
     command = [
         *("valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=/dev/null"),
-        *(sys.executable, "-m", "benchmarks.hooks", training, mode, str(switch)),
+        *(sys.executable, "-m", "benchmarks.hooks", "--train", training, mode, str(switch)),
     ]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
@@ -73,8 +74,11 @@ def instructions(training: str, mode: str, switch: Path) -> int:
 
 
 def main() -> int:
-    if len(sys.argv) == 4:
-        train(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--train", nargs=3, help=argparse.SUPPRESS)  # see `instructions`
+    options = parser.parse_args()
+    if options.train:
+        train(*options.train)
         return 0
     with tempfile.TemporaryDirectory() as folder:
         switch = Path(folder) / "switch.so"

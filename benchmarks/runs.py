@@ -4,7 +4,7 @@
 some hundredths of a second each, while the other one waits. (It is not stopped: a signal would wake
 the profiler's threads at every turn.) Both train the same from the same seed, so a stretch of the
 one does the work of the same stretch of the other, right before or after it: what the machine does
-meanwhile is in both.
+meanwhile is in both. So is what a profiler does in the background while its program waits.
 
 Times are the program's own words (`programs/measured.py`). Beside them this process looks five
 times a second at the resident memory of the program, its profiler and all their children, and at
@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from benchmarks.peers import HOTLOOP, HOTLOOP_TIMED, PLAIN, Peer
 from benchmarks.programs.measured import TURNS
@@ -46,6 +46,8 @@ MOST_MB = 8_000.0
 LOOK_EVERY_S = 0.2
 #: Processors that others may use on the average before a run counts as disturbed.
 QUIET_CORES = 0.10
+#: Why a run was ended whose partner failed.
+NOT_ITSELF = "the other one failed"
 
 
 @dataclass
@@ -109,9 +111,11 @@ def alone(
     """Run a program under a peer, in a folder of its own."""
     result = Run(program, peer.name, round, failed=peer.cannot(program))
     if not result.failed:
-        with _prepared(result, peer, arguments, longest_after_s) as watched:
-            while watched.go_on():
-                pass
+        with (
+            _prepared(result, peer, arguments, longest_after_s) as watched,
+            _foreign_cores([watched]),
+        ):
+            watched.end("")
     return [result]
 
 
@@ -130,6 +134,7 @@ def duel(
     with (
         _prepared(plain, PLAIN, arguments, longest_after_s, turns=True) as first,
         _prepared(own, peer, arguments, longest_after_s, turns=True) as second,
+        _foreign_cores([first, second]),
     ):
         both = [first, second] if round % 2 else [second, first]
         # The first of its turns takes a program to its first step: nobody else runs then.
@@ -137,8 +142,22 @@ def duel(
             both.reverse()
         failed = any(watched.result.failed for watched in both)
         for watched in both:
-            watched.end("the other one failed" if failed else "")
-    return [own] if own.failed else [plain, own]
+            watched.end(NOT_ITSELF if failed else "")
+    if not failed and len(plain.stretches) != len(own.stretches):
+        own.failed = f"{len(own.stretches)} stretches, and {len(plain.stretches)} of the plain run"
+    broken = [run for run in (plain, own) if run.failed and run.failed != NOT_ITSELF]
+    return broken or [plain, own]
+
+
+@contextmanager
+def _foreign_cores(runs: list[_Watched]) -> Iterator[None]:
+    """How many processors others use while these runs last."""
+    before, begin = _machine_cpu_s(), time.monotonic()
+    yield
+    own = sum(watched.cpu_s for watched in runs)
+    foreign = max(_machine_cpu_s() - before - own, 0.0) / (time.monotonic() - begin)
+    for watched in runs:
+        watched.result.foreign_cores = foreign
 
 
 @contextmanager
@@ -208,9 +227,13 @@ class _Watched:
         self._ended = ""
         #: Seconds that it ran, and of those until its loop had ended, without waiting.
         self._ran_s = self._loop_end_s = 0.0
-        #: Processor time that the machine used while it ran, and each of its processes.
-        self._machine_s = 0.0
-        self._cpu_s: dict[int, float] = {}
+        #: When its memory is looked at next.
+        self._due = 0.0
+        #: Processor time of each of its processes as last seen, and of all of them at the end.
+        self._seen_s: dict[int, float] = {}
+        self.cpu_s = 0.0
+        self._errors: BinaryIO | None = None
+        self._pipe: int | None = None
 
     def _start(self) -> None:
         environment = dict(os.environ)
@@ -237,15 +260,13 @@ class _Watched:
         """Let it run until it hands over; whether it does, and has not ended instead."""
         if self._over:
             return False
-        before, begin = _machine_cpu_s(), time.monotonic()
-        turns = self._turns_seen()
-        if turns:
-            os.write(self._pipe, b".")
-        elif not self._started:
+        begin, turns = time.monotonic(), self._turns_seen()
+        if not self._started:
             self._start()
+        elif self._pipe is not None:
+            os.write(self._pipe, b".")
         self._over = not self._until_turn(turns, begin)
         self._ran_s += time.monotonic() - begin
-        self._machine_s += _machine_cpu_s() - before
         if self._over:
             self._conclude()
         return not self._over
@@ -259,12 +280,11 @@ class _Watched:
             pass
 
     def close(self) -> None:
-        if not self._started:
-            return
-        if not self._over:
+        if self._started and not self._over:
             self.end("not needed any more")
-        self._errors.close()
-        if self._turns:
+        if self._errors is not None:
+            self._errors.close()
+        if self._pipe is not None:
             os.close(self._pipe)
 
     def _turns_seen(self) -> int:
@@ -282,8 +302,8 @@ class _Watched:
         self._process.returncode = os.waitstatus_to_exitcode(status)
         result.wall_s = self._ran_s
         # Of processes that nobody waits for (a fork server's workers), only what was seen counts.
-        own = max(used.ru_utime + used.ru_stime, sum(self._cpu_s.values()))
-        result.foreign_cores = max(self._machine_s - own, 0.0) / result.wall_s
+        self.cpu_s = max(used.ru_utime + used.ru_stime, sum(self._seen_s.values()))
+        assert self._errors is not None
         self._errors.seek(0)
         said = self._errors.read().decode(errors="replace").strip()
         text = self._output.decode(errors="replace")
@@ -309,9 +329,8 @@ class _Watched:
         pipe = self._process.stdout.fileno()
         with selectors.DefaultSelector() as selector:
             selector.register(pipe, selectors.EVENT_READ)
-            due = begin
             while True:
-                if selector.select(max(due - time.monotonic(), 0.0)):
+                if selector.select(max(self._due - time.monotonic(), 0.0)):
                     data = os.read(pipe, 65536)
                     self._output += data
                     if not data:
@@ -319,10 +338,10 @@ class _Watched:
                         return False
                     if self._turns_seen() > turns and b"\nloop " not in self._output:
                         return True
-                if time.monotonic() < due:
-                    continue
                 now = time.monotonic()
-                due = now + LOOK_EVERY_S
+                if now < self._due:
+                    continue
+                self._due = now + LOOK_EVERY_S
                 resident = self._look_at(self._process.pid)
                 result.peak_mb = max(result.peak_mb, resident)
                 ran_s = self._ran_s + now - begin
@@ -348,7 +367,7 @@ class _Watched:
                     waiting += [int(child) for child in children.split()]
             except OSError:
                 continue  # gone by now
-            self._cpu_s[each] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            self._seen_s[each] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
             pages += int(fields[21])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 

@@ -306,7 +306,8 @@ def attributed(runs: list[Run]) -> dict[str, tuple[float, float]]:
     """Program -> (share of the loop in any phase, share in one finer than collect and learn)."""
     found = {}
     for program in _programs(runs):
-        reports = [run.report for run in runs if run.program == program and run.report]
+        own = [run for run in runs if run.program == program and run.peer == HOTLOOP.name]
+        reports = [run.report for run in own if run.report]
         if reports:
             found[program] = (
                 statistics.median(report["coverage"] for report in reports),

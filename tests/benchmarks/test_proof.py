@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import sys
@@ -113,6 +114,8 @@ def test_what_was_done_is_not_done_again(tmp_path: Path) -> None:
         failed = "does not start" if peer.name == "py-spy" else ""
         return [Run(program, peer.name, round, failed=failed, loop_s=1.0)]
 
+    cost.keep(results, Run("sb3_ppo", "hotloop", 0, "plain", loop_s=1.0).line())  # of a duel
+
     def measure(rounds: int, budget_s: float) -> None:
         planned = cost.plan(["sb3_ppo"], [HOTLOOP, PEERS[1]], rounds, rounds)
         cost.measure(planned, results, budget_s, run=run)
@@ -124,7 +127,7 @@ def test_what_was_done_is_not_done_again(tmp_path: Path) -> None:
         file.write('{"program": "sb3_p')  # cut short
     measure(2, budget_s=100.0)
     assert started == [("hotloop", 0), ("py-spy", 0), ("hotloop", 1)]
-    assert len(load(results)) == 3
+    assert len(load(results)) == 4
 
 
 def test_a_run_survives_its_line() -> None:
@@ -221,18 +224,24 @@ def test_a_real_run_of_a_program_under_hotloop(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not SEEN, reason="memory and load are read from /proc")
-def test_two_runs_take_turns(programs: Path) -> None:
+def test_two_runs_take_turns(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (programs / "measured.py").write_text((PROGRAMS / "measured.py").read_text())
     (programs / "turning.py").write_text(
-        "import measured, time\n"
+        "import measured, os, time\n"
+        "steps = open(os.path.join(os.environ['STEPS'], str(os.getpid())), 'w')\n"
         "class Env:\n"
-        "    def step(self): time.sleep(0.001)\n"
+        "    def step(self):\n"
+        "        time.sleep(0.001)\n"
+        "        print(time.monotonic(), file=steps, flush=True)\n"
         "env = Env()\n"
         "measured.turns(5, step=env)\n"
         "measured.first_step(env)\n"
         "with measured.loop():\n"
         "    for _ in range(20): env.step()\n"
     )
+    folder = programs / "steps"
+    folder.mkdir()
+    monkeypatch.setenv("STEPS", str(folder))
     plain, own = runs.duel("turning", Peer("other", before=("-u",)))
     assert (plain.failed, own.failed) == ("", "")
     assert (plain.peer, plain.beside) == (own.beside, own.peer) == ("plain", "other")
@@ -240,6 +249,12 @@ def test_two_runs_take_turns(programs: Path) -> None:
         assert len(run.stretches) == len(run.cpu_stretches) == 5
         assert run.loop_s >= sum(run.stretches) >= 0.02
         assert 0 < run.first_step_s < run.wall_s
+    # Never a step of the one between two of a stretch of the other.
+    said = {path.name: path.read_text().split() for path in folder.iterdir()}
+    times = sorted((float(each), name) for name, all_of in said.items() for each in all_of)
+    turns = [len(list(group)) for _, group in itertools.groupby(times, lambda each: each[1])]
+    assert sum(turns) == 40
+    assert len(turns) <= 10
 
 
 @pytest.mark.skipif(not SEEN, reason="memory and load are read from /proc")
@@ -257,7 +272,11 @@ def test_of_two_that_take_turns_one_fails(programs: Path) -> None:
         "        env.step()\n"
     )
     (own,) = runs.duel("failing", Peer("other", before=("-X", "utf8")))
-    assert own.failed == "exit code 1: not like this"
+    assert (own.peer, own.failed) == ("other", "exit code 1: not like this")
+    source = (programs / "failing.py").read_text()
+    (programs / "failing.py").write_text(source.replace("'-X' in", "'-X' not in"))
+    (plain,) = runs.duel("failing", Peer("other", before=("-X", "utf8")))
+    assert (plain.peer, plain.failed) == ("plain", "exit code 1: not like this")
 
 
 def _alone(program: str, peer: Peer, **options: float) -> Run:

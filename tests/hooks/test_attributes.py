@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import gc
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +92,86 @@ def test_what_only_others_have_set() -> None:
 @pytest.mark.parametrize("held", [3, None, "text", object(), dis, int])
 def test_things_of_all_kinds(held: Any) -> None:
     assert isinstance(attributes_of(held), list)
+
+
+class Lazy:
+    def __init__(self) -> None:
+        self.ran: list[str] = []
+
+    @functools.cached_property
+    def table(self) -> list[int]:
+        self.ran.append("table")
+        return []
+
+    def clear(self) -> None:
+        self.table = [1]
+
+
+def test_nothing_of_the_program_runs() -> None:
+    lazy = Lazy()
+    assert attributes_of(lazy) == [("ran", [])]
+    assert lazy.ran == []
+
+
+class Settings(dict):
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+
+class Odd(Base):
+    settings = Settings()
+
+    def __init__(self) -> None:
+        super().__init__()
+
+        def inner() -> None:
+            self.inner = 2
+
+        inner()
+
+
+def test_an_attribute_that_answers_in_its_own_way_and_a_function_inside() -> None:
+    assert attributes_of(Odd()) == [("seen", []), ("inner", 2)]
+
+
+class Much(Env):
+    def unused(self) -> None: ...
+
+    exec("def unused(self):\n" + "\n".join(f"    self.name_{n} = 0" for n in range(100)))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.last = 1
+
+
+def test_names_that_are_never_set_take_no_room() -> None:
+    assert dict(attributes_of(Much()))["last"] == 1
+
+
+class Memory(deque):  # type: ignore[type-arg]
+    def __init__(self) -> None:
+        super().__init__(range(1000))
+        self.kept = 3
+
+
+def test_a_container_is_not_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gc, "get_referents", None)
+    assert attributes_of(Memory()) == [("kept", 3)]
+
+
+class Cache:
+    def __init__(self) -> None:
+        self.kept: dict[str, int] = {}
+
+    def later(self) -> None:
+        self.more = 1
+
+
+@pytest.mark.skipif(not SLOWED, reason="a dictionary costs nothing here")
+def test_a_single_dictionary_is_not_taken_for_its_own() -> None:
+    cache = Cache()
+    cache.kept["value"] = 1
+    assert attributes_of(cache) == [("kept", {"value": 1})]
 
 
 def test_many_names_need_long_arguments() -> None:

@@ -80,7 +80,7 @@ def spent(run: Any) -> dict[str, float]:
 
 def assert_holds(run: Any, phase: str, place: str) -> None:
     """The phase holds what was spent in its place, and not what was spent in another as well."""
-    assert 0.99 < run.seconds(phase) / spent(run)[place] < 1.5
+    assert 0.99 < run.seconds(phase) / spent(run)[place] < 1.25
 
 
 @pytest.fixture

@@ -172,6 +172,35 @@ def test_a_network_that_torch_compiled_is_called_as_such(loop: Loop) -> None:
     assert loop.network(Rows(2, 4)) == "inner compiled"
 
 
+class Asking(Network):
+    """Modules of torch define `__getattr__`; this one goes further."""
+
+    def __getattribute__(self, name: str) -> Any:
+        return (lambda *_: "asked") if name == "_call_impl" else super().__getattribute__(name)
+
+
+def test_a_call_is_found_where_python_finds_it(loop: Loop) -> None:
+    class Own(Network):
+        def _call_impl(self, *_: Any, **__: Any) -> Any:
+            return "its own"
+
+    network, own = loop.network, Own()
+    assert (network(), own(), Asking()()) == ("action", "its own", "asked")
+    own._call_impl = lambda *_: "the object's"  # type: ignore[method-assign]
+    assert own() == "the object's"
+    del own._call_impl
+    assert own() == "its own"
+    # Found again after the class was changed, and after the function is gone.
+    Own._call_impl = lambda self: "changed"  # type: ignore[method-assign]
+    assert own() == "changed"
+    del Own._call_impl
+    assert own() == "action"
+    Own._call_impl = staticmethod(lambda *_: "without itself")  # type: ignore[method-assign]
+    assert own() == "without itself"
+    Own._compiled_call_impl = staticmethod(lambda *_: "compiled")
+    assert own() == "compiled"
+
+
 def test_an_error_of_the_network_is_the_programs(loop: Loop) -> None:
     def fail(*_: Any) -> None:
         raise ArithmeticError("nan")

@@ -11,7 +11,9 @@ from __future__ import annotations
 import gc
 import opcode
 import sys
+from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from types import CodeType, FunctionType
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -24,21 +26,24 @@ MOST_ATTRIBUTES = 64
 #: Whether a dictionary makes an object slower.
 SLOWED = (3, 11) <= sys.version_info < (3, 13)
 
+_CONTAINERS = (list, dict, set, frozenset, tuple, deque)
 _STORE, _MORE = opcode.opmap["STORE_ATTR"], opcode.opmap["EXTENDED_ARG"]
 #: Class -> names of the attributes that its methods set.
 _names: WeakKeyDictionary[type, list[str]] = WeakKeyDictionary()
 
 
 def attributes_of(held: Any) -> list[tuple[str, Any]]:
-    """Names and values of what an object keeps in itself, as `vars` would tell them.
+    """Names and values of what an object keeps in itself, nearly as `vars` would tell them.
 
-    What other code sets on it is not seen, unless it has a dictionary already.
+    What is set by other code than its class's is not seen, unless it has a dictionary already; a
+    value that is the class's own is told where the object has none. No code of the program runs.
     """
     try:
         names = _names_of(type(held)) if SLOWED else []
         if not names or _has_dictionary(held, names):
             return list(vars(held).items())[:MOST_ATTRIBUTES]
-        return [(name, value) for name in names for value in _value(held, name)]
+        found = ((name, value) for name in names for value in _value(held, name))
+        return list(islice(found, MOST_ATTRIBUTES))
     except Exception:  # no `__dict__`, or one of its own kind
         return []
 
@@ -53,33 +58,43 @@ def _names_of(cls: type) -> list[str]:
             for code in _codes(raw)
             for name in _stored(code)
         )
-        names = _names[cls] = [n for n in found if not _is_computed(cls, n)][:MOST_ATTRIBUTES]
+        names = _names[cls] = [name for name in found if not _is_computed(cls, name)]
     return names
 
 
-def _codes(raw: Any) -> Iterator[CodeType]:
+def _codes(raw: Any) -> list[CodeType]:
     """The code of a method, or of the functions of a property."""
-    parts = (raw.fget, raw.fset) if isinstance(raw, property) else (raw,)
-    for part in parts:
-        function = written(getattr(part, "__func__", part))
-        if isinstance(function, FunctionType):
-            yield function.__code__
+    kind = type(raw)
+    if issubclass(kind, property):
+        parts = [raw.fget, raw.fset]
+    elif issubclass(kind, (staticmethod, classmethod)):
+        parts = [raw.__func__]
+    else:
+        parts = [raw] if callable(raw) else []
+    try:
+        functions = [written(part) for part in parts]
+    except Exception:  # an attribute that answers in its own way
+        return []
+    return [each.__code__ for each in functions if isinstance(each, FunctionType)]
 
 
 def _stored(code: CodeType) -> Iterator[str]:
-    """Names of the attributes that a piece of code sets."""
+    """Names of the attributes that a piece of code sets, functions inside it included."""
     high = 0
     for operation, low in zip(code.co_code[::2], code.co_code[1::2], strict=True):
         argument = high << 8 | low
         if operation == _STORE:
             yield code.co_names[argument]
         high = argument if operation == _MORE else 0
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _stored(inner)
 
 
 def _is_computed(cls: type, name: str) -> bool:
-    """A property or a slot: not kept in the object's own attributes."""
+    """Whether asking for it would run code: a property, a lazy one, a method, a slot."""
     raw = next((vars(owner)[name] for owner in cls.__mro__ if name in vars(owner)), None)
-    return hasattr(type(raw), "__set__")
+    return hasattr(type(raw), "__get__")
 
 
 def _has_dictionary(held: Any, names: list[str]) -> bool:
@@ -87,8 +102,10 @@ def _has_dictionary(held: Any, names: list[str]) -> bool:
 
     What refers to its values is then the dictionary, which stands where they stood.
     """
+    if isinstance(held, _CONTAINERS):
+        return False  # all its elements would be among them
     others = [each for each in gc.get_referents(held) if each is not type(held)]
-    return len(others) == 1 and type(others[0]) is dict and len(names) > 1
+    return len(others) == 1 and type(others[0]) is dict and any(n in others[0] for n in names)
 
 
 def _value(held: Any, name: str) -> tuple[Any, ...]:

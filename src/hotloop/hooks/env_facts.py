@@ -29,6 +29,8 @@ MOST_LAYERS = 16
 #: Episodes that tell growth from chance, and the least that a container must have grown by.
 ENOUGH_EPISODES = 4
 LEAST_GROWTH = 20
+#: Buffers that are looked at: more than anybody has.
+MOST_BUFFERS = 64
 #: An array of pictures: rows, height, width, and perhaps channels.
 FRAME_DIMENSIONS = 3
 _CONTAINERS = (list, dict, set, deque)
@@ -199,13 +201,13 @@ class Buffers:
     """How much memory a replay buffer will take once it is full."""
 
     def __init__(self) -> None:
-        self._seen = 0
+        self._seen: set[int] = set()
 
     def used(self, buffer: Any) -> None:
         """A batch was drawn from this buffer; what it keeps is looked at the first time."""
-        if id(buffer) == self._seen:
+        if id(buffer) in self._seen or len(self._seen) >= MOST_BUFFERS:
             return
-        self._seen = id(buffer)
+        self._seen.add(id(buffer))
         values = [value for _, value in attributes_of(buffer)]
         arrays = [v for v in values if _is_array(v)]
         kept = [(array, 1) for array in arrays]

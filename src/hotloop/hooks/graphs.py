@@ -11,7 +11,6 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from hotloop.hooks.attributes import attributes_of
 from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, flow
 from hotloop.hooks.torch import ACT_INSIDE
 
@@ -169,7 +168,7 @@ def _nodes_of(result: Any) -> list[Any]:
         elif isinstance(thing, dict):
             waiting.extend(thing.values())
         elif type(thing).__module__.startswith("torch.distributions"):
-            waiting.extend(value for _, value in attributes_of(thing))
+            waiting.extend(vars(thing).values())
         elif (node := getattr(thing, "grad_fn", None)) is not None:
             nodes.append(node)
     return nodes

@@ -52,7 +52,7 @@ static PyObject *shape_name, *compiled_name, *call_name, *getattribute_name;
 typedef struct {
     PyTypeObject *type;
     unsigned int version;
-    PyObject *function; /* borrowed from the class; NULL where attributes must be asked for */
+    PyObject *function; /* NULL where attributes must be asked for */
 } Known;
 
 #define KNOWN 64
@@ -87,7 +87,11 @@ function_of(PyTypeObject *type)
     Known *each = &known[((uintptr_t)type >> 5 ^ (uintptr_t)type >> 11) % KNOWN];
     if (version == 0 || each->type != type || each->version != version) {
         PyObject *function = look_up_function(type); /* which gives the class its number */
+        PyObject *before = each->function;
+        Py_XINCREF(function);
         *each = (Known){type, version_of(type), function};
+        Py_XDECREF(before); /* may run Python: the last thing */
+        return function;
     }
     return each->function;
 }
