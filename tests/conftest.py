@@ -28,7 +28,7 @@ class FakeClock:
 #: Fixtures that run programs in real time, beside whatever else the machine does.
 IN_REAL_TIME = {"hotloop", "profile", "open_terminal", "recorded", "pytester"}
 #: Such a test may be tried again: one that is wrong is wrong every time.
-TRIES_MORE = 3
+TRIES_MORE = 2
 
 
 def pytest_configure() -> None:

@@ -223,25 +223,36 @@ def test_a_real_run_of_a_program_under_hotloop(tmp_path: Path) -> None:
     assert set(tables.by_hand(run)) <= set(run.report["phases"])
 
 
-@pytest.mark.skipif(not SEEN, reason="memory and load are read from /proc")
-def test_two_runs_take_turns(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+#: Twenty steps in turns of five; each tells when it was made, in a file of its process.
+TURNING = """
+import measured, os, sys, time
+steps = open(f"{os.environ['STEPS']}/{os.getpid()}", "w")
+class Env:
+    def step(self):
+        time.sleep(0.001)
+        print(time.monotonic(), file=steps, flush=True)
+env = Env()
+measured.turns(5, step=env)
+measured.first_step(env)
+with measured.loop():
+    for at in range(20):
+        env.step()
+"""
+
+
+@pytest.fixture
+def steps(programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the steps of a program that takes turns are told."""
     (programs / "measured.py").write_text((PROGRAMS / "measured.py").read_text())
-    (programs / "turning.py").write_text(
-        "import measured, os, time\n"
-        "steps = open(os.path.join(os.environ['STEPS'], str(os.getpid())), 'w')\n"
-        "class Env:\n"
-        "    def step(self):\n"
-        "        time.sleep(0.001)\n"
-        "        print(time.monotonic(), file=steps, flush=True)\n"
-        "env = Env()\n"
-        "measured.turns(5, step=env)\n"
-        "measured.first_step(env)\n"
-        "with measured.loop():\n"
-        "    for _ in range(20): env.step()\n"
-    )
     folder = programs / "steps"
     folder.mkdir()
     monkeypatch.setenv("STEPS", str(folder))
+    return folder
+
+
+@pytest.mark.skipif(not SEEN, reason="memory and load are read from /proc")
+def test_two_runs_take_turns(programs: Path, steps: Path) -> None:
+    (programs / "turning.py").write_text(TURNING)
     plain, own = runs.duel("turning", Peer("other", before=("-u",)))
     assert (plain.failed, own.failed) == ("", "")
     assert (plain.peer, plain.beside) == (own.beside, own.peer) == ("plain", "other")
@@ -250,7 +261,7 @@ def test_two_runs_take_turns(programs: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert run.loop_s >= sum(run.stretches) >= 0.02
         assert 0 < run.first_step_s < run.wall_s
     # Never a step of the one between two of a stretch of the other.
-    said = {path.name: path.read_text().split() for path in folder.iterdir()}
+    said = {path.name: path.read_text().split() for path in steps.iterdir()}
     times = sorted((float(each), name) for name, all_of in said.items() for each in all_of)
     turns = [len(list(group)) for _, group in itertools.groupby(times, lambda each: each[1])]
     assert sum(turns) == 40
@@ -258,25 +269,13 @@ def test_two_runs_take_turns(programs: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.skipif(not SEEN, reason="memory and load are read from /proc")
-def test_of_two_that_take_turns_one_fails(programs: Path) -> None:
-    (programs / "measured.py").write_text((PROGRAMS / "measured.py").read_text())
-    (programs / "failing.py").write_text(
-        "import measured, sys\n"
-        "class Env:\n    def step(self): pass\n"
-        "env = Env()\n"
-        "measured.turns(5, step=env)\n"
-        "measured.first_step(env)\n"
-        "with measured.loop():\n"
-        "    for at in range(2000):\n"
-        "        if at == 12 and '-X' in sys.orig_argv: sys.exit('not like this')\n"
-        "        env.step()\n"
-    )
-    (own,) = runs.duel("failing", Peer("other", before=("-X", "utf8")))
-    assert (own.peer, own.failed) == ("other", "exit code 1: not like this")
-    source = (programs / "failing.py").read_text()
-    (programs / "failing.py").write_text(source.replace("'-X' in", "'-X' not in"))
-    (plain,) = runs.duel("failing", Peer("other", before=("-X", "utf8")))
-    assert (plain.peer, plain.failed) == ("plain", "exit code 1: not like this")
+@pytest.mark.parametrize(("who", "when"), [("other", "in"), ("plain", "not in")])
+def test_of_two_that_take_turns_one_fails(programs: Path, steps: Path, who: str, when: str) -> None:
+    ends = f"if at == 12 and '-X' {when} sys.orig_argv: sys.exit('not like this')"
+    source = TURNING.replace("        env.step()\n", f"        {ends}\n        env.step()\n")
+    (programs / "failing.py").write_text(source)
+    (run,) = runs.duel("failing", Peer("other", before=("-X", "utf8")))
+    assert (run.peer, run.failed) == (who, "exit code 1: not like this")
 
 
 def _alone(program: str, peer: Peer, **options: float) -> Run:

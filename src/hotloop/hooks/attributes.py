@@ -36,7 +36,7 @@ def attributes_of(held: Any) -> list[tuple[str, Any]]:
     """Names and values of what an object keeps in itself, nearly as `vars` would tell them.
 
     What is set by other code than its class's is not seen, unless it has a dictionary already; a
-    value that is the class's own is told where the object has none. No code of the program runs.
+    value that is the class's own is told where the object has none. Properties are not run.
     """
     try:
         names = _names_of(type(held)) if SLOWED else []
