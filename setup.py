@@ -10,7 +10,7 @@ from pathlib import Path
 from setuptools import Extension, find_packages, setup
 
 NATIVE = "src/hotloop/measure/native"
-FLAGS = [] if sys.platform == "win32" else ["-O3", "-std=c11", "-fvisibility=hidden"]
+FLAGS = [] if sys.platform == "win32" else ["-O2", "-std=c11", "-fvisibility=hidden"]
 
 workloads = {
     f"hotloop.workloads.{folder.name}": str(folder)
@@ -34,6 +34,7 @@ setup(
                     "timed",
                     "order",
                     "networks",
+                    "learning",
                     "steps",
                     "shortcut",
                     "sampler",

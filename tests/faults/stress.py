@@ -220,6 +220,7 @@ class Loop:
         )
         self.step = core.region("env.step").wrap(self._step, after=steps)
         self.move = native.Shortcut(core, Rows.move, Rows.move, "is_cpu", "moves", None)
+        self.learning = native.Learning(self.order, lambda loss: None, lambda buffer: None)
 
     def _step(self, env: Any) -> Any:
         done["steps"] += 1
@@ -238,10 +239,25 @@ class Loop:
             self.order.happened(5)
         with self.core.profile("collect"):
             self.order.happened(0)
+        self.learn()
         self.networks.skipped()
         if done["events"] % 7 == 0:
             self.order.forget()
         done["events"] += 10
+
+    def learn(self) -> None:
+        learning, turn = self.learning, done["events"]
+        learning.after_rollout()
+        learning.after_sample(None, self, batch_size=turn % 100)
+        for network in range(turn % 90):
+            learning.forward(network, turn)
+        learning.after_forward()
+        learning.after_backward(None, "loss")
+        learning.after_minibatch(None, self, [1, 2])
+        learning.after_step(None, self.rows)
+        learning.optimizer(turn)
+        if turn % 50 == 0:
+            learning.forget()
 
 
 def watch(core: Any, sampler: Any, stop: threading.Event) -> None:

@@ -262,7 +262,10 @@ remembered: list[Any] = [turns, buffers, growth]
 def start_over() -> None:
     """A new run begins: what was seen before is not part of it."""
     for each in remembered:
-        vars(each).update(vars(type(each)()))
+        if hasattr(each, "forget"):
+            each.forget()
+        else:
+            vars(each).update(vars(type(each)()))
 
 
 def vector_stepped(result: Any, envs: int) -> None:

@@ -11,6 +11,7 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from hotloop.hooks.batch import SHOWN_LOSSES
 from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, flow
 from hotloop.hooks.torch import ACT_INSIDE
 
@@ -58,9 +59,8 @@ class Graphs:
     def saw(self, kind: int, result: Any) -> None:
         """A network has answered, or a loss went backward."""
         if kind == BACKWARD:
-            self._backwards += 1
-            if self._backwards % EVERY == 1:
-                self._went_back(result)
+            self._backwards += SHOWN_LOSSES  # this one, and those that are not shown
+            self._went_back(result)
             return
         acts, forwards = flow.skipped()
         if acts:

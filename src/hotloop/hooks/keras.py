@@ -15,6 +15,7 @@ from typing import Any
 
 from hotloop import get_profiler
 from hotloop.hooks import tensorflow as tf_hooks
+from hotloop.hooks.batch import batch
 from hotloop.hooks.networks import (
     WHOLE,
     call_learning,
@@ -26,7 +27,6 @@ from hotloop.hooks.networks import (
 )
 from hotloop.hooks.plain_loop import OPTIMIZER, flow
 from hotloop.hooks.table import Library, Place
-from hotloop.hooks.torch import batch
 
 _core = get_profiler().core
 _is_open = _core.is_open

@@ -1,7 +1,7 @@
 """Calls of networks that are not torch modules: Keras models, functions that were compiled.
 
 What a call is for (to act or to learn) is told by the order of events, as for torch (`plain_loop`),
-and the rows that go through optimizers are counted by the same rules (`torch.Batch`).
+and the rows that go through optimizers are counted by the same rules (`batch`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from hotloop import get_profiler
+from hotloop.hooks.batch import batch
 from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, OPTIMIZER, flow
-from hotloop.hooks.torch import batch
 
 _core = get_profiler().core
 _is_open = _core.is_open

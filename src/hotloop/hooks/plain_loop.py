@@ -205,11 +205,6 @@ class Flow:
         """Whether batches are larger than what was collected for them: a replay buffer."""
         return bool(self.order.off_policy)
 
-    def collected(self) -> int:
-        """Environment steps that the update in progress learns from."""
-        order = self.order
-        return int((order.steps or order.steps_before) * order.envs)
-
     def take_networks(
         self,
         call: Callable[..., Any],

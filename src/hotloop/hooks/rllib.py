@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from hotloop import get_profiler, words
+from hotloop.hooks.batch import batch as optimized
 from hotloop.hooks.ray_workers import name_this_process
 from hotloop.hooks.table import Library, Note, Place, Wrapper
-from hotloop.hooks.torch import batch as optimized
 
 _profiler = get_profiler()
 _core = _profiler.core

@@ -8,40 +8,12 @@ the program itself are covered by the same rows.
 
 from __future__ import annotations
 
-from typing import Any
-
-from hotloop import get_profiler, words
-from hotloop.hooks.env_facts import buffers
-from hotloop.hooks.plain_loop import FORWARD, flow
+from hotloop import get_profiler
+from hotloop.hooks.batch import batch
 from hotloop.hooks.steps import library_vector_stepped
 from hotloop.hooks.table import Library, Note, Place
-from hotloop.hooks.torch import batch
 
 _profiler = get_profiler()
-_count = _profiler.core.count
-
-
-# -- what else is noted --
-
-
-def _after_collect(*_: Any, **__: Any) -> None:
-    _count(words.ITERATIONS, 1)
-
-
-def _after_sample(result: Any, buffer: Any, batch_size: int, *_: Any, **__: Any) -> None:
-    batch.told = batch_size
-    _profiler.gauges["buffer_length"] = buffer.size()
-    buffers.used(buffer)
-
-
-def _after_minibatch(result: Any, buffer: Any, indices: Any, *_: Any, **__: Any) -> None:
-    # A recurrent policy's minibatch is padded: only the indices say how many rows it has.
-    batch.told = len(indices)
-
-
-def after_forward(*_: Any, **__: Any) -> None:
-    """What follows a learning pass is the loss."""
-    flow.happened_in_learn(FORWARD)
 
 
 # -- the rows --
@@ -82,8 +54,8 @@ LIBRARY = Library(
     title="Stable-Baselines3",
     distribution="stable_baselines3",
     places=(
-        everywhere(_ON, "OnPolicyAlgorithm.collect_rollouts", "collect", _after_collect),
-        everywhere(_OFF, "OffPolicyAlgorithm.collect_rollouts", "collect", _after_collect),
+        everywhere(_ON, "OnPolicyAlgorithm.collect_rollouts", "collect", batch.after_rollout),
+        everywhere(_OFF, "OffPolicyAlgorithm.collect_rollouts", "collect", batch.after_rollout),
         everywhere(_ON, "OnPolicyAlgorithm.train", "learn"),
         everywhere(_OFF, "OffPolicyAlgorithm.train", "learn"),
         # Vectors: `step` is only in the base class, and resets what has ended by itself.
@@ -97,12 +69,14 @@ LIBRARY = Library(
         everywhere(_POLICIES, "BasePolicy.predict", "policy.act"),
         everywhere(_OFF, "OffPolicyAlgorithm._sample_action", "policy.act"),
         # Learning.
-        everywhere(_POLICIES, "ActorCriticPolicy.evaluate_actions", "learn.forward", after_forward),
+        everywhere(
+            _POLICIES, "ActorCriticPolicy.evaluate_actions", "learn.forward", batch.after_forward
+        ),
         everywhere(
             "stable_baselines3.sac.policies",
             "Actor.action_log_prob",
             "learn.forward",
-            after_forward,
+            batch.after_forward,
         ),
         # Names that were bound at import are hooked where they are used.
         Place(_ON, "obs_as_tensor", "transfer"),
@@ -114,9 +88,9 @@ LIBRARY = Library(
         # Storage.
         everywhere(_BUFFERS, "BaseBuffer.add", "buffer.add"),
         everywhere(_OFF, "OffPolicyAlgorithm._store_transition", "buffer.add"),
-        everywhere(_BUFFERS, "BaseBuffer.sample", "buffer.sample", _after_sample),
+        everywhere(_BUFFERS, "BaseBuffer.sample", "buffer.sample", batch.after_sample),
         Place(_BUFFERS, "BaseBuffer.swap_and_flatten", "buffer.sample", outermost=True),
-        everywhere(_BUFFERS, "RolloutBuffer._get_samples", "buffer.sample", _after_minibatch),
+        everywhere(_BUFFERS, "RolloutBuffer._get_samples", "buffer.sample", batch.after_minibatch),
         everywhere(_BUFFERS, "RolloutBuffer.compute_returns_and_advantage", "advantage"),
         # What is not training.
         everywhere(f"{_COMMON}.callbacks", "BaseCallback.on_step", "callback"),

@@ -5,7 +5,8 @@ What is left are the policies with a base class of their own, and names bound at
 
 from __future__ import annotations
 
-from hotloop.hooks.sb3 import after_forward, everywhere
+from hotloop.hooks.batch import batch
+from hotloop.hooks.sb3 import everywhere
 from hotloop.hooks.table import Library, Place
 
 _MASKABLE = "sb3_contrib.common.maskable"
@@ -18,7 +19,7 @@ LIBRARY = Library(
             f"{_MASKABLE}.policies",
             "MaskableActorCriticPolicy.evaluate_actions",
             "learn.forward",
-            after_forward,
+            batch.after_forward,
         ),
         everywhere(
             f"{_MASKABLE}.policies", "MaskableActorCriticPolicy.predict_values", "policy.act"

@@ -15,6 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from hotloop import get_profiler
+from hotloop.hooks.batch import batch
 from hotloop.hooks.networks import (
     WHOLE,
     call_learning,
@@ -26,7 +27,6 @@ from hotloop.hooks.networks import (
 from hotloop.hooks.plain_loop import BACKWARD, flow
 from hotloop.hooks.standin import unwrapped
 from hotloop.hooks.table import Library, Place
-from hotloop.hooks.torch import batch
 
 _profiler = get_profiler()
 _core = _profiler.core

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from hotloop import get_profiler, words
+from hotloop.hooks.batch import batch as optimized
 from hotloop.hooks.table import Library, Place
-from hotloop.hooks.torch import batch as optimized
 
 _profiler = get_profiler()
 

@@ -14,16 +14,13 @@ from typing import Any
 
 from hotloop import get_profiler
 from hotloop.hooks import transfers
-from hotloop.hooks.env_facts import remembered
-from hotloop.hooks.plain_loop import ACT, BACKWARD, FORWARD, OPTIMIZER, flow
+from hotloop.hooks.batch import batch, watch
+from hotloop.hooks.plain_loop import ACT, FORWARD, flow
 from hotloop.hooks.standin import AROUND
 from hotloop.hooks.table import Library, Place, Wrapper
 
 #: Classes of modules whose outermost call is a phase of its own, subclasses included.
 module_phases: dict[type, str] = {}
-
-#: Told of each outermost answer of a network and of each loss: (what it was for, the tensor).
-watch: list[Callable[[int, Any], None]] = []
 
 #: What watchers are told of an answer inside a phase that chooses an action; no event of the flow.
 ACT_INSIDE = -1
@@ -32,7 +29,6 @@ ACT_INSIDE = -1
 WHOLE_PHASES = ("policy.act", "learn.forward", "learn.loss", "learn.backward", "advantage")
 
 _core = get_profiler().core
-_count = _core.count
 _is_open = _core.is_open
 _innermost = _core.innermost
 _act = _core.region("policy.act")
@@ -219,75 +215,6 @@ def _rows(args: Any, kwargs: Any) -> int:
 # -- gradients --
 
 
-class Batch:
-    """How many rows and how many gradient steps the optimizers have seen.
-
-    Rows: between two backward passes a network sees its batch once, however often it is called,
-    and several networks see the same batch; a backward pass that is not followed by a step adds
-    to the next (accumulation). A gradient step is one round of the program's optimizers: one that
-    steps again begins the next round, so that an actor, a critic and a temperature which step in
-    turn are one gradient step.
-    """
-
-    def __init__(self) -> None:
-        self._now: dict[int, int] = {}
-        self._sum: dict[int, int] = {}
-        self._round: set[int] = set()
-        self.told = 0
-
-    @property
-    def told(self) -> int:
-        """Rows that a table knows better, for the next gradient step."""
-        return int(flow.order.told)
-
-    @told.setter
-    def told(self, rows: int) -> None:
-        flow.order.told = rows
-
-    def forward(self, module: int, rows: int) -> None:
-        if rows > self._now.get(module, 0):
-            self._now[module] = rows
-
-    def backward(self) -> None:
-        if not self._now:
-            return
-        for module, rows in self._now.items():
-            self._sum[module] = self._sum.get(module, 0) + rows
-        self._now.clear()
-
-    def optimizer(self, optimizer: int) -> None:
-        order = flow.order
-        rows = order.told
-        if not rows:
-            self.backward()
-            rows = max(self._sum.values(), default=0) or flow.collected()
-        order.told = 0
-        self._sum.clear()
-        if optimizer in self._round:
-            self._round.clear()
-        if not self._round:
-            _count("gradient_steps", 1)
-            if rows:
-                _count("samples", rows)
-        self._round.add(optimizer)
-
-
-batch = Batch()
-remembered.append(batch)
-
-
-def _after_backward(result: Any, *args: Any, **_: Any) -> None:
-    batch.backward()
-    happened(BACKWARD)
-    for saw in watch:
-        saw(BACKWARD, args[0] if args else None)
-
-
-def _after_step(result: Any, optimizer: Any, *_: Any, **__: Any) -> None:
-    batch.optimizer(id(optimizer))
-    happened(OPTIMIZER)
-
-
 def _traceable(region: Any, after: Callable[..., None]) -> Wrapper:
     """A region around a function that `torch.compile` may look into."""
 
@@ -307,8 +234,8 @@ def _traceable(region: Any, after: Callable[..., None]) -> Wrapper:
     return wrapper
 
 
-_time_backward = _traceable(_backward, _after_backward)
-_time_step = _traceable(_optimizer, _after_step)
+_time_backward = _traceable(_backward, batch.after_backward)
+_time_step = _traceable(_optimizer, batch.after_step)
 _time_rest = _traceable(_optimizer, flow.prepared)
 
 

@@ -30,14 +30,14 @@ def put_on(facts: Facts) -> None:
     """Stand in the few places that tell these facts."""
     import torch
 
-    from hotloop.hooks import torch as hooks
+    from hotloop.hooks.batch import watch
     from hotloop.hooks.graphs import Graphs
     from hotloop.hooks.transfers import moves
 
     networks = Networks(facts)
     graphs = Graphs(facts)
-    hooks.watch.append(graphs.saw)
-    undo = [hooks.watch.clear, graphs.stop]
+    watch.append(graphs.saw)
+    undo = [watch.clear, graphs.stop]
     undo.append(_replace(torch.optim.Optimizer, "__init__", networks.wrap_init))
     anomaly = Anomaly(facts)
     undo.append(_replace(torch, "set_anomaly_enabled", anomaly.wrap_set))

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from hotloop import get_profiler, words
+from hotloop.hooks.batch import batch as optimized
 from hotloop.hooks.plain_loop import flow
 from hotloop.hooks.standin import Entry, at_first, stand_in
 from hotloop.hooks.table import Library, Note, Place, Wrapper
-from hotloop.hooks.torch import batch as optimized
 from hotloop.hooks.torch import module_phases
 
 _profiler = get_profiler()

@@ -157,14 +157,14 @@ def _short(
     hook: Callable[..., Any],
     can_leave: bool = True,
     counter: str | None = None,
-    device: type | None = None,
+    here: Any = None,
 ) -> Any:
     """`hook`, with a native way around it for tensors on the processor that stay there."""
     native = native_parts(moves.core)
     if native is None:
         return hook
     usual = "is_cpu" if can_leave else None
-    return native.Shortcut(moves.core, original, hook, usual, counter, device)
+    return native.Shortcut(moves.core, original, hook, usual, counter, here)
 
 
 def _read_silently(original: Callable[..., Any], what: str) -> Callable[..., Any]:
@@ -210,7 +210,7 @@ def _move(
 
     if away is _always:
         return move
-    return _short(original, move, device=None if away is _never else device)  # type: ignore[no-any-return]
+    return _short(original, move, here=None if away is _never else device("cpu"))  # type: ignore[no-any-return]
 
 
 def _wait(original: Callable[..., Any], what: str) -> Callable[..., Any]:

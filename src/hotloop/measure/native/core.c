@@ -94,11 +94,8 @@ PyDoc_STRVAR(core_count_doc,
 
 /* `amount` is an int or a float. */
 static int
-core_count_amount(Core *self, PyObject *name, PyObject *amount)
+core_add(Core *self, PyObject *name, PyObject *amount)
 {
-    if (!self->enabled) {
-        return 0;
-    }
     PyObject *old = PyDict_GetItemWithError(self->counters, name);
     PyObject *sum = NULL;
     if (old != NULL) {
@@ -110,6 +107,16 @@ core_count_amount(Core *self, PyObject *name, PyObject *amount)
     }
     int failed = sum == NULL || PyDict_SetItem(self->counters, name, sum);
     Py_XDECREF(sum);
+    return failed;
+}
+
+static int
+core_count_amount(Core *self, PyObject *name, PyObject *amount)
+{
+    if (!self->enabled) {
+        return 0;
+    }
+    int failed = core_add(self, name, amount);
     if (!failed && self->watched != NULL) {
         core_watch_count(self, name, amount);
         failed = PyErr_Occurred() != NULL;
@@ -127,6 +134,42 @@ core_count(Core *self, PyObject *name, long long n)
     int failed = core_count_amount(self, name, amount);
     Py_DECREF(amount);
     return failed;
+}
+
+Counter *
+core_counter(Core *self, const char *name)
+{
+    for (int i = 0; i < MOST_COUNTERS; i++) {
+        Counter *each = &self->native_counters[i];
+        if (each->name == NULL) {
+            each->name = PyUnicode_InternFromString(name);
+            return each->name != NULL ? each : NULL;
+        }
+        if (PyUnicode_CompareWithASCIIString(each->name, name) == 0) {
+            return each;
+        }
+    }
+    PyErr_SetString(PyExc_RuntimeError, "too many native counters");
+    return NULL;
+}
+
+/* What native code has counted goes among the others; -1 with an exception. */
+static int
+core_gather_counters(Core *self)
+{
+    for (int i = 0; i < MOST_COUNTERS && self->native_counters[i].name != NULL; i++) {
+        Counter *each = &self->native_counters[i];
+        PyObject *amount = each->n ? PyLong_FromLongLong(each->n) : NULL;
+        if (amount != NULL) {
+            each->n = 0;
+            core_add(self, each->name, amount);
+            Py_DECREF(amount);
+        }
+        if (PyErr_Occurred()) {
+            return -1;
+        }
+    }
+    return 0;
 }
 
 static PyObject *
@@ -465,6 +508,10 @@ core_method_snapshot(Core *self, PyObject *unused)
     if (rows == NULL) {
         return NULL;
     }
+    if (core_gather_counters(self) < 0) {
+        Py_DECREF(rows);
+        return NULL;
+    }
     PyObject *counters = self->counters;
     self->counters = PyDict_New();
     return Py_BuildValue("(KNNK)", (unsigned long long)now, rows, counters,
@@ -526,6 +573,9 @@ core_method_after_fork(Core *self, PyObject *unused)
         node_forget(self->nodes[i]);
     }
     PyDict_Clear(self->counters);
+    for (int i = 0; i < MOST_COUNTERS; i++) {
+        self->native_counters[i].n = 0;
+    }
     self->loop_first = self->loop_last = 0;
     self->slice_count = self->slice_gap = 0;
     self->slices_lost = 0;
@@ -818,6 +868,9 @@ core_dealloc(Core *self)
     core_clear(self);
     Py_CLEAR(self->clock);
     Py_CLEAR(self->watched);
+    for (int i = 0; i < MOST_COUNTERS; i++) {
+        Py_CLEAR(self->native_counters[i].name);
+    }
     while (self->threads != NULL) {
         Thread *next = self->threads->next;
         thread_free(self->threads);
@@ -827,7 +880,7 @@ core_dealloc(Core *self)
         for (uint32_t octave = 0; octave < OCTAVES; octave++) {
             PyMem_RawFree(self->nodes[i]->histogram[octave]);
         }
-        PyMem_RawFree(self->nodes[i]);
+        PyMem_RawFree(self->nodes[i]->memory);
     }
     PyMem_RawFree(self->nodes);
     PyMem_RawFree(self->edges);
@@ -864,7 +917,7 @@ PyInit__native(void)
 {
     PyTypeObject *types[] = {&CoreType,         &RegionType, &RegionCallType,
                              &RegionMethodType, &TimedType,  &SamplerType,
-                             &OrderType,        &NetworksType,
+                             &OrderType,        &NetworksType, &LearningType,
                              &StepsType,        &ShortcutType};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyType_Ready(types[i]) < 0) {
@@ -879,6 +932,7 @@ PyInit__native(void)
         PyModule_AddObjectRef(self, "Sampler", (PyObject *)&SamplerType) < 0 ||
         PyModule_AddObjectRef(self, "Order", (PyObject *)&OrderType) < 0 ||
         PyModule_AddObjectRef(self, "Networks", (PyObject *)&NetworksType) < 0 ||
+        PyModule_AddObjectRef(self, "Learning", (PyObject *)&LearningType) < 0 ||
         PyModule_AddObjectRef(self, "Steps", (PyObject *)&StepsType) < 0 ||
         PyModule_AddObjectRef(self, "Shortcut", (PyObject *)&ShortcutType) < 0) {
         Py_XDECREF(self);

@@ -45,44 +45,47 @@ typedef struct Region Region;
 typedef struct Node Node;
 
 struct Node {
-    Node *parent;
-    Region *region; /* NULL for a root; the core keeps regions alive */
+    /* What every call needs, and what happened since the last snapshot: one line of a cache. */
     uint32_t id;
-    uint32_t root;
     uint32_t flags;
-    /* What happened since the last snapshot. */
     uint64_t calls;
-    uint64_t gaps; /* of these calls, the gaps that were claimed */
     uint64_t self_ns;
     uint64_t elapsed_ns;
     uint64_t min_ns;
     uint64_t max_ns;
     uint64_t first_ns;
     uint64_t last_ns;
+    uint64_t gaps; /* of these calls, the gaps that were claimed */
+    Node *parent;
+    Region *region; /* NULL for a root; the core keeps regions alive */
+    uint32_t root;
     volatile uint64_t resident_peak; /* written by the sampler's thread */
     uint32_t *histogram[OCTAVES];
+    void *memory; /* that it lies in */
 };
 
+/* One line of a cache too. */
 typedef struct {
     Node *node;
     Region *region;
     uint64_t begin;  /* of the slice that a trace will show; a snapshot cuts it */
     uint64_t mark;   /* counted up to here */
     uint64_t active; /* counted so far: the call's duration less what was disabled */
-    int nested;      /* a recursion: its time is already its outer call's */
-    int gap;         /* ends as anything else begins or ends */
     uint64_t kept;   /* of a gap: what snapshots have taken already */
     Region *resume;  /* the gap that goes on when this has ended, or NULL */
+    int16_t nested;  /* a recursion: its time is already its outer call's */
+    int16_t gap;     /* ends as anything else begins or ends */
 } Frame;
 
 /* The open regions of one contextvars context (one asyncio task) of one thread. */
 typedef struct Stack {
     PyObject *context; /* strong, so that its address is not another's; NULL before the first */
     Node *base;
-    Frame *frames;
+    Frame *frames; /* in `memory`, where a line of a cache begins */
     uint32_t depth;
     uint32_t room;
     struct Stack *next;
+    void *memory;
 } Stack;
 
 typedef struct Thread {
@@ -111,10 +114,34 @@ typedef struct {
     uint32_t unclaimed; /* a gap of which nobody has said what it was */
 } Slice;
 
+/* A counter that native code adds to without asking Python; it goes among the others when they are
+ * read. */
+typedef struct {
+    PyObject *name;
+    long long n;
+} Counter;
+
+#define MOST_COUNTERS 16
+
 struct Core {
     PyObject_HEAD
+    /* What every call needs. */
     uint64_t serial;
-    PyObject *clock;    /* injected by tests; NULL is the system's */
+    PyObject *clock; /* injected by tests; NULL is the system's */
+    int enabled;
+    int noting;      /* a note of a hook is running */
+    Slice *slices;   /* NULL while no trace is kept */
+    uint64_t loop_first;
+    uint64_t loop_last;
+    uint64_t own_ns; /* hotloop's work between regions and gaps since the last `own()` */
+    Node *gap_parent;     /* where the gap that ended last was, until it is claimed */
+    uint64_t gap_ns;      /* how long it was */
+    uint64_t gap_left_ns; /* and how much of that is still with its parent */
+    uint32_t slice_count;
+    uint32_t slice_gap; /* slices from here on may be of the gap that can still be claimed */
+    Edge *edges;
+    uint32_t edge_room;
+    uint32_t edge_count;
     PyObject *describe; /* name -> flags, asked once a name */
     PyObject *special;  /* profile() with more than a name */
     PyObject *on_loop;  /* called once, as the training loop begins */
@@ -122,28 +149,15 @@ struct Core {
     PyObject *counters; /* name -> number since the last snapshot */
     PyObject *failures; /* name of a hook -> its error */
     PyObject *reduce;   /* how pickle finds this core again, or NULL */
+    Counter native_counters[MOST_COUNTERS];
     Region *off;        /* what profile() answers while disabled */
-    int enabled;
     Node **nodes;
     uint32_t node_count;
     Node *overflow[MAX_ROOTS];
-    Edge *edges;
-    uint32_t edge_room;
-    uint32_t edge_count;
     Thread *threads;
     Thread *main_thread;
-    uint64_t loop_first;
-    uint64_t loop_last;
     uint64_t unmatched;
-    Node *gap_parent;     /* where the gap that ended last was, until it is claimed */
-    uint64_t gap_ns;      /* how long it was */
-    uint64_t gap_left_ns; /* and how much of that is still with its parent */
-    uint64_t own_ns;      /* hotloop's work between regions and gaps since the last `own()` */
-    int noting;           /* a note of a hook is running */
-    Slice *slices; /* NULL while no trace is kept */
-    uint32_t slice_count;
     uint32_t slice_room;
-    uint32_t slice_gap; /* slices from here on may be of the gap that can still be claimed */
     uint64_t slices_lost;
     PyObject *watched; /* a counter's name, or NULL */
     double watch_left;
@@ -153,15 +167,19 @@ struct Core {
 struct Region {
     PyObject_HEAD
     Core *core; /* NULL for the region that does nothing */
+    /* Where it was entered last, and the place that it is there: nearly always the same again. */
+    Node *parent;
+    Node *node;
+    uint32_t flags;
+    int nested; /* that place is one around it: a recursion */
+    uint64_t longest_ns; /* of its gaps that were claimed */
     PyObject *name;
     PyObject *enter_call;
     PyObject *exit_call;
-    uint32_t flags;
-    uint64_t longest_ns; /* of its gaps that were claimed */
 };
 
 extern PyTypeObject CoreType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType,
-    OrderType, NetworksType, StepsType, ShortcutType;
+    OrderType, NetworksType, LearningType, StepsType, ShortcutType;
 
 typedef struct Timed {
     PyObject_HEAD
@@ -173,22 +191,36 @@ typedef struct Timed {
     int always;
 } Timed;
 
-Thread *core_thread(Core *core);
-
 /* core.c: add to a counter. -1 with an exception. */
 int core_count(Core *core, PyObject *name, long long n);
+/* The counter of that name for `counter_add`; lives as long as the core. NULL with an exception. */
+Counter *core_counter(Core *core, const char *name);
 
 /* tree.c */
 void node_histogram_add(Node *node, uint64_t ns);
 Node *node_new(Core *core, Node *parent, Region *region, uint32_t root);
 
 /* stacks.c */
+
+/* The thread that was found last, so that the hot path need not search: the GIL changes hands far
+ * less often than regions do. Keyed by the core's serial: a core's address may be another's later. */
+typedef struct {
+    uint64_t serial; /* 0: none */
+    uint64_t id;
+    Thread *thread;
+} Found;
+
+extern Found core_found;
+
+/* The thread that `core_thread` did not find at once; NULL without memory. */
+Thread *core_find_thread(Core *core, uint64_t id);
 void thread_free(Thread *thread);
 void thread_skip(Thread *thread, Stack *stack, uint64_t ns);
 void core_claim_slices(Core *core, Node *was, Node *node);
 void node_move(Node *gap, Node *parent, uint64_t ns);
 void thread_end_gap(Core *core, Thread *thread, Stack *stack, uint64_t now);
 void region_enter(Region *region);
+void stack_enter(Core *core, Thread *thread, Stack *stack, Region *region);
 void frame_close(Core *core, Frame *frame, uint64_t now);
 void region_enter_gap(Region *region);
 void region_open_gap(Region *region);
@@ -204,6 +236,7 @@ Region *region_new(Core *core, PyObject *name, uint32_t flags);
 
 /* timed.c */
 int core_is_open(Core *core, Region *region);
+void region_exit_with_error(Region *region);
 /* The region that this thread is in, gaps left out; NULL outside. */
 Region *core_innermost(Core *core);
 /* How a callable becomes a method: the tp_descr_get of both that hooks put into classes. */
@@ -226,6 +259,19 @@ core_now(Core *core)
     }
     PyErr_Clear();
     return now;
+}
+
+/* -1 with an exception. */
+HOTLOOP_INLINE int
+counter_add(Core *core, Counter *counter, long long n)
+{
+    if (RARELY(core->watched != NULL)) {
+        return core_count(core, counter->name, n);
+    }
+    if (core->enabled) {
+        counter->n += n;
+    }
+    return 0;
 }
 
 HOTLOOP_INLINE uint32_t
@@ -254,16 +300,37 @@ node_child(Core *core, Node *parent, Region *region)
     }
 }
 
+HOTLOOP_INLINE Thread *
+core_thread_of(Core *core, PyThreadState *state)
+{
+    /* A thread of native code has a new state, with a new number, each time that it calls Python. */
+    if (RARELY(core_found.serial != core->serial || core_found.id != state->id)) {
+        return core_find_thread(core, state->id);
+    }
+    return core_found.thread;
+}
+
+HOTLOOP_INLINE Thread *
+core_thread(Core *core)
+{
+    return core_thread_of(core, PyThreadState_Get());
+}
+
 void thread_switch(Thread *thread, PyObject *context);
+
+HOTLOOP_INLINE Stack *
+thread_stack_of(Thread *thread, PyThreadState *state)
+{
+    if (RARELY(state->context != thread->stack->context)) {
+        thread_switch(thread, state->context);
+    }
+    return thread->stack;
+}
 
 HOTLOOP_INLINE Stack *
 thread_stack(Thread *thread)
 {
-    PyObject *context = PyThreadState_Get()->context;
-    if (context != thread->stack->context) {
-        thread_switch(thread, context);
-    }
-    return thread->stack;
+    return thread_stack_of(thread, PyThreadState_Get());
 }
 
 HOTLOOP_INLINE Node *
@@ -285,6 +352,19 @@ HOTLOOP_INLINE int
 stack_in_gap(Stack *stack)
 {
     return stack->depth && stack->frames[stack->depth - 1].gap;
+}
+
+/* Whether one of the open regions, gaps left out, is this one. */
+HOTLOOP_INLINE int
+stack_has(Stack *stack, Region *region)
+{
+    uint32_t depth = stack->depth - (stack_in_gap(stack) ? 1 : 0);
+    for (uint32_t i = 0; i < depth; i++) {
+        if (stack->frames[i].region == region) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
 /* Count a frame up to now, and leave it open. */

@@ -58,7 +58,7 @@ typedef struct {
 #define KNOWN 64
 static Known known[KNOWN];
 
-static PyObject *
+HOTLOOP_COLD static PyObject *
 look_up_function(PyTypeObject *type)
 {
     PyObject *function = _PyType_Lookup(type, call_name);
@@ -242,7 +242,7 @@ tell(Networks *self, int kind)
 }
 
 /* The hook in Python is asked: slow(module, args, kwargs). */
-static PyObject *
+HOTLOOP_COLD static PyObject *
 call_slow(Networks *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
     PyObject *rest = PyTuple_New(nargs - 1);
@@ -284,11 +284,7 @@ call_timed(Networks *self, PyObject *function, PyObject *const *args, size_t nar
         }
         return result;
     }
-    /* Leaving may call Python, which must not meet the program's error. */
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    region_exit(region);
-    PyErr_Restore(type, value, traceback);
+    region_exit_with_error(region);
     return NULL;
 }
 

@@ -6,8 +6,6 @@
 #include "order.h"
 #include "structmember.h"
 
-static PyObject *learn_events;
-
 static void
 moment_learn(Moment *moment, int answer)
 {
@@ -77,7 +75,7 @@ order_judge(Order *self, int purpose)
 }
 
 /* In a library's `learn`, whose table names the rest better: only the loss is inferred. */
-static int
+int
 order_in_learn(Order *self, int kind)
 {
     if (self->in_loss) {
@@ -231,13 +229,6 @@ kind_of(PyObject *argument)
     return (int)kind;
 }
 
-/* Before it began, and once the garbage collector has been here, there is nothing to tell. */
-static int
-order_is_over(Order *self)
-{
-    return self->core == NULL || self->judge == NULL;
-}
-
 PyDoc_STRVAR(order_happened_doc,
 "happened(kind)\n--\n\nSomething is over; what follows is a gap until something else happens.");
 
@@ -245,7 +236,7 @@ static PyObject *
 order_happened(Order *self, PyObject *argument)
 {
     int kind = kind_of(argument);
-    if (kind < 0 || (!order_is_over(self) && order_event(self, kind) < 0)) {
+    if (kind < 0 || order_tell(self, kind) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -277,7 +268,7 @@ order_step(Order *self, long long envs)
         return 0;
     }
     if (self->updates) {
-        if (core_count(self->core, learn_events, 1) < 0) {
+        if (counter_add(self->core, self->learn_events, 1) < 0) {
             return -1;
         }
         self->updates_before = self->updates;
@@ -341,18 +332,16 @@ order_init(Order *self, PyObject *args, PyObject *kwargs)
                           &loss, &PyTuple_Type, &library, &find, &mark, &judge)) {
         return -1;
     }
-    if (learn_events == NULL) {
-        learn_events = PyUnicode_InternFromString("learn_events");
-        if (learn_events == NULL) {
-            return -1;
-        }
-    }
     if (self->core != NULL) {
         PyErr_SetString(PyExc_TypeError, "an Order begins once");
         return -1;
     }
     if (((Region *)learn)->core != (Core *)core || ((Region *)loss)->core != (Core *)core) {
         PyErr_SetString(PyExc_TypeError, "regions of another core");
+        return -1;
+    }
+    self->learn_events = core_counter((Core *)core, "learn_events");
+    if (self->learn_events == NULL) {
         return -1;
     }
     Py_INCREF(core);

@@ -42,6 +42,7 @@ typedef struct {
     long long steps_before;
     long long updates;
     long long updates_before;
+    Counter *learn_events;
     long long told; /* rows that a table knows of the next gradient step */
     int last;
     int where;
@@ -57,8 +58,24 @@ typedef struct {
     Moment moments[KINDS * CIRCUMSTANCES * 2];
 } Order;
 
+/* Before it began, and once the garbage collector has been here, there is nothing to tell. */
+HOTLOOP_INLINE int
+order_is_over(Order *self)
+{
+    return self->core == NULL || self->judge == NULL;
+}
+
 /* Something is over. -1 with an exception if one of the callbacks failed. */
 int order_event(Order *self, int kind);
+/* The same inside a library's `learn`. */
+int order_in_learn(Order *self, int kind);
+
+HOTLOOP_INLINE int
+order_tell(Order *self, int kind)
+{
+    return order_is_over(self) ? 0 : order_event(self, kind);
+}
+
 /* So many environments were stepped once, together. The same. */
 int order_step(Order *self, long long envs);
 

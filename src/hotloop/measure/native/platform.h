@@ -22,11 +22,27 @@
 #endif
 #endif
 
+/* What runs between the program's own steps finds nothing of itself in the processor's caches: a line
+ * of code or data that is not needed costs more than all that is done with it. So what is rare is
+ * kept apart from what is not (COLD, RARELY), and what is used together lies together. */
 #if defined(_MSC_VER)
 #define HOTLOOP_INLINE static __forceinline
+#define HOTLOOP_COLD __declspec(noinline)
+#define RARELY(condition) (condition)
 #else
 #define HOTLOOP_INLINE static inline __attribute__((always_inline))
+#define HOTLOOP_COLD __attribute__((cold, noinline))
+#define RARELY(condition) __builtin_expect(!!(condition), 0)
 #endif
+
+#define CACHE_LINE 64
+
+/* Where a line of a cache begins in memory that was asked for with CACHE_LINE bytes to spare. */
+HOTLOOP_INLINE void *
+first_line(void *memory)
+{
+    return (void *)(((uintptr_t)memory + CACHE_LINE - 1) & ~(uintptr_t)(CACHE_LINE - 1));
+}
 
 /* The clock of time.perf_counter_ns(), so that the twin and the native core agree. */
 HOTLOOP_INLINE uint64_t

@@ -157,6 +157,8 @@ region_new(Core *core, PyObject *name, uint32_t flags)
     region->enter_call = NULL;
     region->exit_call = NULL;
     region->longest_ns = 0;
+    region->parent = region->node = NULL;
+    region->nested = 0;
     PyObject_GC_Track(region);
     region->enter_call = region_call_new(region, call_enter);
     region->exit_call = region_call_new(region, call_exit);

@@ -12,28 +12,21 @@ typedef struct {
     Core *core;
     PyObject *other;   /* the hook in Python, called with the same */
     PyObject *usual;   /* an attribute of the object that is True in the usual case, or None */
-    PyObject *counter; /* counts the usual case, or None */
-    PyObject *device;  /* torch.device, where the first argument says where to go, or None */
+    Counter *counter;  /* counts the usual case, or NULL */
+    PyObject *here;    /* the processor's device, where the first argument says where to go, or None */
     char counts;
 } Shortcut;
-
-static PyObject *type_name;
 
 /* Whether a tensor on the processor stays there: -1 with an exception. */
 static int
 stays(Shortcut *self, PyObject *target)
 {
-    if ((PyObject *)Py_TYPE(target) != self->device) {
+    if (Py_TYPE(target) != Py_TYPE(self->here)) {
         /* A dtype says nothing of a place; a name, a number or a tensor may. */
         return strcmp(Py_TYPE(target)->tp_name, "torch.dtype") == 0;
     }
-    PyObject *type = PyObject_GetAttr(target, type_name);
-    if (type == NULL) {
-        return -1;
-    }
-    int here = PyUnicode_Check(type) && PyUnicode_CompareWithASCIIString(type, "cpu") == 0;
-    Py_DECREF(type);
-    return here;
+    /* Asking a device for its type would write it into a stream. */
+    return PyObject_RichCompareBool(target, self->here, Py_EQ);
 }
 
 /* Whether the usual case is at hand; errors are not, `other` will meet them again. -1 with what is no
@@ -47,7 +40,7 @@ is_usual(Shortcut *self, PyObject *const *args, Py_ssize_t nargs, PyObject *name
         usual = answer == Py_True;
         Py_XDECREF(answer);
     }
-    if (usual && self->device != Py_None) {
+    if (usual && self->here != Py_None) {
         usual = nargs > 1 && names == NULL && stays(self, args[1]) > 0;
     }
     if (PyErr_Occurred()) {
@@ -75,7 +68,8 @@ shortcut_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     if (usual == 0) {
         result = PyObject_Vectorcall(self->other, args, nargsf, names);
     }
-    else if (usual > 0 && !(self->counts && core_count(self->core, self->counter, 1) < 0)) {
+    else if (usual > 0 && !(self->counts && self->counter != NULL &&
+                            counter_add(self->core, self->counter, 1) < 0)) {
         result = PyObject_Vectorcall(self->function, args, nargsf, names);
     }
     thread = core_thread(self->core); /* the thread may have been forgotten meanwhile */
@@ -114,10 +108,10 @@ shortcut_getattr(PyObject *self, PyObject *name)
 static PyObject *
 shortcut_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *core, *function, *other, *usual, *counter, *device;
+    PyObject *core, *function, *other, *usual, *counter, *here;
     if ((kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0) ||
         !PyArg_ParseTuple(args, "O!OOOOO", &CoreType, &core, &function, &other, &usual, &counter,
-                          &device)) {
+                          &here)) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_TypeError, "Shortcut takes no keywords");
         }
@@ -128,7 +122,9 @@ shortcut_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_TypeError, "names are strings");
         return NULL;
     }
-    if (type_name == NULL && (type_name = PyUnicode_InternFromString("type")) == NULL) {
+    const char *name = counter != Py_None ? PyUnicode_AsUTF8(counter) : NULL;
+    Counter *counted = name != NULL ? core_counter((Core *)core, name) : NULL;
+    if (PyErr_Occurred()) {
         return NULL;
     }
     Shortcut *self = (Shortcut *)type->tp_alloc(type, 0);
@@ -139,16 +135,15 @@ shortcut_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     Py_INCREF(function);
     Py_INCREF(other);
     Py_INCREF(usual);
-    Py_INCREF(counter);
-    Py_INCREF(device);
+    Py_INCREF(here);
     self->call = shortcut_call;
     self->core = (Core *)core;
     self->function = function;
     self->other = other;
     self->usual = usual;
-    self->counter = counter;
-    self->device = device;
-    self->counts = counter != Py_None;
+    self->counter = counted;
+    self->here = here;
+    self->counts = counted != NULL;
     return (PyObject *)self;
 }
 
@@ -158,7 +153,7 @@ shortcut_traverse(Shortcut *self, visitproc visit, void *arg)
     Py_VISIT(self->function);
     Py_VISIT(self->core);
     Py_VISIT(self->other);
-    Py_VISIT(self->device);
+    Py_VISIT(self->here);
     return 0;
 }
 
@@ -170,8 +165,7 @@ shortcut_dealloc(Shortcut *self)
     Py_XDECREF(self->core);
     Py_XDECREF(self->other);
     Py_XDECREF(self->usual);
-    Py_XDECREF(self->counter);
-    Py_XDECREF(self->device);
+    Py_XDECREF(self->here);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -184,7 +178,7 @@ static PyMemberDef shortcut_members[] = {
 PyTypeObject ShortcutType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "hotloop.measure._native.Shortcut",
-    .tp_doc = "Shortcut(core, function, other, usual, counter, device)",
+    .tp_doc = "Shortcut(core, function, other, usual, counter, here)",
     .tp_basicsize = sizeof(Shortcut),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
                 Py_TPFLAGS_METHOD_DESCRIPTOR,

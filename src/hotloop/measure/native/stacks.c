@@ -7,12 +7,26 @@
 
 #include "core.h"
 
-/* The last thread found, so that the hot path need not search: the GIL changes hands far less often
- * than regions do. Keyed by the core's serial: a core's address may be another's later. */
-static struct {
-    uint64_t serial;
-    Thread *thread;
-} found;
+Found core_found;
+
+/* Room for so many frames, each in a line of a cache of its own; those that were there are kept. */
+static int
+stack_make_room(Stack *stack, uint32_t room)
+{
+    void *memory = PyMem_RawMalloc(room * sizeof(Frame) + CACHE_LINE);
+    if (memory == NULL) {
+        return 0;
+    }
+    Frame *frames = first_line(memory);
+    if (stack->depth) {
+        memcpy(frames, stack->frames, stack->depth * sizeof(Frame));
+    }
+    PyMem_RawFree(stack->memory);
+    stack->memory = memory;
+    stack->frames = frames;
+    stack->room = room;
+    return 1;
+}
 
 static Stack *
 stack_new(Thread *thread, PyObject *context, Node *base)
@@ -21,9 +35,7 @@ stack_new(Thread *thread, PyObject *context, Node *base)
     if (stack == NULL) {
         return NULL;
     }
-    stack->room = 16;
-    stack->frames = PyMem_RawMalloc(stack->room * sizeof(Frame));
-    if (stack->frames == NULL) {
+    if (!stack_make_room(stack, 16)) {
         PyMem_RawFree(stack);
         return NULL;
     }
@@ -39,13 +51,16 @@ static void
 stack_free(Stack *stack)
 {
     Py_XDECREF(stack->context);
-    PyMem_RawFree(stack->frames);
+    PyMem_RawFree(stack->memory);
     PyMem_RawFree(stack);
 }
 
 void
 thread_free(Thread *thread)
 {
+    if (core_found.thread == thread) {
+        core_found.serial = 0;
+    }
     Stack *stack = thread->stacks;
     while (stack != NULL) {
         Stack *next = stack->next;
@@ -109,14 +124,9 @@ core_add_thread(Core *core, uint64_t id, uint32_t root)
     return thread;
 }
 
-Thread *
-core_thread(Core *core)
+HOTLOOP_COLD Thread *
+core_find_thread(Core *core, uint64_t id)
 {
-    /* A thread of native code has a new state, with a new number, each time that it calls Python. */
-    uint64_t id = PyThreadState_Get()->id;
-    if (found.serial == core->serial && found.thread->id == id) {
-        return found.thread;
-    }
     Thread *thread = core->threads;
     while (thread != NULL && thread->id != id) {
         thread = thread->next;
@@ -131,14 +141,13 @@ core_thread(Core *core)
             core->main_thread = thread;
         }
     }
-    found.serial = core->serial;
-    found.thread = thread;
+    core_found = (Found){core->serial, id, thread};
     return thread;
 }
 
 /* Another asyncio task (or Context.run) is running than at the last event: its regions are its
  * own, and begin where the thread's first context stands. */
-void
+HOTLOOP_COLD void
 thread_switch(Thread *thread, PyObject *context)
 {
     Stack *current = thread->stack;
@@ -190,7 +199,7 @@ thread_skip(Thread *thread, Stack *stack, uint64_t ns)
 /* ---- entering and leaving ---- */
 
 /* Keep what a frame did since it began or was last cut; only while a trace is kept. */
-static void
+HOTLOOP_COLD static void
 core_keep_slice(Core *core, Frame *frame, uint64_t now)
 {
     if (core->slice_count == core->slice_room) {
@@ -249,7 +258,7 @@ core_pass_on(void)
     Py_XDECREF(traceback);
 }
 
-static void
+HOTLOOP_COLD static void
 core_begin_loop(Core *core)
 {
     if (core->on_loop != NULL) {
@@ -277,7 +286,7 @@ thread_end_gap(Core *core, Thread *thread, Stack *stack, uint64_t now)
     if (core->enabled) {
         thread_charge(thread, now);
         frame_count(frame, now);
-        if (core->slices != NULL) {
+        if (RARELY(core->slices != NULL)) {
             core_keep_slice(core, frame, now);
         }
     }
@@ -289,15 +298,18 @@ thread_end_gap(Core *core, Thread *thread, Stack *stack, uint64_t now)
     thread->top = parent;
 }
 
-void
-region_enter(Region *region)
+/* The region is entered under another place than last time. */
+HOTLOOP_COLD static void
+region_find_node(Core *core, Region *region, Node *parent)
 {
-    Core *core = region->core;
-    Thread *thread = core_thread(core);
-    if (thread == NULL) {
-        return;
-    }
-    Stack *stack = thread_stack(thread);
+    region->node = node_child(core, parent, region);
+    region->nested = region->node->parent != parent;
+    region->parent = parent;
+}
+
+void
+stack_enter(Core *core, Thread *thread, Stack *stack, Region *region)
+{
     Region *resume = NULL;
     if (stack_in_gap(stack)) {
         if (region->flags & REGION_BESIDE) {
@@ -305,24 +317,22 @@ region_enter(Region *region)
         }
         thread_end_gap(core, thread, stack, core_now(core));
     }
-    if (stack->depth == stack->room) {
-        Frame *more = PyMem_RawRealloc(stack->frames, 2 * stack->room * sizeof(Frame));
-        if (more == NULL) {
-            return;
-        }
-        stack->frames = more;
-        stack->room *= 2;
+    if (RARELY(stack->depth == stack->room) && !stack_make_room(stack, 2 * stack->room)) {
+        return;
     }
     Node *parent = stack_top(stack);
-    Node *node = node_child(core, parent, region);
-    if ((node->flags & REGION_LOOP) && core->loop_first == 0) {
+    if (RARELY(region->parent != parent)) {
+        region_find_node(core, region, parent);
+    }
+    Node *node = region->node;
+    if (RARELY(core->loop_first == 0) && (node->flags & REGION_LOOP)) {
         core_begin_loop(core);
     }
     Frame *frame = &stack->frames[stack->depth++];
     frame->node = node;
     frame->region = region;
     frame->active = 0;
-    frame->nested = node->parent != parent;
+    frame->nested = (int16_t)region->nested;
     frame->gap = 0;
     frame->kept = 0;
     frame->resume = resume;
@@ -336,11 +346,21 @@ region_enter(Region *region)
 }
 
 void
+region_enter(Region *region)
+{
+    PyThreadState *state = PyThreadState_Get();
+    Thread *thread = core_thread_of(region->core, state);
+    if (thread != NULL) {
+        stack_enter(region->core, thread, thread_stack_of(thread, state), region);
+    }
+}
+
+void
 frame_close(Core *core, Frame *frame, uint64_t now)
 {
     if (core->enabled) {
         frame_count(frame, now);
-        if (core->slices != NULL) {
+        if (RARELY(core->slices != NULL)) {
             core_keep_slice(core, frame, now);
         }
     }
@@ -373,7 +393,7 @@ stack_find(Stack *stack, Region *region)
 
 /* An exit that is not the top of its stack: the region is closed where it is, the others stay
  * open. It may belong to another task or thread (a generator closed elsewhere). */
-static void
+HOTLOOP_COLD static void
 region_exit_out_of_order(Core *core, Thread *thread, Region *region, uint64_t now)
 {
     Thread *owner = thread;
@@ -420,18 +440,19 @@ region_exit(Region *region)
 {
     Core *core = region->core;
     uint64_t now = core_now(core);
-    Thread *thread = core_thread(core);
-    if (thread == NULL) {
+    PyThreadState *state = PyThreadState_Get();
+    Thread *thread = core_thread_of(core, state);
+    if (RARELY(thread == NULL)) {
         return;
     }
-    Stack *stack = thread_stack(thread);
+    Stack *stack = thread_stack_of(thread, state);
     if (core->enabled) {
         thread_charge(thread, now);
     }
     if (stack_in_gap(stack)) {
         thread_end_gap(core, thread, stack, now);
     }
-    if (stack->depth == 0 || stack->frames[stack->depth - 1].region != region) {
+    if (RARELY(stack->depth == 0 || stack->frames[stack->depth - 1].region != region)) {
         region_exit_out_of_order(core, thread, region, now);
         return;
     }

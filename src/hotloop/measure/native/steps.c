@@ -19,13 +19,13 @@ typedef struct {
     void *env;
     int repeated;     /* the step before was of the same */
     unsigned calls;
+    Counter *env_steps;
+    Counter *episodes;
 } Steps;
 
 /* Instead of a place: one environment, or one or a vector as the result says. */
 #define ONE -1
 #define EITHER -2
-
-static PyObject *env_steps, *episodes;
 
 static int
 is_array(PyObject *object)
@@ -121,10 +121,10 @@ understand(Steps *self, PyObject *result, long long *envs)
 static int
 count(Steps *self, long long envs, long long ended)
 {
-    if (core_count(self->core, env_steps, envs) < 0) {
+    if (counter_add(self->core, self->env_steps, envs) < 0) {
         return -1;
     }
-    return ended > 0 ? core_count(self->core, episodes, ended) : 0;
+    return ended > 0 ? counter_add(self->core, self->episodes, ended) : 0;
 }
 
 static int
@@ -194,12 +194,10 @@ steps_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_TypeError, "an Order or None, a region of the core, a place below 4");
         return NULL;
     }
+    Counter *env_steps = core_counter((Core *)core, "env_steps");
+    Counter *episodes = core_counter((Core *)core, "episodes");
     if (env_steps == NULL || episodes == NULL) {
-        env_steps = PyUnicode_InternFromString("env_steps");
-        episodes = PyUnicode_InternFromString("episodes");
-        if (env_steps == NULL || episodes == NULL) {
-            return NULL;
-        }
+        return NULL;
     }
     Steps *self = (Steps *)type->tp_alloc(type, 0);
     if (self == NULL) {
@@ -217,6 +215,8 @@ steps_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->whole = whole;
     self->look = look_at;
     self->rewards = rewards;
+    self->env_steps = env_steps;
+    self->episodes = episodes;
     return (PyObject *)self;
 }
 

@@ -5,18 +5,9 @@
 int
 core_is_open(Core *core, Region *region)
 {
-    Thread *thread = core_thread(core);
-    if (thread == NULL) {
-        return 0;
-    }
-    Stack *stack = thread_stack(thread);
-    uint32_t depth = stack->depth - (stack_in_gap(stack) ? 1 : 0);
-    for (uint32_t i = 0; i < depth; i++) {
-        if (stack->frames[i].region == region) {
-            return 1;
-        }
-    }
-    return 0;
+    PyThreadState *state = PyThreadState_Get();
+    Thread *thread = core_thread_of(core, state);
+    return thread != NULL && stack_has(thread_stack_of(thread, state), region);
 }
 
 Region *
@@ -31,7 +22,7 @@ core_innermost(Core *core)
     return depth > 0 ? stack->frames[depth - 1].region : NULL;
 }
 
-void
+HOTLOOP_COLD void
 core_note_failure(Core *core, PyObject *name)
 {
     PyObject *type, *value, *traceback;
@@ -103,31 +94,43 @@ timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf,
     return -1;
 }
 
+/* Leaving may call Python (an injected clock), which must not meet the program's error. */
+HOTLOOP_COLD void
+region_exit_with_error(Region *region)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    region_exit(region);
+    PyErr_Restore(type, value, traceback);
+}
+
 PyObject *
 timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Timed *self = (Timed *)callable;
-    Core *core = self->region->core;
-    int nested = self->outermost && core->enabled && core_is_open(core, self->region);
-    int timed = core->enabled && !nested;
-    if (timed) {
-        region_enter(self->region);
+    Region *region = self->region;
+    Core *core = region->core;
+    int timed = 0;
+    if (core->enabled) {
+        PyThreadState *state = PyThreadState_Get();
+        Thread *thread = core_thread_of(core, state);
+        Stack *stack = thread != NULL ? thread_stack_of(thread, state) : NULL;
+        timed = stack != NULL && !(self->outermost && stack_has(stack, region));
+        if (timed) {
+            stack_enter(core, thread, stack, region);
+        }
     }
     PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, names);
-    if (timed && result != NULL) {
-        region_exit(self->region);
-    }
-    else if (timed) {
-        /* Leaving may call Python (an injected clock), which must not meet the program's error. */
-        PyObject *type, *value, *traceback;
-        PyErr_Fetch(&type, &value, &traceback);
-        region_exit(self->region);
-        PyErr_Restore(type, value, traceback);
-    }
-    if (result != NULL && self->after != NULL && (timed || self->always)) {
-        if (timed_after(self, result, args, nargsf, names, timed) < 0) {
-            Py_CLEAR(result);
+    if (timed) {
+        if (RARELY(result == NULL)) {
+            region_exit_with_error(region);
+            return NULL;
         }
+        region_exit(region);
+    }
+    if (self->after != NULL && (timed || self->always) && result != NULL &&
+        timed_after(self, result, args, nargsf, names, timed) < 0) {
+        Py_CLEAR(result);
     }
     return result;
 }

@@ -27,28 +27,32 @@ histogram_octave(uint64_t ns, uint32_t *step)
     return high - STEPS_BITS + 1;
 }
 
+HOTLOOP_COLD static int
+node_add_page(Node *node, uint32_t octave)
+{
+    node->histogram[octave] = PyMem_RawCalloc(STEPS, sizeof(uint32_t));
+    return node->histogram[octave] != NULL;
+}
+
 void
 node_histogram_add(Node *node, uint64_t ns)
 {
     uint32_t step, octave = histogram_octave(ns, &step);
-    uint32_t *page = node->histogram[octave];
-    if (page == NULL) {
-        page = PyMem_RawCalloc(STEPS, sizeof(uint32_t));
-        if (page == NULL) {
-            return;
-        }
-        node->histogram[octave] = page;
+    if (RARELY(node->histogram[octave] == NULL) && !node_add_page(node, octave)) {
+        return;
     }
-    page[step]++;
+    node->histogram[octave][step]++;
 }
 
 Node *
 node_new(Core *core, Node *parent, Region *region, uint32_t root)
 {
-    Node *node = PyMem_RawCalloc(1, sizeof(Node));
-    if (node == NULL) {
+    void *memory = PyMem_RawCalloc(1, sizeof(Node) + CACHE_LINE);
+    if (memory == NULL) {
         return NULL;
     }
+    Node *node = first_line(memory);
+    node->memory = memory;
     node->parent = parent;
     node->region = region;
     node->root = root;
@@ -74,7 +78,7 @@ edge_put(Core *core, Node *parent, Region *region, Node *node)
     core->edge_count++;
 }
 
-static int
+HOTLOOP_COLD static int
 edges_grow(Core *core)
 {
     Edge *old = core->edges;
@@ -97,7 +101,7 @@ edges_grow(Core *core)
 
 /* The place for a region entered under `parent`, made at the first entry. A region inside itself
  * is the same place: recursion does not deepen the tree. */
-Node *
+HOTLOOP_COLD Node *
 node_make_child(Core *core, Node *parent, Region *region)
 {
     if (core->edge_count * 2 >= core->edge_room && !edges_grow(core)) {
