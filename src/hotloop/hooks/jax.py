@@ -15,9 +15,19 @@ from collections.abc import Callable
 from typing import Any
 
 from hotloop import get_profiler
-from hotloop.hooks.jitted import Jitted, phase_of, remarks, whole_loops
+from hotloop.hooks import jitted_agents
+from hotloop.hooks.jitted import (
+    TAKES_GRADIENTS,
+    Jitted,
+    calling,
+    mark_jitted,
+    note_part,
+    remarks,
+    rollouts,
+    whole_loops,
+)
 from hotloop.hooks.networks import call_network, first_rows, learned, rows_of, update_is_over
-from hotloop.hooks.plain_loop import ACT, flow
+from hotloop.hooks.plain_loop import ACT, ADD, OPTIMIZER, STEP, flow
 from hotloop.hooks.table import Library, Place
 
 _profiler = get_profiler()
@@ -38,27 +48,27 @@ _JIT_ATTRIBUTES = ("lower", "trace", "eval_shape", "clear_cache", "_cache_size",
 _own = threading.local()
 
 
-def _calling() -> list[Jitted]:
-    stack: list[Jitted] | None = getattr(_own, "calling", None)
-    if stack is None:
-        stack = _own.calling = []
-    return stack
-
-
 def _timed(jitted: Any, function: Any) -> Callable[..., Any]:
     """A jitted function with every call in its phase. A plain function, as JAX may be given it."""
     name = getattr(function, "__name__", None) or type(function).__name__
-    about = Jitted("lambda" if name == "<lambda>" else name)
+    about = Jitted("lambda" if name == "<lambda>" else name, function)
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if not _core.enabled or _is_open("compile"):
+            note_part(about.phase)
             return jitted(*args, **kwargs)
-        stack = _calling()
+        stack = calling()
         traces = about.traces
         if about.is_network and flow.envs:
             rows = rows_of(args[_batch_argument(args)]) if args else 0
-            return call_network(about, False, rows, jitted, args, kwargs)
+            stack.append(about)
+            try:
+                return call_network(about, False, rows, jitted, args, kwargs)
+            finally:
+                stack.pop()
+                if flow.order.last == ACT:
+                    jitted_agents.somebody_acted()
         regions = about.regions()
         if len(regions) > 1 and _is_open("learn"):
             regions = regions[1:]  # the program's own function around it is the update
@@ -73,17 +83,18 @@ def _timed(jitted: Any, function: Any) -> Callable[..., Any]:
             stack.pop()
         if about.traces == traces == 0:
             about.traces = 1  # compiled before anybody looked
-        _called(about, args, kwargs, traces != about.traces)
+        _called(about, args, kwargs, traces != about.traces, result)
         return result
 
     for attribute in _JIT_ATTRIBUTES:
         if hasattr(jitted, attribute):
             setattr(call, attribute, getattr(jitted, attribute))
     call.__wrapped__ = getattr(jitted, "__wrapped__", function)
+    mark_jitted(call)
     return call
 
 
-def _called(about: Jitted, args: Any, kwargs: Any, was_traced: bool) -> None:
+def _called(about: Jitted, args: Any, kwargs: Any, was_traced: bool, result: Any) -> None:
     if about.gradients:
         if about.loops:
             if about.is_whole_loop:
@@ -91,13 +102,37 @@ def _called(about: Jitted, args: Any, kwargs: Any, was_traced: bool) -> None:
             else:
                 update_is_over()
             return  # how often a compiled loop went round is known to nobody here
+        if about.acts is None and flow.envs:
+            jitted_agents.judge(about, _leaves((args, kwargs)), _leaves(result))
+        if about.acts:
+            learned(id(about), 0)  # its batch is drawn inside
+            flow.happened(ACT)
+            update_is_over()
+            flow.happened(ACT)
+            return
         if was_traced or about.batch is None:
             about.batch = _batch_argument(args)
         rows = rows_of(args[about.batch]) if 0 <= about.batch < len(args) else 0
-        learned(id(about), rows or first_rows((), kwargs))
+        rows = rows or first_rows((), kwargs)
+        _compare_with_collected(rows)
+        learned(id(about), rows)
         update_is_over()
-    elif phase_of(about.words) == "policy.act":
+    elif about.phase == "policy.act":
         flow.happened(ACT)
+        jitted_agents.somebody_acted()
+    elif "env.step" in about.parts:
+        rollouts.add(about.name)
+
+
+def _compare_with_collected(rows: int) -> None:
+    """Batches that are larger than what was collected for them are from a replay buffer.
+
+    Not where episodes are made equally long before they are learned from: then there are other
+    numbers of steps between updates each time.
+    """
+    order = flow.order
+    if rows and order.steps:
+        order.off_policy = order.steps == order.steps_before and rows > order.steps * order.envs
 
 
 def _batch_argument(args: tuple[Any, ...]) -> int:
@@ -156,7 +191,7 @@ def _time_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
 
         @functools.wraps(function)
         def gradient(*inner: Any, **named: Any) -> Any:
-            stack = _calling()
+            stack = calling()
             if stack:
                 _note_gradient(stack[-1])
                 return _inside_gradient(function, inner, named)
@@ -171,6 +206,7 @@ def _time_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
             update_is_over()
             return result
 
+        setattr(gradient, TAKES_GRADIENTS, True)
         return gradient
 
     return transform
@@ -205,6 +241,29 @@ def _note_loop(original: Callable[..., Any]) -> Callable[..., Any]:
     return loop
 
 
+# -- random numbers --
+
+
+def _note_random(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Random numbers that a loop draws itself.
+
+    They are for what comes next, an action or a batch, not for what was before: what the
+    environment answered has been stored by then, and an update is over.
+    """
+
+    @functools.wraps(original)
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        if flow.order.last in _BEFORE_RANDOM and flow.envs and _core.innermost() is None:
+            flow.happened(ADD)
+        return original(*args, **kwargs)
+
+    return draw
+
+
+_BEFORE_RANDOM = (STEP, OPTIMIZER)
+_DRAWS = "PRNGKey key split fold_in uniform normal randint categorical bernoulli choice permutation"
+
+
 # -- compiling, waiting, reading --
 
 
@@ -215,7 +274,7 @@ def _time_compile(original: Any) -> Any:
         __slots__ = ()
 
         def __enter__(self) -> Any:
-            stack = _calling()
+            stack = calling()
             if stack and "trace" in str(self.event):
                 stack[-1].traces += 1
                 stack[-1].gradients = 0
@@ -265,7 +324,7 @@ _LOOPS = "jax._src.lax.control_flow.loops"
 LIBRARY = Library(
     title="JAX",
     distribution="jax",
-    remarks=remarks,
+    remarks=lambda: remarks() + jitted_agents.remarks(),
     places=(
         Place("jax", "jit", "learn.step", wrapper=_time_jit),
         Place("jax", "grad", "learn.backward", wrapper=_time_gradient),
@@ -278,5 +337,6 @@ LIBRARY = Library(
         Place("jax._src.array", "ArrayImpl.block_until_ready", "wait", outermost=True),
         Place("jax", "block_until_ready", "wait", outermost=True),
         Place("jax", "device_get", "transfer", outermost=True),
+        *(Place("jax.random", name, "policy.act", wrapper=_note_random) for name in _DRAWS.split()),
     ),
 )

@@ -205,6 +205,11 @@ class Flow:
         """Whether batches are larger than what was collected for them: a replay buffer."""
         return bool(self.order.off_policy)
 
+    @property
+    def actors(self) -> int:
+        """Networks that were seen to choose actions."""
+        return len(self._actors)
+
     def collected(self) -> int:
         """Environment steps that the update in progress learns from."""
         order = self.order

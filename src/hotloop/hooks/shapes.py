@@ -16,6 +16,7 @@ from typing import Any
 
 from hotloop.hooks import LIBRARIES, env_facts
 from hotloop.hooks.install import Hooks
+from hotloop.hooks.jitted import is_jitted, note_part
 from hotloop.hooks.named import NamedPhases
 from hotloop.hooks.plain_loop import ACT, ADD, FORWARD, SAMPLE, flow
 from hotloop.hooks.program_files import is_program_file
@@ -137,6 +138,8 @@ class Shapes:
         function = plain_function(raw)
         if function is None or is_stand_in(function) or self._named.has(function):
             return
+        if is_jitted(function):
+            return  # it knows more of itself than its name says
         entry = Entry(function)
         entries[found.name] = entry
         call = self._call(found, function, entries)
@@ -170,6 +173,8 @@ class Shapes:
         call = timed(self._profiler, function, found.phases, after, outermost)
         if found.kind == "policy.act" and _is_network(found.owner):
             call = _acting(self._profiler, call, function)
+        if "jax" in sys.modules:
+            call = _unless_traced(self._profiler, call, function, found.phases[0])
         return call
 
     def _stepped(self, entries: dict[str, Entry]) -> Callable[..., None]:
@@ -224,6 +229,21 @@ def _told(kind: int) -> Callable[..., None]:
         flow.happened(kind)
 
     return tell
+
+
+def _unless_traced(
+    profiler: Profiler, call: Callable[..., Any], function: Callable[..., Any], phase: str
+) -> Callable[..., Any]:
+    """What `jax.jit` calls to see what it does is not done: it is a part of what is compiled."""
+    is_open = profiler.core.is_open
+
+    def call_or_note(*args: Any, **kwargs: Any) -> Any:
+        if is_open("compile"):
+            note_part(phase)
+            return function(*args, **kwargs)
+        return call(*args, **kwargs)
+
+    return call_or_note
 
 
 def _acting(
