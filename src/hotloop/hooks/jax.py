@@ -10,12 +10,14 @@ gets a phase of its own name, `jax.<name>`.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from hotloop import get_profiler
-from hotloop.hooks import jitted_agents
+from hotloop.hooks import jax_loops, jitted_agents
+from hotloop.hooks.jax_loops import time_wait
 from hotloop.hooks.jitted import (
     TAKES_GRADIENTS,
     Jitted,
@@ -26,7 +28,7 @@ from hotloop.hooks.jitted import (
     rollouts,
     whole_loops,
 )
-from hotloop.hooks.networks import call_network, first_rows, learned, rows_of, update_is_over
+from hotloop.hooks.networks import WHOLE, call_network, first_rows, learned, rows_of, update_is_over
 from hotloop.hooks.plain_loop import ACT, ADD, OPTIMIZER, STEP, flow
 from hotloop.hooks.table import Library, Place
 
@@ -35,7 +37,6 @@ _core = _profiler.core
 _count = _core.count
 _is_open = _core.is_open
 _compile = _core.region("compile")
-_wait = _core.region("wait")
 _transfer = _core.region("transfer")
 _backward = _core.region("learn.backward")
 
@@ -53,38 +54,30 @@ def _timed(jitted: Any, function: Any) -> Callable[..., Any]:
     name = getattr(function, "__name__", None) or type(function).__name__
     about = Jitted("lambda" if name == "<lambda>" else name, function)
 
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        stack = calling()
+        stack.append(about)
+        try:
+            return jitted(*args, **kwargs)
+        finally:
+            stack.pop()
+
+    def note(result: Any, *args: Any, **kwargs: Any) -> None:
+        _called(about, args, kwargs, result)
+
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if not _core.enabled or _is_open("compile"):
             note_part(about.phase)
             return jitted(*args, **kwargs)
-        stack = calling()
-        traces = about.traces
         if about.is_network and flow.envs:
             rows = rows_of(args[_batch_argument(args)]) if args else 0
-            stack.append(about)
             try:
-                return call_network(about, False, rows, jitted, args, kwargs)
+                return call_network(about, False, rows, traced, args, kwargs)
             finally:
-                stack.pop()
                 if flow.order.last == ACT:
                     jitted_agents.somebody_acted()
-        regions = about.regions()
-        if len(regions) > 1 and _is_open("learn"):
-            regions = regions[1:]  # the program's own function around it is the update
-        stack.append(about)
-        for region in regions:
-            region.enter()
-        try:
-            result = jitted(*args, **kwargs)
-        finally:
-            for region in reversed(regions):
-                region.exit()
-            stack.pop()
-        if about.traces == traces == 0:
-            about.traces = 1  # compiled before anybody looked
-        _called(about, args, kwargs, traces != about.traces, result)
-        return result
+        return about.timed(traced, note)(*args, **kwargs)
 
     for attribute in _JIT_ATTRIBUTES:
         if hasattr(jitted, attribute):
@@ -94,11 +87,13 @@ def _timed(jitted: Any, function: Any) -> Callable[..., Any]:
     return call
 
 
-def _called(about: Jitted, args: Any, kwargs: Any, was_traced: bool, result: Any) -> None:
+def _called(about: Jitted, args: Any, kwargs: Any, result: Any) -> None:
+    about.traces = about.traces or 1  # it may have been compiled before anybody looked
     if about.gradients:
         if about.loops:
             if about.is_whole_loop:
                 whole_loops.add(about.name)
+                jax_loops.started(about.name, _all_leaves(result))
             else:
                 update_is_over()
             return  # how often a compiled loop went round is known to nobody here
@@ -110,8 +105,8 @@ def _called(about: Jitted, args: Any, kwargs: Any, was_traced: bool, result: Any
             update_is_over()
             flow.happened(ACT)
             return
-        if was_traced or about.batch is None:
-            about.batch = _batch_argument(args)
+        if about.batch is None or about.batch_of != about.traces:
+            about.batch, about.batch_of = _batch_argument(args), about.traces
         rows = rows_of(args[about.batch]) if 0 <= about.batch < len(args) else 0
         rows = rows or first_rows((), kwargs)
         _compare_with_collected(rows)
@@ -166,6 +161,11 @@ def _leaves(value: Any) -> list[Any]:
     return [value] if hasattr(value, "shape") else []
 
 
+def _all_leaves(value: Any) -> list[Any]:
+    """With JAX's own tree, which knows the program's classes: for what is called seldom."""
+    return list(sys.modules["jax"].tree_util.tree_leaves(value))
+
+
 def _time_jit(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def jit(*args: Any, **kwargs: Any) -> Any:
@@ -202,7 +202,9 @@ def _time_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
                 result = function(*inner, **named)
             finally:
                 _backward.exit()
-            learned(0, rows_of(inner[place]) if (place := _batch_argument(inner)) >= 0 else 0)
+            rows = rows_of(inner[place]) if (place := _batch_argument(inner)) >= 0 else 0
+            _compare_with_collected(rows)
+            learned(0, rows)
             update_is_over()
             return result
 
@@ -239,6 +241,37 @@ def _note_loop(original: Callable[..., Any]) -> Callable[..., Any]:
             _own.loop -= 1
 
     return loop
+
+
+# -- Flax and Optax outside of jit --
+
+
+def _time_apply(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A network of Flax that is called as it is."""
+
+    @functools.wraps(original)
+    def apply(self: Any, variables: Any, *args: Any, **kwargs: Any) -> Any:
+        if not args or not flow.envs or _is_open(*WHOLE):
+            return original(self, variables, *args, **kwargs)
+        rows = rows_of(args[0])
+        return call_network(self, False, rows, original, (self, variables, *args), kwargs)
+
+    return apply
+
+
+def _time_optimizer(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The last step of an update that is written out; the gap before it is the optimizer too."""
+    timed = _core.region("learn.optimizer").wrap(original)
+
+    @functools.wraps(original)
+    def step(*args: Any, **kwargs: Any) -> Any:
+        if calling() or _is_open("compile", "learn.backward", "learn.optimizer"):
+            return original(*args, **kwargs)
+        result = timed(*args, **kwargs)
+        flow.happened(OPTIMIZER)
+        return result
+
+    return step
 
 
 # -- random numbers --
@@ -301,11 +334,7 @@ def _time_value(original: Any) -> Any:
         if self._npy_value is not None:
             return read(self)
         if not self.is_ready():
-            _wait.enter()
-            try:
-                self.block_until_ready()
-            finally:
-                _wait.exit()
+            self.block_until_ready()
             _count("syncs", 1)
         _transfer.enter()
         try:
@@ -334,9 +363,11 @@ LIBRARY = Library(
         Place("jax.lax", "while_loop", "compile", wrapper=_note_loop),
         Place("jax._src.dispatch", "log_elapsed_time", "compile", wrapper=_time_compile),
         Place("jax._src.array", "ArrayImpl._value", "transfer", wrapper=_time_value),
-        Place("jax._src.array", "ArrayImpl.block_until_ready", "wait", outermost=True),
-        Place("jax", "block_until_ready", "wait", outermost=True),
+        Place("jax._src.array", "ArrayImpl.block_until_ready", "wait", wrapper=time_wait),
+        Place("jax", "block_until_ready", "wait", wrapper=time_wait),
         Place("jax", "device_get", "transfer", outermost=True),
+        Place("flax.linen.module", "Module.apply", "policy.act", wrapper=_time_apply),
+        Place("optax", "apply_updates", "learn.optimizer", wrapper=_time_optimizer),
         *(Place("jax.random", name, "policy.act", wrapper=_note_random) for name in _DRAWS.split()),
     ),
 )

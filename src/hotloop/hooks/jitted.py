@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -30,18 +31,19 @@ class Jitted:
         self.traces = 0
         #: Phases of what the trace went through beside.
         self.parts: set[str] = set()
-        #: Which argument has the rows.
+        #: Which argument has the rows, since which trace.
         self.batch: int | None = None
+        self.batch_of = 0
         #: Whether a call chooses the next action too (`jitted_agents`); None: not known yet.
         self.acts: bool | None = None
         self.rounds = 0
         self._phase: str | None = ""
-        self._regions: tuple[Any, ...] | None = None
+        self._timed: dict[bool, Callable[..., Any]] = {}
 
     @property
     def is_network(self) -> bool:
         """A network that is asked, not taught: the order of events tells what for."""
-        return bool(not self.learns and _NETWORK & set(self.words))
+        return bool(not self.learns and v.NETWORK & set(self.words))
 
     @property
     def learns(self) -> bool:
@@ -69,14 +71,20 @@ class Jitted:
             self._phase = phase_of(self.words) or self._phase_by_shape()
         return self._phase
 
-    def regions(self) -> tuple[Any, ...]:
-        """The phases of a call, the outermost first; decided once its trace has been seen."""
-        if self._regions is not None:
-            return self._regions
-        regions = tuple(map(_core.region, self._names()))
-        if self.traces:
-            self._regions = regions
-        return regions
+    def timed(self, call: Callable[..., Any], note: Callable[..., None]) -> Callable[..., Any]:
+        """`call` inside its phases, and `note` after it; decided once its trace has been seen."""
+        # Where the program's own function around it is the update, there is one already.
+        inside = _core.is_open("learn")
+        timed = self._timed.get(inside)
+        if timed is None:
+            names = self._names()
+            regions = [_core.region(name) for name in names if name != "learn" or not inside]
+            timed = call
+            for region in reversed(regions):
+                timed = region.wrap(timed, after=note if region is regions[0] else None)
+            if self.traces:
+                self._timed[inside] = timed
+        return timed
 
     def _names(self) -> tuple[str, ...]:
         if self.gradients and not self.is_whole_loop:
@@ -87,7 +95,7 @@ class Jitted:
         if phase is None or self.learns:
             own = f"jax.{self.name}"
             _profiler.categories.setdefault(own, "Model")
-            return (own,)
+            return ("loop.compiled", own) if self.gradients else (own,)
         _profiler.mark(phase, "shape")
         return (phase,)
 
@@ -96,8 +104,10 @@ class Jitted:
         function = self._function
         if not isinstance(function, FunctionType) or self.name.startswith("_"):
             return None
-        found = [each.phases for each in in_function(None, self.name, function) if each.phases]
-        return found[0][0] if found and found[0][0] != "learn" else None
+        for found in in_function(None, self.name, function):
+            if found.kind not in ("learn", "network"):
+                return found.phases[0]
+        return None
 
 
 #: Set on a function that takes gradients of another one.
@@ -143,9 +153,9 @@ def remarks() -> list[str]:
     """What a reader of the report must know."""
     said = [
         f"The jitted function {name} runs a whole training loop inside one compiled call: "
-        "environment, policy and learning are in it, and hotloop cannot look inside. Apart are "
-        f"only compile (making it), jax.{name} (starting it) and wait (until its results are "
-        "there). jax.profiler shows what is inside."
+        "environment, policy and learning are in it, and hotloop cannot look inside. What can be "
+        f"told apart is compile (making it), jax.{name} (starting it) and loop.compiled (its "
+        "computing, until the results are there). jax.profiler shows what is inside."
         for name in sorted(whole_loops)
     ]
     said += [
@@ -165,10 +175,6 @@ def _is_update(words: list[str]) -> bool:
 
 #: Words that say how a function is called, not what it does.
 _SAYS_NOTHING = v.words_set("jit jitted jax compiled fn func")
-#: Words of a function that is a network, for whatever it is called.
-_NETWORK = v.words_set(
-    "policy actor critic net network q qnet forward apply predict agent inference model"
-)
 
 
 def phase_of(words: list[str]) -> str | None:

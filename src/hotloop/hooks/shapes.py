@@ -140,6 +140,8 @@ class Shapes:
             return
         if is_jitted(function):
             return  # it knows more of itself than its name says
+        if found.kind == "network" and "jax" not in sys.modules:
+            return  # elsewhere networks are objects, and known
         entry = Entry(function)
         entries[found.name] = entry
         call = self._call(found, function, entries)
@@ -148,6 +150,8 @@ class Shapes:
         self._hooks.undo(put_in_place(found.owner, found.name, raw, stand_in(entry)))
 
     def _first(self, found: Found, label: str) -> None:
+        if found.kind == "network":
+            return  # each call is judged by what surrounds it
         for phase in found.phases:
             self._profiler.mark(phase, "shape")
             self.used.setdefault(phase, []).append(label)
@@ -158,6 +162,8 @@ class Shapes:
         self, found: Found, function: Callable[..., Any], entries: dict[str, Entry]
     ) -> Callable[..., Any]:
         after: Callable[..., Any] | None = None
+        if found.kind == "network":
+            return _network(self._profiler, function)
         if found.kind == "env.step":
             after = self._stepped(entries)
         elif found.kind == "env.reset":
@@ -229,6 +235,20 @@ def _told(kind: int) -> Callable[..., None]:
         flow.happened(kind)
 
     return tell
+
+
+def _network(profiler: Profiler, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A network that is a function of its weights and what it sees, called as it is."""
+    from hotloop.hooks.networks import WHOLE, call_network, rows_of  # JAX is here: it is read
+
+    is_open = profiler.core.is_open
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) < 2 or not flow.envs or is_open(*WHOLE):
+            return function(*args, **kwargs)
+        return call_network(function, False, rows_of(args[1]), function, args, kwargs)
+
+    return call
 
 
 def _unless_traced(
