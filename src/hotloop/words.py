@@ -27,6 +27,9 @@ LOOP_PHASES: Final[dict[str, str]] = {
     "learn.step": "Model",
     # A library's own work around its gradient steps: data pipeline, callbacks, metrics.
     "learn.fit": "Model",
+    # Between two steps, where no call tells choosing an action from learning: a table of values
+    # that is used and changed inline.
+    "agent": "Training",
     # A whole training loop in one compiled call: environment, policy and learning.
     "loop.compiled": "Training",
 }

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from hotloop.hooks import LIBRARIES, env_facts
+from hotloop.hooks import LIBRARIES, env_facts, tables
 from hotloop.hooks.install import Hooks
 from hotloop.hooks.jitted import is_jitted, note_part
 from hotloop.hooks.named import NamedPhases
-from hotloop.hooks.plain_loop import ACT, ADD, FORWARD, SAMPLE, flow
+from hotloop.hooks.plain_loop import ACT, ADD, FORWARD, SAMPLE, flow, has_gradients
 from hotloop.hooks.program_files import is_program_file
 from hotloop.hooks.recognise import Found, in_class, in_function
 from hotloop.hooks.results import outcome_of
@@ -34,9 +34,6 @@ from hotloop.hooks.standin import (
 from hotloop.hooks.steps import EITHER, look_at_one, look_at_vector
 from hotloop.measure.profiler import Profiler
 
-#: Libraries with gradients: where one is used, the order of events tells more (`plain_loop`).
-GRADIENT_LIBRARIES = ("torch", "tensorflow", "keras", "jax")
-
 _MAIN = ("__main__", "__mp_main__")
 
 
@@ -49,6 +46,7 @@ class Shapes:
         self._named = named or NamedPhases(hooks, profiler, [])
         self._count = profiler.core.count
         self._is_open = profiler.core.is_open
+        hooks.remark(tables.remarks)
         self._seen: set[tuple[str, str]] = set()
         self._main_size = -1
         self._hooked_packages = {name for wakers in LIBRARIES.values() for name in wakers}
@@ -170,9 +168,11 @@ class Shapes:
             after = _reset
         elif found.kind == "buffer.sample":
             after = self._sampled
-        elif found.kind == "buffer.add" and _has_gradients():
+        elif found.kind in ("buffer.add", "policy.act", "learn") and not has_gradients():
+            after = tables.something_ended
+        elif found.kind == "buffer.add":
             after = _told(ADD)
-        elif found.kind == "policy.act" and _has_gradients():
+        elif found.kind == "policy.act":
             after = _told(ACT)
         # An agent's `store` that pushes a batch row by row: each of them is a call.
         outermost = found.kind != "buffer.add"
@@ -186,7 +186,6 @@ class Shapes:
     def _stepped(self, entries: dict[str, Entry]) -> Callable[..., None]:
         """Count what `step` did; if its answer is no environment's, it was none."""
         count, is_open = self._count, self._is_open
-        tell = _has_gradients()
 
         def look(result: Any, env: Any, envs: int, ended: int | None) -> None:
             (look_at_one if envs == 1 else look_at_vector)(result, env, envs, ended)
@@ -204,10 +203,9 @@ class Shapes:
             if ended:
                 count("episodes", ended)
             look(result, env, envs, ended)
-            if tell:
-                flow.stepped(envs)
+            flow.stepped(envs)
 
-        return flow.native_steps(stepped, look, EITHER, tell) or stepped
+        return flow.native_steps(stepped, look, EITHER, True) or stepped
 
     def _sampled(self, result: Any, *args: Any, **_: Any) -> None:
         try:
@@ -215,15 +213,11 @@ class Shapes:
             env_facts.buffers.used(args[0])
         except Exception:
             pass  # a buffer need not know its length
-        if _has_gradients():
+        if has_gradients():
             flow.happened(SAMPLE)
 
 
 # -- what the order of events is told --
-
-
-def _has_gradients() -> bool:
-    return any(name in sys.modules for name in GRADIENT_LIBRARIES)
 
 
 def _reset(result: Any, env: Any = None, *_: Any, **__: Any) -> None:

@@ -36,6 +36,8 @@ RETURN_PARTS = words_set(
     "lam lambda gae bootstrap ended"
 )
 DISCOUNT = words_set("gamma discount discounted discounting")
+#: What a program that learns values by itself speaks of.
+LEARNS_VALUES = DISCOUNT | words_set("q qs qtable qvalue qvalues alpha lr td sarsa")
 BUFFER = words_set(
     "buffer memory replay storage store experience experiences rollout rollouts trajectory "
     "trajectories transition transitions"
