@@ -64,6 +64,7 @@ def test_an_agent_that_acts_and_learns_in_one_call(profile: Any) -> None:
     assert run.out == profile(PROGRAMS / "jax_agent.py", hotloop=False).out
     steps, episodes, _ = map(float, run.out.split())
     assert run.counter("env_steps") == run.counter("gradient_steps") == steps
+    assert run.counter("samples") == 0, "its batches are drawn inside"
     assert run.counter("episodes") == episodes
     assert any("_agent_step" in note and "next action" in note for note in run.report["notes"])
     assert run.seconds("advantage") < 0.01 * run.seconds("policy.act"), run.table()

@@ -100,7 +100,10 @@ def _called(about: Jitted, args: Any, kwargs: Any, result: Any) -> None:
         if about.acts is None and flow.envs:
             jitted_agents.judge(about, _leaves((args, kwargs)), _leaves(result))
         if about.acts:
-            learned(id(about), 0)  # its batch is drawn inside
+            _count("gradient_steps", 1)
+            if about.rows:  # what was taken for its batch is not: that is drawn inside
+                _count("samples", -about.rows)
+                about.rows = 0
             flow.happened(ACT)
             update_is_over()
             flow.happened(ACT)
@@ -109,6 +112,8 @@ def _called(about: Jitted, args: Any, kwargs: Any, result: Any) -> None:
             about.batch, about.batch_of = _batch_argument(args), about.traces
         rows = rows_of(args[about.batch]) if 0 <= about.batch < len(args) else 0
         rows = rows or first_rows((), kwargs)
+        if about.acts is None:
+            about.rows += rows or flow.collected()
         _compare_with_collected(rows)
         learned(id(about), rows)
         update_is_over()

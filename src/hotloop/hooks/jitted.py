@@ -37,6 +37,8 @@ class Jitted:
         #: Whether a call chooses the next action too (`jitted_agents`); None: not known yet.
         self.acts: bool | None = None
         self.rounds = 0
+        #: Rows that were counted while that was not known.
+        self.rows = 0
         self._phase: str | None = ""
         self._timed: dict[bool, Callable[..., Any]] = {}
 
