@@ -96,6 +96,20 @@ def test_flax_and_optax_outside_of_jit(profile: Any) -> None:
     assert run.unexplained <= 0.08, run.table()
 
 
+def test_what_nnx_does_around_a_jitted_call(profile: Any) -> None:
+    pytest.importorskip("flax")
+    pytest.importorskip("optax")
+    run = profile(PROGRAMS / "jax_nnx.py")
+    assert run.out == profile(PROGRAMS / "jax_nnx.py", hotloop=False).out
+    steps, updates, _ = map(float, run.out.split())
+    assert run.counter("env_steps") == steps
+    assert run.counter("gradient_steps") == run.calls("learn.step") == updates
+    assert run.counter("samples") == 32 * updates
+    assert run.seconds("flax.nnx") > run.seconds("learn.target"), run.table()
+    assert run.coverage >= 0.97, run.table()
+    assert run.unexplained <= 0.08, run.table()
+
+
 FUNCTION = """
 import random
 import gymnasium as gym, jax, jax.numpy as jnp, numpy as np

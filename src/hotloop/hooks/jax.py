@@ -39,6 +39,8 @@ _is_open = _core.is_open
 _compile = _core.region("compile")
 _transfer = _core.region("transfer")
 _backward = _core.region("learn.backward")
+_nnx = _core.region("flax.nnx")
+_profiler.categories.setdefault("flax.nnx", "Model")
 
 #: A jitted function's own attributes, which programs ask for.
 _JIT_ATTRIBUTES = ("lower", "trace", "eval_shape", "clear_cache", "_cache_size", "_clear_cache")
@@ -63,7 +65,11 @@ def _timed(jitted: Any, function: Any) -> Callable[..., Any]:
             stack.pop()
 
     def note(result: Any, *args: Any, **kwargs: Any) -> None:
-        _called(about, args, kwargs, result)
+        later: list[Callable[[], None]] | None = getattr(_own, "later", None)
+        if later is None:
+            _called(about, args, kwargs, result)
+        else:
+            later.append(lambda: _called(about, args, kwargs, result))
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -264,6 +270,30 @@ def _time_apply(original: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
+def _time_nnx(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What `nnx.jit` does around a jitted call: objects are taken apart and put together again.
+
+    That is a phase of its own, so the order of events is told of the call when all of it is over.
+    """
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not _core.enabled or _is_open("compile") or getattr(_own, "later", None) is not None:
+            return original(self, *args, **kwargs)
+        later: list[Callable[[], None]] = []
+        _own.later = later
+        _nnx.enter()
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            _nnx.exit()
+            _own.later = None
+            for tell in later:
+                tell()
+
+    return call
+
+
 def _time_optimizer(original: Callable[..., Any]) -> Callable[..., Any]:
     """The last step of an update that is written out; the gap before it is the optimizer too."""
     timed = _core.region("learn.optimizer").wrap(original)
@@ -355,6 +385,8 @@ def _time_value(original: Any) -> Any:
 
 _LOOPS = "jax._src.lax.control_flow.loops"
 
+_NNX = "flax.nnx.transforms.compilation"
+
 LIBRARY = Library(
     title="JAX",
     distribution="jax",
@@ -372,6 +404,8 @@ LIBRARY = Library(
         Place("jax", "block_until_ready", "wait", wrapper=time_wait),
         Place("jax", "device_get", "transfer", outermost=True),
         Place("flax.linen.module", "Module.apply", "policy.act", wrapper=_time_apply),
+        Place(_NNX, "JitWrapped.__call__", "flax.nnx", wrapper=_time_nnx, optional=True),
+        Place(_NNX, "SimpleJitWrapped.__call__", "flax.nnx", wrapper=_time_nnx, optional=True),
         Place("optax", "apply_updates", "learn.optimizer", wrapper=_time_optimizer),
         *(Place("jax.random", name, "policy.act", wrapper=_note_random) for name in _DRAWS.split()),
     ),
