@@ -18,6 +18,7 @@ from typing import Any
 from hotloop import get_profiler
 from hotloop.hooks import jax_loops, jitted_agents
 from hotloop.hooks.jax_loops import time_wait
+from hotloop.hooks.jax_networks import tell_when_over, time_apply, time_nnx, time_optimizer
 from hotloop.hooks.jitted import (
     TAKES_GRADIENTS,
     Jitted,
@@ -28,7 +29,7 @@ from hotloop.hooks.jitted import (
     rollouts,
     whole_loops,
 )
-from hotloop.hooks.networks import WHOLE, call_network, first_rows, learned, rows_of, update_is_over
+from hotloop.hooks.networks import call_network, first_rows, learned, rows_of, update_is_over
 from hotloop.hooks.plain_loop import ACT, ADD, OPTIMIZER, STEP, flow
 from hotloop.hooks.table import Library, Place
 
@@ -39,8 +40,6 @@ _is_open = _core.is_open
 _compile = _core.region("compile")
 _transfer = _core.region("transfer")
 _backward = _core.region("learn.backward")
-_nnx = _core.region("flax.nnx")
-_profiler.categories.setdefault("flax.nnx", "Model")
 
 #: A jitted function's own attributes, which programs ask for.
 _JIT_ATTRIBUTES = ("lower", "trace", "eval_shape", "clear_cache", "_cache_size", "_clear_cache")
@@ -65,11 +64,7 @@ def _timed(jitted: Any, function: Any) -> Callable[..., Any]:
             stack.pop()
 
     def note(result: Any, *args: Any, **kwargs: Any) -> None:
-        later: list[Callable[[], None]] | None = getattr(_own, "later", None)
-        if later is None:
-            _called(about, args, kwargs, result)
-        else:
-            later.append(lambda: _called(about, args, kwargs, result))
+        tell_when_over(lambda: _called(about, args, kwargs, result))
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -254,61 +249,6 @@ def _note_loop(original: Callable[..., Any]) -> Callable[..., Any]:
     return loop
 
 
-# -- Flax and Optax outside of jit --
-
-
-def _time_apply(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A network of Flax that is called as it is."""
-
-    @functools.wraps(original)
-    def apply(self: Any, variables: Any, *args: Any, **kwargs: Any) -> Any:
-        if not args or not flow.envs or _is_open(*WHOLE):
-            return original(self, variables, *args, **kwargs)
-        rows = rows_of(args[0])
-        return call_network(self, False, rows, original, (self, variables, *args), kwargs)
-
-    return apply
-
-
-def _time_nnx(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What `nnx.jit` does around a jitted call: objects are taken apart and put together again.
-
-    That is a phase of its own, so the order of events is told of the call when all of it is over.
-    """
-
-    @functools.wraps(original)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not _core.enabled or _is_open("compile") or getattr(_own, "later", None) is not None:
-            return original(self, *args, **kwargs)
-        later: list[Callable[[], None]] = []
-        _own.later = later
-        _nnx.enter()
-        try:
-            return original(self, *args, **kwargs)
-        finally:
-            _nnx.exit()
-            _own.later = None
-            for tell in later:
-                tell()
-
-    return call
-
-
-def _time_optimizer(original: Callable[..., Any]) -> Callable[..., Any]:
-    """The last step of an update that is written out; the gap before it is the optimizer too."""
-    timed = _core.region("learn.optimizer").wrap(original)
-
-    @functools.wraps(original)
-    def step(*args: Any, **kwargs: Any) -> Any:
-        if calling() or _is_open("compile", "learn.backward", "learn.optimizer"):
-            return original(*args, **kwargs)
-        result = timed(*args, **kwargs)
-        flow.happened(OPTIMIZER)
-        return result
-
-    return step
-
-
 # -- random numbers --
 
 
@@ -403,10 +343,10 @@ LIBRARY = Library(
         Place("jax._src.array", "ArrayImpl.block_until_ready", "wait", wrapper=time_wait),
         Place("jax", "block_until_ready", "wait", wrapper=time_wait),
         Place("jax", "device_get", "transfer", outermost=True),
-        Place("flax.linen.module", "Module.apply", "policy.act", wrapper=_time_apply),
-        Place(_NNX, "JitWrapped.__call__", "flax.nnx", wrapper=_time_nnx, optional=True),
-        Place(_NNX, "SimpleJitWrapped.__call__", "flax.nnx", wrapper=_time_nnx, optional=True),
-        Place("optax", "apply_updates", "learn.optimizer", wrapper=_time_optimizer),
+        Place("flax.linen.module", "Module.apply", "policy.act", wrapper=time_apply),
+        Place(_NNX, "JitWrapped.__call__", "flax.nnx", wrapper=time_nnx, optional=True),
+        Place(_NNX, "SimpleJitWrapped.__call__", "flax.nnx", wrapper=time_nnx, optional=True),
+        Place("optax", "apply_updates", "learn.optimizer", wrapper=time_optimizer),
         *(Place("jax.random", name, "policy.act", wrapper=_note_random) for name in _DRAWS.split()),
     ),
 )
