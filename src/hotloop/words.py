@@ -27,6 +27,11 @@ LOOP_PHASES: Final[dict[str, str]] = {
     "learn.step": "Model",
     # A library's own work around its gradient steps: data pipeline, callbacks, metrics.
     "learn.fit": "Model",
+    # Between two steps, where no call tells choosing an action from learning: a table of values
+    # that is used and changed inline.
+    "agent": "Training",
+    # A whole training loop in one compiled call: environment, policy and learning.
+    "loop.compiled": "Training",
 }
 
 #: Phases that may be anywhere: before, inside or after the loop.
@@ -69,7 +74,15 @@ REGION_BESIDE: Final = 8
 #: Entering one of these means that the training loop has begun. The others (a reset, a network
 #: called once to see its shape) happen while a program is still being set up.
 LOOP_BEGINS: Final = frozenset(
-    {"collect", "env.step", "learn", "learn.backward", "learn.optimizer", "buffer.add"}
+    {
+        "collect",
+        "env.step",
+        "learn",
+        "learn.backward",
+        "learn.optimizer",
+        "buffer.add",
+        "loop.compiled",
+    }
 )
 
 

@@ -185,8 +185,7 @@ def test_reinforce_learns_from_the_calls_that_acted(clock: Any) -> None:
         loop.event(OPTIMIZER)
     ms = loop.ms()
     assert ms["advantage"] == 4 * 20
-    order = loop.flow.order
-    assert (order.steps or order.steps_before) * order.envs == 7
+    assert loop.flow.collected() == 7
 
 
 def in_a_thread(call: Callable[[], None]) -> None:

@@ -225,6 +225,37 @@ def test_stop_after_ends_a_program_that_waits(hotloop: Hotloop, tmp_path: Path, 
     assert report(hotloop)["run"]["env_steps"] > 50
 
 
+STEPS_IN_WORKERS = """
+import multiprocessing as mp, time
+from hotloop import count, profile
+
+def train():
+    for _ in range(10**9):
+        with profile("env.step"):
+            time.sleep(0.01)
+        count("env_steps", 1)
+
+if __name__ == "__main__":
+    workers = [mp.Process(target=train) for _ in range(2)]
+    for worker in workers: worker.start()
+    try:
+        for worker in workers: worker.join()
+    finally:
+        print("finally ran")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a system call is interrupted by a signal")
+def test_stop_after_steps_of_other_processes(hotloop: Hotloop, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(STEPS_IN_WORKERS)
+    done = hotloop("run", "-q", "-o", "cap", "--stop-after", "150steps", str(script))
+    assert (done.returncode, done.stdout) == (0, "finally ran\n"), done.stderr
+    shards = read_capture(tmp_path / "cap").shards
+    steps = sum(window.counters.get("env_steps", 0) for s in shards for window in s.windows)
+    assert steps >= 150
+
+
 @pytest.mark.parametrize(("steps", "reached"), [(50, False), (10**9, True)])
 def test_a_stop_that_was_never_reached_is_none(
     hotloop: Hotloop, tmp_path: Path, steps: int, reached: bool

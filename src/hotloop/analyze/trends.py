@@ -133,6 +133,8 @@ def find_trends(windows: Sequence[Window]) -> Trends:
 
 #: The rest of the loop tells how fast the machine was, if it is at least this part of the time.
 LEAST_REST = 0.1
+#: But not whatever lies between two steps: a program does more there at one time than at another.
+_ANY_CODE = "agent"
 
 
 def _per_call(points: Sequence[Point], name: str) -> Trend | None:
@@ -149,7 +151,8 @@ def _per_call(points: Sequence[Point], name: str) -> Trend | None:
                 calls[other] = calls.get(other, 0) + point.calls[other]
                 spent[other] = spent.get(other, 0.0) + seconds
     inside = _inside(points, name)
-    rest = {o: spent[o] / calls[o] for o in spent if o != name and o not in inside}
+    known = inside | {name, _ANY_CODE}
+    rest = {other: spent[other] / calls[other] for other in spent if other not in known}
     enough = sum(spent[o] for o in rest) >= LEAST_REST * sum(p.seconds for p in points)
 
     def value(point: Point) -> float | None:

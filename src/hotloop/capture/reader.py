@@ -78,15 +78,19 @@ class CaptureReader:
     def read(self, final: bool = False) -> Capture:
         """All that is there by now; with `final`, a last line without its end counts as well."""
         with _without_collecting():
-            files = self._files()
-            self._processes = len({name for _, name, _ in files})
-            for path, name, is_tail in files:
-                self._read_file(path, self._growing(name), is_tail, final)
-        shards = [shard for each in self._shards.values() if (shard := each.shard()) is not None]
+            shards = self.processes(final)
         if not shards:
             raise HotloopError(f"{self.folder}: not a capture (it holds no shard that can be read)")
         shards.sort(key=lambda shard: (shard.name != "main", shard.name))
         return Capture(self.folder, training_first(shards))
+
+    def processes(self, final: bool = False) -> list[Shard]:
+        """Every process by itself, without a word on which of them trains."""
+        files = self._files()
+        self._processes = len({name for _, name, _ in files})
+        for path, name, is_tail in files:
+            self._read_file(path, self._growing(name), is_tail, final)
+        return [shard for each in self._shards.values() if (shard := each.shard()) is not None]
 
     def _files(self) -> list[tuple[Path, str, bool]]:
         """Shards and tails; tails first, as what is taken out of one is in its shard already."""

@@ -55,7 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stop-after",
         metavar="AMOUNT",
-        help="end the training early: 60s, 5000steps, 2episodes or 10iterations",
+        help="end the training early: 60s, 5000steps, 2episodes or 10iterations (exactly where the "
+        "main process makes them, a second or two later where other processes do)",
     )
     parser.add_argument(
         "--functions",

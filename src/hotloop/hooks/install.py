@@ -70,6 +70,10 @@ class Hooks:
         """Also do this when the hooks are taken off."""
         self._undo.append(call)
 
+    def remark(self, ask: Callable[[], list[str]]) -> None:
+        """Let the report say this as well."""
+        self._remarks.append(ask)
+
     def notes(self) -> dict[str, Any]:
         """What the capture says of the libraries."""
         notes: dict[str, Any] = {

@@ -10,14 +10,27 @@ gets a phase of its own name, `jax.<name>`.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
 from hotloop import get_profiler
-from hotloop.hooks.jitted import Jitted, phase_of, remarks, whole_loops
+from hotloop.hooks import jax_loops, jitted_agents
+from hotloop.hooks.jax_loops import time_wait
+from hotloop.hooks.jax_networks import tell_when_over, time_apply, time_nnx, time_optimizer
+from hotloop.hooks.jitted import (
+    TAKES_GRADIENTS,
+    Jitted,
+    calling,
+    mark_jitted,
+    note_part,
+    remarks,
+    rollouts,
+    whole_loops,
+)
 from hotloop.hooks.networks import call_network, first_rows, learned, rows_of, update_is_over
-from hotloop.hooks.plain_loop import ACT, flow
+from hotloop.hooks.plain_loop import ACT, ADD, OPTIMIZER, STEP, flow
 from hotloop.hooks.table import Library, Place
 
 _profiler = get_profiler()
@@ -25,7 +38,6 @@ _core = _profiler.core
 _count = _core.count
 _is_open = _core.is_open
 _compile = _core.region("compile")
-_wait = _core.region("wait")
 _transfer = _core.region("transfer")
 _backward = _core.region("learn.backward")
 
@@ -38,66 +50,90 @@ _JIT_ATTRIBUTES = ("lower", "trace", "eval_shape", "clear_cache", "_cache_size",
 _own = threading.local()
 
 
-def _calling() -> list[Jitted]:
-    stack: list[Jitted] | None = getattr(_own, "calling", None)
-    if stack is None:
-        stack = _own.calling = []
-    return stack
-
-
 def _timed(jitted: Any, function: Any) -> Callable[..., Any]:
     """A jitted function with every call in its phase. A plain function, as JAX may be given it."""
     name = getattr(function, "__name__", None) or type(function).__name__
-    about = Jitted("lambda" if name == "<lambda>" else name)
+    about = Jitted("lambda" if name == "<lambda>" else name, function)
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        stack = calling()
+        stack.append(about)
+        try:
+            return jitted(*args, **kwargs)
+        finally:
+            stack.pop()
+
+    def note(result: Any, *args: Any, **kwargs: Any) -> None:
+        tell_when_over(lambda: _called(about, args, kwargs, result))
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if not _core.enabled or _is_open("compile"):
+            note_part(about.phase)
             return jitted(*args, **kwargs)
-        stack = _calling()
-        traces = about.traces
         if about.is_network and flow.envs:
             rows = rows_of(args[_batch_argument(args)]) if args else 0
-            return call_network(about, False, rows, jitted, args, kwargs)
-        regions = about.regions()
-        if len(regions) > 1 and _is_open("learn"):
-            regions = regions[1:]  # the program's own function around it is the update
-        stack.append(about)
-        for region in regions:
-            region.enter()
-        try:
-            result = jitted(*args, **kwargs)
-        finally:
-            for region in reversed(regions):
-                region.exit()
-            stack.pop()
-        if about.traces == traces == 0:
-            about.traces = 1  # compiled before anybody looked
-        _called(about, args, kwargs, traces != about.traces)
-        return result
+            try:
+                return call_network(about, False, rows, traced, args, kwargs)
+            finally:
+                if flow.order.last == ACT:
+                    jitted_agents.somebody_acted()
+        return about.timed(traced, note)(*args, **kwargs)
 
     for attribute in _JIT_ATTRIBUTES:
         if hasattr(jitted, attribute):
             setattr(call, attribute, getattr(jitted, attribute))
     call.__wrapped__ = getattr(jitted, "__wrapped__", function)
+    mark_jitted(call)
     return call
 
 
-def _called(about: Jitted, args: Any, kwargs: Any, was_traced: bool) -> None:
+def _called(about: Jitted, args: Any, kwargs: Any, result: Any) -> None:
+    about.traces = about.traces or 1  # it may have been compiled before anybody looked
     if about.gradients:
         if about.loops:
             if about.is_whole_loop:
                 whole_loops.add(about.name)
+                jax_loops.started(about.name, _all_leaves(result))
             else:
                 update_is_over()
             return  # how often a compiled loop went round is known to nobody here
-        if was_traced or about.batch is None:
-            about.batch = _batch_argument(args)
+        if about.acts is None and flow.envs:
+            jitted_agents.judge(about, _leaves((args, kwargs)), _leaves(result))
+        if about.acts:
+            _count("gradient_steps", 1)
+            if about.rows:  # what was taken for its batch is not: that is drawn inside
+                _count("samples", -about.rows)
+                about.rows = 0
+            flow.happened(ACT)
+            update_is_over()
+            flow.happened(ACT)
+            return
+        if about.batch is None or about.batch_of != about.traces:
+            about.batch, about.batch_of = _batch_argument(args), about.traces
         rows = rows_of(args[about.batch]) if 0 <= about.batch < len(args) else 0
-        learned(id(about), rows or first_rows((), kwargs))
+        rows = rows or first_rows((), kwargs)
+        if about.acts is None:
+            about.rows += rows or flow.collected()
+        _compare_with_collected(rows)
+        learned(id(about), rows)
         update_is_over()
-    elif phase_of(about.words) == "policy.act":
+    elif about.phase == "policy.act":
         flow.happened(ACT)
+        jitted_agents.somebody_acted()
+    elif "env.step" in about.parts:
+        rollouts.add(about.name)
+
+
+def _compare_with_collected(rows: int) -> None:
+    """Batches that are larger than what was collected for them are from a replay buffer.
+
+    Not where episodes are made equally long before they are learned from: then there are other
+    numbers of steps between updates each time.
+    """
+    order = flow.order
+    if rows and order.steps:
+        order.off_policy = order.steps == order.steps_before and rows > order.steps * order.envs
 
 
 def _batch_argument(args: tuple[Any, ...]) -> int:
@@ -131,6 +167,11 @@ def _leaves(value: Any) -> list[Any]:
     return [value] if hasattr(value, "shape") else []
 
 
+def _all_leaves(value: Any) -> list[Any]:
+    """With JAX's own tree, which knows the program's classes: for what is called seldom."""
+    return list(sys.modules["jax"].tree_util.tree_leaves(value))
+
+
 def _time_jit(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def jit(*args: Any, **kwargs: Any) -> Any:
@@ -156,7 +197,7 @@ def _time_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
 
         @functools.wraps(function)
         def gradient(*inner: Any, **named: Any) -> Any:
-            stack = _calling()
+            stack = calling()
             if stack:
                 _note_gradient(stack[-1])
                 return _inside_gradient(function, inner, named)
@@ -167,10 +208,13 @@ def _time_gradient(original: Callable[..., Any]) -> Callable[..., Any]:
                 result = function(*inner, **named)
             finally:
                 _backward.exit()
-            learned(0, rows_of(inner[place]) if (place := _batch_argument(inner)) >= 0 else 0)
+            rows = rows_of(inner[place]) if (place := _batch_argument(inner)) >= 0 else 0
+            _compare_with_collected(rows)
+            learned(0, rows)
             update_is_over()
             return result
 
+        setattr(gradient, TAKES_GRADIENTS, True)
         return gradient
 
     return transform
@@ -205,6 +249,29 @@ def _note_loop(original: Callable[..., Any]) -> Callable[..., Any]:
     return loop
 
 
+# -- random numbers --
+
+
+def _note_random(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Random numbers that a loop draws itself.
+
+    They are for what comes next, an action or a batch, not for what was before: what the
+    environment answered has been stored by then, and an update is over.
+    """
+
+    @functools.wraps(original)
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        if flow.order.last in _BEFORE_RANDOM and flow.envs and _core.innermost() is None:
+            flow.happened(ADD)
+        return original(*args, **kwargs)
+
+    return draw
+
+
+_BEFORE_RANDOM = (STEP, OPTIMIZER)
+_DRAWS = "PRNGKey key split fold_in uniform normal randint categorical bernoulli choice permutation"
+
+
 # -- compiling, waiting, reading --
 
 
@@ -215,7 +282,7 @@ def _time_compile(original: Any) -> Any:
         __slots__ = ()
 
         def __enter__(self) -> Any:
-            stack = _calling()
+            stack = calling()
             if stack and "trace" in str(self.event):
                 stack[-1].traces += 1
                 stack[-1].gradients = 0
@@ -242,11 +309,7 @@ def _time_value(original: Any) -> Any:
         if self._npy_value is not None:
             return read(self)
         if not self.is_ready():
-            _wait.enter()
-            try:
-                self.block_until_ready()
-            finally:
-                _wait.exit()
+            self.block_until_ready()
             _count("syncs", 1)
         _transfer.enter()
         try:
@@ -262,10 +325,12 @@ def _time_value(original: Any) -> Any:
 
 _LOOPS = "jax._src.lax.control_flow.loops"
 
+_NNX = "flax.nnx.transforms.compilation"
+
 LIBRARY = Library(
     title="JAX",
     distribution="jax",
-    remarks=remarks,
+    remarks=lambda: remarks() + jitted_agents.remarks(),
     places=(
         Place("jax", "jit", "learn.step", wrapper=_time_jit),
         Place("jax", "grad", "learn.backward", wrapper=_time_gradient),
@@ -275,8 +340,13 @@ LIBRARY = Library(
         Place("jax.lax", "while_loop", "compile", wrapper=_note_loop),
         Place("jax._src.dispatch", "log_elapsed_time", "compile", wrapper=_time_compile),
         Place("jax._src.array", "ArrayImpl._value", "transfer", wrapper=_time_value),
-        Place("jax._src.array", "ArrayImpl.block_until_ready", "wait", outermost=True),
-        Place("jax", "block_until_ready", "wait", outermost=True),
+        Place("jax._src.array", "ArrayImpl.block_until_ready", "wait", wrapper=time_wait),
+        Place("jax", "block_until_ready", "wait", wrapper=time_wait),
         Place("jax", "device_get", "transfer", outermost=True),
+        Place("flax.linen.module", "Module.apply", "policy.act", wrapper=time_apply),
+        Place(_NNX, "JitWrapped.__call__", "flax.nnx", wrapper=time_nnx, optional=True),
+        Place(_NNX, "SimpleJitWrapped.__call__", "flax.nnx", wrapper=time_nnx, optional=True),
+        Place("optax", "apply_updates", "learn.optimizer", wrapper=time_optimizer),
+        *(Place("jax.random", name, "policy.act", wrapper=_note_random) for name in _DRAWS.split()),
     ),
 )

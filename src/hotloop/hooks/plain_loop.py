@@ -16,6 +16,7 @@ the loss is inferred.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from types import FunctionType
@@ -50,6 +51,7 @@ __all__ = [
     "STEP",
     "Flow",
     "flow",
+    "has_gradients",
 ]
 
 #: The way from collecting to learning: a batch is taken from a replay buffer, or what was
@@ -121,11 +123,19 @@ MAX_WAITING = 256
 MAX_CALLS = 4096
 
 
+#: Libraries with gradients: where one is used, the order of events tells more.
+GRADIENT_LIBRARIES = ("torch", "tensorflow", "keras", "jax")
+
 #: Inside one of these a library, an environment or a buffer is at work: the flow of the program
 #: rests.
 LIBRARY_PHASES = ("collect", "learn", "evaluate", "env.step", "env.reset", "buffer.add")
 
 get_ident = threading.get_ident
+
+
+def has_gradients() -> bool:
+    """Whether a library with gradients is in use."""
+    return any(name in sys.modules for name in GRADIENT_LIBRARIES)
 
 
 def gap_name(before: int, after: int, where: int) -> str | None:
@@ -180,6 +190,8 @@ class Flow:
         self.prepared = order.prepared
         #: Phases that a library names itself, seen in use: these are not inferred.
         self.named = _Named(self._forget)
+        #: A program without networks that learns inline (`hooks.tables`).
+        self.is_table = False
         #: What network calls were for, by (module, gradients, rows, the event before).
         self._calls: dict[tuple[int, bool, int, int], Forecast] = {}
         self._waiting: list[tuple[tuple[int, bool, int, int], Forecast]] = []
@@ -204,6 +216,16 @@ class Flow:
     def off_policy(self) -> bool:
         """Whether batches are larger than what was collected for them: a replay buffer."""
         return bool(self.order.off_policy)
+
+    @property
+    def actors(self) -> int:
+        """Networks that were seen to choose actions."""
+        return len(self._actors)
+
+    def collected(self) -> int:
+        """Environment steps that the update in progress learns from."""
+        order = self.order
+        return int((order.steps or order.steps_before) * order.envs)
 
     def take_networks(
         self,
@@ -242,9 +264,18 @@ class Flow:
 
     # -- names of gaps --
 
+    def learns_inline(self, is_table: bool) -> None:
+        """There is a table of values, not a network: nothing is told apart between two steps."""
+        self.is_table = is_table
+        self.order.active = is_table
+        self.order.forget()
+
     def _regions(self, kind: int, where: int) -> list[Any]:
         """The regions of the gap after an event, by the event that ends it."""
-        names = [gap_name(kind, after, where) for after in range(KINDS)]
+        if self.is_table:
+            names = ["agent" if after in (STEP, ADD) else None for after in range(KINDS)]
+        else:
+            names = [gap_name(kind, after, where) for after in range(KINDS)]
         return [
             None if name is None or name in self.named else self._core.region(name)
             for name in names
@@ -273,6 +304,8 @@ class Flow:
         of the last observation. Before any environment has stepped only gradients can tell.
         `inside` is the innermost phase: None says that no library can be around.
         """
+        if self.is_table:
+            self.learns_inline(False)
         if inside is not None:
             if self._is_open("learn"):
                 return FORWARD

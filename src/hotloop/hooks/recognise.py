@@ -371,4 +371,17 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Found]:
         return [Found(owner, name, ("data",))]
     if _moves_a_target(words, function, None):
         return [Found(owner, name, ("learn.target",))]
+    if _is_network_function(words, parameters):
+        return [Found(owner, name, ("policy.act",), "network")]
     return []
+
+
+def _is_network_function(words: list[str], parameters: list[str]) -> bool:
+    """Whether a function is a network that is given its weights, as programs for JAX write them."""
+    said = set(words)
+    return (
+        len(parameters) == 2
+        and set(v.words_of(parameters[0])) <= v.WEIGHTS
+        and bool(said & (v.NETWORK | {"mlp"}))
+        and said <= v.NETWORK | v.NETWORK_MORE
+    )

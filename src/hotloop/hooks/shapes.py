@@ -14,10 +14,11 @@ from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
-from hotloop.hooks import LIBRARIES, env_facts
+from hotloop.hooks import LIBRARIES, env_facts, tables
 from hotloop.hooks.install import Hooks
+from hotloop.hooks.jitted import is_jitted, note_part
 from hotloop.hooks.named import NamedPhases
-from hotloop.hooks.plain_loop import ACT, ADD, FORWARD, SAMPLE, flow
+from hotloop.hooks.plain_loop import ACT, ADD, FORWARD, SAMPLE, flow, has_gradients
 from hotloop.hooks.program_files import is_program_file
 from hotloop.hooks.recognise import Found, in_class, in_function
 from hotloop.hooks.results import outcome_of
@@ -33,9 +34,6 @@ from hotloop.hooks.standin import (
 from hotloop.hooks.steps import EITHER, look_at_one, look_at_vector
 from hotloop.measure.profiler import Profiler
 
-#: Libraries with gradients: where one is used, the order of events tells more (`plain_loop`).
-GRADIENT_LIBRARIES = ("torch", "tensorflow", "keras", "jax")
-
 _MAIN = ("__main__", "__mp_main__")
 
 
@@ -48,6 +46,7 @@ class Shapes:
         self._named = named or NamedPhases(hooks, profiler, [])
         self._count = profiler.core.count
         self._is_open = profiler.core.is_open
+        hooks.remark(tables.remarks)
         self._seen: set[tuple[str, str]] = set()
         self._main_size = -1
         self._hooked_packages = {name for wakers in LIBRARIES.values() for name in wakers}
@@ -137,6 +136,10 @@ class Shapes:
         function = plain_function(raw)
         if function is None or is_stand_in(function) or self._named.has(function):
             return
+        if is_jitted(function):
+            return  # it knows more of itself than its name says
+        if found.kind == "network" and "jax" not in sys.modules:
+            return  # elsewhere networks are objects, and known
         entry = Entry(function)
         entries[found.name] = entry
         call = self._call(found, function, entries)
@@ -145,6 +148,8 @@ class Shapes:
         self._hooks.undo(put_in_place(found.owner, found.name, raw, stand_in(entry)))
 
     def _first(self, found: Found, label: str) -> None:
+        if found.kind == "network":
+            return  # each call is judged by what surrounds it
         for phase in found.phases:
             self._profiler.mark(phase, "shape")
             self.used.setdefault(phase, []).append(label)
@@ -155,27 +160,32 @@ class Shapes:
         self, found: Found, function: Callable[..., Any], entries: dict[str, Entry]
     ) -> Callable[..., Any]:
         after: Callable[..., Any] | None = None
+        if found.kind == "network":
+            return _network(self._profiler, function)
         if found.kind == "env.step":
             after = self._stepped(entries)
         elif found.kind == "env.reset":
             after = _reset
         elif found.kind == "buffer.sample":
             after = self._sampled
-        elif found.kind == "buffer.add" and _has_gradients():
+        elif found.kind in ("buffer.add", "policy.act", "learn") and not has_gradients():
+            after = tables.something_ended
+        elif found.kind == "buffer.add":
             after = _told(ADD)
-        elif found.kind == "policy.act" and _has_gradients():
+        elif found.kind == "policy.act":
             after = _told(ACT)
         # An agent's `store` that pushes a batch row by row: each of them is a call.
         outermost = found.kind != "buffer.add"
         call = timed(self._profiler, function, found.phases, after, outermost)
         if found.kind == "policy.act" and _is_network(found.owner):
             call = _acting(self._profiler, call, function)
+        if "jax" in sys.modules:
+            call = _unless_traced(self._profiler, call, function, found.phases[0])
         return call
 
     def _stepped(self, entries: dict[str, Entry]) -> Callable[..., None]:
         """Count what `step` did; if its answer is no environment's, it was none."""
         count, is_open = self._count, self._is_open
-        tell = _has_gradients()
 
         def look(result: Any, env: Any, envs: int, ended: int | None) -> None:
             (look_at_one if envs == 1 else look_at_vector)(result, env, envs, ended)
@@ -193,10 +203,9 @@ class Shapes:
             if ended:
                 count("episodes", ended)
             look(result, env, envs, ended)
-            if tell:
-                flow.stepped(envs)
+            flow.stepped(envs)
 
-        return flow.native_steps(stepped, look, EITHER, tell) or stepped
+        return flow.native_steps(stepped, look, EITHER, True) or stepped
 
     def _sampled(self, result: Any, *args: Any, **_: Any) -> None:
         try:
@@ -204,15 +213,11 @@ class Shapes:
             env_facts.buffers.used(args[0])
         except Exception:
             pass  # a buffer need not know its length
-        if _has_gradients():
+        if has_gradients():
             flow.happened(SAMPLE)
 
 
 # -- what the order of events is told --
-
-
-def _has_gradients() -> bool:
-    return any(name in sys.modules for name in GRADIENT_LIBRARIES)
 
 
 def _reset(result: Any, env: Any = None, *_: Any, **__: Any) -> None:
@@ -224,6 +229,35 @@ def _told(kind: int) -> Callable[..., None]:
         flow.happened(kind)
 
     return tell
+
+
+def _network(profiler: Profiler, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A network that is a function of its weights and what it sees, called as it is."""
+    from hotloop.hooks.networks import WHOLE, call_network, rows_of  # JAX is here: it is read
+
+    is_open = profiler.core.is_open
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) < 2 or not flow.envs or is_open(*WHOLE):
+            return function(*args, **kwargs)
+        return call_network(function, False, rows_of(args[1]), function, args, kwargs)
+
+    return call
+
+
+def _unless_traced(
+    profiler: Profiler, call: Callable[..., Any], function: Callable[..., Any], phase: str
+) -> Callable[..., Any]:
+    """What `jax.jit` calls to see what it does is not done: it is a part of what is compiled."""
+    is_open = profiler.core.is_open
+
+    def call_or_note(*args: Any, **kwargs: Any) -> Any:
+        if is_open("compile"):
+            note_part(phase)
+            return function(*args, **kwargs)
+        return call(*args, **kwargs)
+
+    return call_or_note
 
 
 def _acting(

@@ -113,7 +113,8 @@ def timed(
     call = altered(function, *phases)
     for place, phase in enumerate(reversed(phases)):
         region = profiler.core.region(phase)
-        call = region.wrap(call, after=after if place == 0 else None, outermost=outermost)
+        last = place == len(phases) - 1
+        call = region.wrap(call, after=after if last else None, outermost=outermost)
     return call
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hotloop import get_profiler
+from hotloop.hooks import tables
 from hotloop.hooks.env_facts import growth, turns, vector_stepped
 from hotloop.hooks.plain_loop import flow
 
@@ -32,6 +33,7 @@ def look_at_one(result: Any, env: Any, envs: int, ended: int | None) -> None:
     if ended:
         growth.ended(env)
     turns.stepped(env)
+    tables.look()
 
 
 def look_at_vector(result: Any, env: Any, envs: int, ended: int | None) -> None:

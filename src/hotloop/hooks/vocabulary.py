@@ -36,6 +36,8 @@ RETURN_PARTS = words_set(
     "lam lambda gae bootstrap ended"
 )
 DISCOUNT = words_set("gamma discount discounted discounting")
+#: What a program that learns values by itself speaks of.
+LEARNS_VALUES = DISCOUNT | words_set("q qs qtable qvalue qvalues alpha lr td sarsa")
 BUFFER = words_set(
     "buffer memory replay storage store experience experiences rollout rollouts trajectory "
     "trajectories transition transitions"
@@ -83,6 +85,14 @@ LEARN_MORE = words_set(
     "experience experiences short long gradient gradients and once iteration loss do ppo dqn "
     "sac td3 ddpg a2c the rollout rollouts buffer mini epoch online double dueling"
 )
+#: Words of a function that is a network, for whatever it is called.
+NETWORK = words_set(
+    "policy actor critic net network q qnet forward apply predict agent inference model"
+)
+#: And what else such a name is made of, where the function is not compiled.
+NETWORK_MORE = words_set("mlp values logits value function fn pass nn dqn probs")
+#: What a network without a class of its own is given first.
+WEIGHTS = words_set("params parameters weights theta variables p w")
 #: What is done to a target network between two updates.
 MOVE = words_set("update sync synchronize synchronise copy soft hard polyak move")
 MOVED = words_set(

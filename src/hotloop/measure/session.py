@@ -137,6 +137,7 @@ class Session:
             ).start()
         else:
             self.profiler.core.watch(limit.what, limit.amount, stopper.stop)
+            self.recorder.every_window(stopper.looks_at(Path(self.settings.folder), limit))
         self.recorder.every_window(stopper.check)
         self.recorder.note("stop_after", str(limit))
         # A program may end by itself before that.

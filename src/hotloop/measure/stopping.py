@@ -2,7 +2,8 @@
 
 The end is a SystemExit raised in the program's own thread, so that its `finally` blocks and
 `atexit` functions run as after `sys.exit()`. A main thread that waits for others in a system call
-is woken by a signal that means nothing else.
+is woken by a signal that means nothing else. What the main process counts ends it exactly; what
+others count (workers with environments of their own) ends it a second or two later (`counting`).
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from hotloop import words
 from hotloop.errors import HotloopError
+from hotloop.measure.counting import Counting
 
 _UNITS = {
     "s": ("seconds", 1.0),
@@ -38,6 +41,9 @@ _UNITS = {
 #: A program that catches the stop gets it again, but not for ever.
 _MOST_TRIES = 5
 _RETRY_SECONDS = 5.0
+
+#: A program that has counted nothing for so long may never do so.
+HINT_SECONDS = 60.0
 
 
 class StopTraining(SystemExit):
@@ -109,6 +115,32 @@ class Stopper:
         self.asked = True
         self._thread = threading.get_ident()
         self._raise()
+
+    def looks_at(self, folder: Path, limit: StopAfter) -> Callable[[], None]:
+        """What to call once a second, where other processes may do what is counted."""
+        counting = Counting(folder, limit.what)
+        hint_at = self._clock() + HINT_SECONDS
+        hinted = False
+
+        def look() -> None:
+            nonlocal hinted
+            if self.asked:
+                return
+            late = not hinted and self._clock() >= hint_at
+            if not late and not counting.others():
+                return  # the main process counts for itself, and exactly
+            total = counting.total()
+            if total >= limit.amount:
+                self.stop()
+            elif late:
+                hinted = True
+                if not total:
+                    self._say(
+                        f"no {limit.what.replace('_', ' ')} were counted so far, in no process: "
+                        f"--stop-after may never end this run, where 60s would"
+                    )
+
+        return look
 
     def check(self) -> None:
         """A program that swallowed the stop is asked again; called about once a second."""
