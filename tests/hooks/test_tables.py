@@ -7,6 +7,7 @@ from types import CodeType
 from typing import Any
 
 import pytest
+from places import check_places
 
 from hotloop.hooks.tables import changes_a_table
 
@@ -29,17 +30,48 @@ def test_what_lies_between_two_steps_is_named(profile: Any, name: str) -> None:
     assert hot, "the lines of the loop are named"
 
 
-def test_a_step_that_was_made_slower_moves_no_other_phase(profile: Any) -> None:
-    source = (PROGRAMS / "tabular_inline.py").read_text().replace("8000", "500")
-    slow = source.replace(
-        "        self.t += 1\n",
-        "        self.t += 1\n        end = time.perf_counter() + 2e-4\n"
-        "        while time.perf_counter() < end: pass\n",
-    ).replace("import random", "import random, time")
-    plain, slowed = profile(source), profile(slow)
-    added = 2e-4 * slowed.counter("env_steps")
-    assert slowed.seconds("env.step") - plain.seconds("env.step") == pytest.approx(added, rel=0.1)
-    assert slowed.seconds("agent") < plain.seconds("agent") + 0.05 * added, slowed.table()
+#: A table that is changed inline; the step and the agent are kept busy as long as was asked.
+PLACES = """
+import json, random, sys, time
+
+spent = {"env.step": 0.0, "agent": 0.0}
+
+
+def busy(place, seconds):
+    begin = time.perf_counter()
+    while time.perf_counter() - begin < seconds:
+        pass
+    spent[place] += time.perf_counter() - begin
+
+
+class Corridor:
+    def reset(self):
+        self.at = 0
+        return self.at
+
+    def step(self, action):
+        busy("env.step", float(sys.argv[1]))
+        self.at = max(self.at + (1 if action else -1), 0)
+        return self.at, -1.0, self.at == 10, {}
+
+
+corridor, q, gamma = Corridor(), {}, 0.9
+random.seed(0)
+for episode in range(20):
+    state, done = corridor.reset(), False
+    while not done:
+        action = int(random.random() < 0.7)
+        following, reward, done, _ = corridor.step(action)
+        busy("agent", float(sys.argv[2]))
+        best = max(q.get((following, each), 0.0) for each in (0, 1))
+        q[state, action] = reward + gamma * best
+        state = following
+print(json.dumps(spent))
+"""
+
+
+def test_time_that_is_added_is_found_in_its_phase(profile: Any) -> None:
+    check_places(lambda seconds: profile(PLACES, *seconds), {"env.step": 0.002, "agent": 0.002})
 
 
 RANDOM = """
