@@ -36,6 +36,7 @@ setup(
                     "networks",
                     "learning",
                     "steps",
+                    "transfers",
                     "shortcut",
                     "sampler",
                     "nudge",

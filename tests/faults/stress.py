@@ -184,9 +184,22 @@ class Rows:
 
     shape = (4, 2)
     is_cpu = True
+    is_meta = False
+    device = "here"
+    nbytes = 32
 
     def move(self) -> Any:
         return self
+
+
+class Elsewhere(Rows):
+    """The same on another device."""
+
+    is_cpu = False
+    device = "there"
+
+    def move(self) -> Any:
+        return Rows()
 
 
 class Loop:
@@ -220,6 +233,13 @@ class Loop:
         )
         self.step = core.region("env.step").wrap(self._step, after=steps)
         self.move = native.Shortcut(core, Rows.move, Rows.move, "is_cpu", "moves", None)
+        kept = native.Transfers(
+            core, core.region("transfer"), lambda file: file == __file__, lambda: None
+        )
+        self.there, self.kept = Elsewhere(), kept
+        self.fetch = native.Shortcut(
+            core, Elsewhere.move, Elsewhere.move, "is_cpu", None, None, kept, ".cpu()", False
+        )
         self.learning = native.Learning(self.order, lambda loss: None, lambda buffer: None)
 
     def _step(self, env: Any) -> Any:
@@ -231,6 +251,7 @@ class Loop:
             self.order.happened(kind)
             self.network(self.rows)
             self.move(self.rows)
+            self.fetch(self.there)
             self.step(self)
         self.order.stepped(4)
         with self.core.profile("learn"):
@@ -240,6 +261,8 @@ class Loop:
         with self.core.profile("collect"):
             self.order.happened(0)
         self.learn()
+        self.kept.seen(f"read {done['events'] % 700}", 4, True)
+        self.kept.lines()
         self.networks.skipped()
         if done["events"] % 7 == 0:
             self.order.forget()

@@ -152,6 +152,35 @@ def test_forgets(learner: Learner) -> None:
     assert learner.counted() == {"gradient_steps": 1}
 
 
+def test_each_of_several_has_its_turn(learner: Learner) -> None:
+    for number in range(4 * SHOWN_SAMPLES):
+        learner.batch.after_sample(None, "ab"[number % 2], 1)
+        learner.batch.after_backward(None, ("actor", "critic")[number % 2])
+    assert set(learner.buffers) == {"a", "b"}
+    assert set(learner.losses) == {"actor", "critic"}
+
+
+def test_more_than_can_be_told_apart(learner: Learner) -> None:
+    batch = learner.batch
+    for network in range(MOST_NETWORKS + 6):
+        batch.forward(network, 100 + network)
+    batch.backward()
+    for number in range(MOST_NETWORKS + 6):
+        batch.optimizer(number)
+    # The rows of the last network that was told apart; the round begins anew when it is full.
+    assert learner.counted() == {"gradient_steps": 2, "samples": 100 + MOST_NETWORKS - 1}
+
+
+def test_counts_of_python_and_of_native_code_are_one(learner: Learner) -> None:
+    learner.batch.after_rollout()
+    learner.core.count("iterations", 2)
+    assert learner.counted() == {"iterations": 3}
+    learner.batch.after_rollout()
+    learner.core.after_fork()
+    learner.batch.after_rollout()
+    assert learner.counted() == {"iterations": 1}
+
+
 @pytest.mark.parametrize(
     "wrong", [("after_sample", (None, "buffer")), ("after_minibatch", (None, "rollout", 3))]
 )
@@ -166,7 +195,10 @@ _EVENTS = st.one_of(
     st.tuples(st.just("after_backward"), st.none(), st.integers(0, 9)),
     st.tuples(st.just("optimizer"), st.integers(0, MOST_NETWORKS + 6)),
     st.tuples(st.just("backward")),
-    st.tuples(st.just("after_sample"), st.none(), st.just("buffer"), st.integers(0, 50)),
+    st.tuples(st.just("after_sample"), st.none(), st.sampled_from("ab"), st.integers(0, 50)),
+    st.tuples(st.just("after_minibatch"), st.none(), st.none(), st.just([1, 2])),
+    st.tuples(st.just("after_rollout")),
+    st.tuples(st.just("stepped"), st.integers(1, 8)),
 )
 
 
@@ -178,8 +210,10 @@ def test_both_count_the_same(events: list[tuple[Any, ...]]) -> None:
     both = [Learner(native) for native in (False, True)]
     for name, *arguments in events:
         for each in both:
-            getattr(each.batch, name)(*arguments)
+            getattr(each.order if name == "stepped" else each.batch, name)(*arguments)
     python, native = both
     assert python.counted() == native.counted()
     assert python.losses == native.losses
+    assert python.buffers == native.buffers
+    assert python.inferred == native.inferred
     assert python.batch.told == native.batch.told

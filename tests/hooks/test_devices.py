@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from hotloop import Profiler
 from hotloop.hooks import devices, jax_device, transfers
 from hotloop.hooks.devices import TorchCuda, TorchMps, known_devices
 from hotloop.hooks.kineto import activities_of
@@ -164,19 +165,141 @@ def test_jax_is_not_asked_before_it_has_devices(monkeypatch: Any) -> None:
 # -- transfers --
 
 
+def counted(moves: Any) -> dict[str, float]:
+    return dict(moves.core.snapshot()[2])
+
+
+@pytest.fixture(params=["native", "python"])
+def fresh(request: Any, monkeypatch: Any) -> Any:
+    """What keeps transfers, with nothing in it."""
+    profiler = Profiler()
+    profiler.enable()
+    if request.param == "python":
+        monkeypatch.setattr(transfers, "native_parts", lambda core: None)
+    elif transfers.native_parts(profiler.core) is None:
+        pytest.skip("nothing was compiled here")
+    monkeypatch.setattr(transfers, "get_profiler", lambda: profiler)
+    monkeypatch.setattr(transfers, "moves", transfers.Moves())
+    return transfers.moves
+
+
 @pytest.fixture
-def moves(monkeypatch: Any) -> Any:
+def moves(fresh: Any, monkeypatch: Any) -> Any:
     """The hooks of a torch that could leave the CPU, on this one: `meta` is another device."""
     pytest.importorskip("torch", reason="torch is not installed")
-    fresh = transfers.Moves()
-    counted: dict[str, float] = {}
-    fresh.count = lambda name, n=1: counted.__setitem__(name, counted.get(name, 0) + n)
-    fresh.counted = counted  # type: ignore[attr-defined]
-    monkeypatch.setattr(transfers, "moves", fresh)
     monkeypatch.setattr(transfers, "can_leave_cpu", lambda torch: True)
     take_off = transfers.put_on()
     yield fresh
     take_off()
+
+
+class Place:
+    """In the manner of torch's devices."""
+
+    def __init__(self, name: str) -> None:
+        self.type = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Place) and self.type == other.type
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Tensor:
+    """In the manner of torch's, on any device."""
+
+    nbytes, is_meta = 16, False
+
+    def __init__(self, name: str = "cuda") -> None:
+        self.device = Place(name)
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device.type == "cpu"
+
+    def item(self) -> float:
+        return 1.5
+
+    def fail(self) -> None:
+        raise ValueError("no")
+
+    def to(self, place: Any = None, non_blocking: bool = False) -> Tensor:
+        return self if place in (None, self.device) else Tensor(getattr(place, "type", place))
+
+
+def test_a_tensor_elsewhere_is_read_in_a_phase(fresh: Any) -> None:
+    item = transfers._read(Tensor.item, ".item()", True)
+    there = Tensor()
+    assert [item(there) for _ in range(3)] == [1.5] * 3  # line
+    ((file, line, function, what, *figures),) = fresh.lines()
+    assert (file, function, what) == (
+        __file__,
+        "test_a_tensor_elsewhere_is_read_in_a_phase"
+        if sys.version_info >= (3, 12)
+        else "<listcomp>",
+        ".item()",
+    )
+    assert "# line" in Path(__file__).read_text().splitlines()[line - 1]
+    assert figures == [3, 48, 3]
+    rows = {name: calls for name, calls in _calls(fresh.core).items() if calls}
+    assert rows == {"transfer": 3}
+
+
+def _calls(core: Any) -> dict[str, int]:
+    names = {node: name for node, _, name, _ in core.nodes()}
+    return {names[row[0]]: row[1] for row in core.snapshot()[1]}
+
+
+def test_reads_are_counted_once_a_device_was_seen(fresh: Any) -> None:
+    item = transfers._read(Tensor.item, ".item()", True)
+    firsts: list[str] = []
+    fresh.at_first = lambda: firsts.append("first")
+    here, there = Tensor("cpu"), Tensor()
+    item(here)
+    assert (fresh.only_cpu, firsts) == (True, [])
+    for tensor in (there, here, there):
+        item(tensor)
+    assert (fresh.only_cpu, firsts) == (False, ["first"])
+    assert counted(fresh) == {"transfers": 3, "transfer_bytes": 32, "syncs": 2}
+
+
+def test_moves_between_devices(fresh: Any) -> None:
+    to = transfers._move(Tensor.to, ".to()", transfers._goes_away(Place), Place)
+    here, there = Tensor("cpu"), Tensor()
+    assert to(here, Place("cpu")) is here
+    assert to(there, Place("cuda")) is there
+    assert to(there).device == Place("cuda")
+    assert counted(fresh) == {}
+    assert to(here, Place("cuda")).device == Place("cuda")
+    assert to(here, "cuda").device == Place("cuda")
+    assert counted(fresh) == {"transfers": 2, "transfer_bytes": 32}
+    assert to(there, Place("cpu")).is_cpu
+    assert counted(fresh) == {"transfers": 1, "transfer_bytes": 16, "syncs": 1}
+    assert to(there, Place("cpu"), non_blocking=True).is_cpu
+    assert counted(fresh) == {"transfers": 1, "transfer_bytes": 16}
+
+
+def test_an_error_of_a_read_is_the_programs(fresh: Any) -> None:
+    fail = transfers._read(Tensor.fail, ".item()", True)
+    with pytest.raises(ValueError, match="no"):
+        fail(Tensor())
+    assert counted(fresh) == {}
+    assert not fresh.core.is_open("transfer")
+    with pytest.raises((AttributeError, TypeError)):
+        transfers._read(Tensor.item, ".item()", True)()
+
+
+def test_words_for_the_same_are_one(fresh: Any) -> None:
+    for number in range(3):
+        fresh.seen(f"torch.{'tensor' if number < 9 else ''}()", 1, False)
+    assert [row[4] for row in fresh.lines()] == [3]
+
+
+def test_lines_beyond_the_limit_are_left_out(fresh: Any) -> None:
+    for number in range(transfers.MOST_LINES + 9):
+        fresh.seen(f"read {number}", 1, True)
+    assert len(fresh.kept.lines()) == transfers.MOST_LINES
+    assert counted(fresh)["transfers"] == transfers.MOST_LINES + 9
 
 
 def test_transfers_are_counted_by_line(moves: Any) -> None:
@@ -192,7 +315,7 @@ def test_transfers_are_counted_by_line(moves: Any) -> None:
     assert "# line" in Path(__file__).read_text().splitlines()[line - 1]
     assert (function, what) == ("test_transfers_are_counted_by_line", ".to()")
     assert (count, size, waits) == (3, 3 * 32, 0)
-    assert moves.counted == {"transfers": 3, "transfer_bytes": 96}
+    assert counted(moves) == {"transfers": 3, "transfer_bytes": 96}
 
 
 def test_what_stays_where_it_is_is_no_transfer(moves: Any) -> None:
@@ -211,20 +334,20 @@ def test_a_wait_is_a_sync_and_no_transfer(moves: Any, monkeypatch: Any) -> None:
     assert wait() == "done"
     ((_, _, _, what, count, size, waits),) = moves.lines()
     assert (what, count, size, waits) == ("torch.cuda.synchronize()", 0, 0, 1)
-    assert moves.counted == {"syncs": 1}
+    assert counted(moves) == {"syncs": 1}
 
 
-def test_notes_are_said_again_when_there_are_twice_as_many(moves: Any) -> None:
-    moves.seen(".item()", 4, True, depth=1)
-    first = moves.notes()["transfer_lines"][0][4]
-    moves.seen(".item()", 4, True, depth=1)
+def test_notes_are_said_again_when_there_are_twice_as_many(fresh: Any) -> None:
+    fresh.seen(".item()", 4, True)
+    first = fresh.notes()["transfer_lines"][0][4]
+    fresh.seen(".item()", 4, True)
     for _ in range(2):
-        moves.seen(".item()", 4, True, depth=1)
-    said = [sum(row[4] for row in moves.notes()["transfer_lines"])]
-    moves.seen(".item()", 4, True, depth=1)
-    said.append(sum(row[4] for row in moves.notes()["transfer_lines"]))
-    moves.say_again()
-    said.append(sum(row[4] for row in moves.notes()["transfer_lines"]))
+        fresh.seen(".item()", 4, True)
+    said = [sum(row[4] for row in fresh.notes()["transfer_lines"])]
+    fresh.seen(".item()", 4, True)
+    said.append(sum(row[4] for row in fresh.notes()["transfer_lines"]))
+    fresh.say_again()
+    said.append(sum(row[4] for row in fresh.notes()["transfer_lines"]))
     assert (first, said) == (1, [4, 4, 5])
 
 

@@ -22,8 +22,9 @@ from hotloop.measure.core import native_parts
 
 #: Networks and optimizers that are told apart: more than anybody trains at one time.
 MOST_NETWORKS = 64
-#: One loss, and the buffer of one batch, in so many is looked at.
-SHOWN_LOSSES, SHOWN_SAMPLES = 32, 64
+#: One loss, and the buffer of one batch, in so many is looked at. Primes: of several losses or
+#: buffers that come in turn, each has its turn.
+SHOWN_LOSSES, SHOWN_SAMPLES = 31, 61
 
 #: Told of each outermost answer of a network, and of one loss in so many: (what it was for, the
 #: tensor).

@@ -315,7 +315,7 @@ def _make_there() -> Callable[..., Any]:
         finally:
             moves.region.exit()
         if not result.is_cpu:
-            moves.seen(f"torch.{original.__name__}()", result.nbytes, False, depth=3)
+            moves.seen(f"torch.{original.__name__}()", result.nbytes, False)
         return result
 
     return make_there

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from hotloop import get_profiler, words
@@ -29,60 +29,56 @@ def _nothing() -> None:
     """Stands in until somebody wants to know."""
 
 
-class Moves:
-    """Counts transfers, bytes and the waits that they mean, and who asked for them."""
+class Lines:
+    """Counts transfers, bytes and the waits that they mean, each with the line that asked for it.
 
-    def __init__(self) -> None:
-        core = get_profiler().core
-        self.core = core
-        self.count = core.count
-        self.region = core.region("transfer")
-        #: Until a tensor was seen on another device, reading one from Python is the transfer.
+    The native core has the same as `Transfers` (`measure/native/transfers.c`).
+    """
+
+    def __init__(
+        self,
+        core: Any,
+        region: Any,
+        is_own: Callable[[str], bool],
+        first: Callable[[], object],
+    ) -> None:
+        self._count = core.count
+        self._is_own_file, self._first = is_own, first
         self.only_cpu = True
-        #: Called once, when the first tensor was seen on another device.
-        self.at_first: Callable[[], None] = _nothing
-        #: What counts these reads in the native core.
-        self.readers: list[Any] = []
-        #: (what, code, instruction) -> [transfers, bytes, waits].
-        self._lines: dict[tuple[str, CodeType, int], list[int]] = {}
-        self._is_own: dict[CodeType, bool] = {}
-        self._said = 0
-        self._noted: list[list[Any]] = []
+        #: (what, id of the code, instruction) -> [transfers, bytes, waits]. A code's own hash goes
+        #: through all that it holds.
+        self._lines: dict[tuple[str, int, int], list[int]] = {}
+        #: Id -> (the code itself, whether it is the program's own).
+        self._codes: dict[int, tuple[CodeType, bool]] = {}
 
-    def seen(self, what: str, size: int, waits: bool, depth: int = 2) -> None:
+    def seen(self, what: str, size: int, waits: bool) -> None:
         """A tensor went to another device, or from one to Python."""
         if self.only_cpu:
             self.only_cpu = False
-            for reader in self.readers:
-                reader.counts = False
-            self.at_first()
-        count = self.count
-        count(words.TRANSFERS, 1)
-        count(words.TRANSFER_BYTES, size)
+            self._first()
+        self._count(words.TRANSFERS, 1)
+        self._count(words.TRANSFER_BYTES, size)
         if waits:
-            count(words.SYNCS, 1)
-        self._keep_line(what, 1, size, waits, depth + 1)
+            self._count(words.SYNCS, 1)
+        self._keep_line(what, 1, size, waits)
 
-    def waited(self, what: str, depth: int = 2) -> None:
+    def waited(self, what: str) -> None:
         """The program waited for a device, and nothing was moved."""
-        self.count(words.SYNCS, 1)
-        self._keep_line(what, 0, 0, True, depth + 1)
+        self._count(words.SYNCS, 1)
+        self._keep_line(what, 0, 0, True)
 
-    def _keep_line(self, what: str, moved: int, size: int, waits: bool, depth: int) -> None:
-        frame = sys._getframe(depth)
-        is_own = self._is_own
+    def _keep_line(self, what: str, moved: int, size: int, waits: bool) -> None:
+        frame: FrameType | None = sys._getframe(1)
         for _ in range(_DEEPEST):
-            code = frame.f_code
-            own = is_own.get(code)
-            if own is None:
-                own = is_own[code] = is_program_file(code.co_filename)
-            if own:
-                break
-            if frame.f_back is None:
+            if frame is None:
                 return
+            if self._is_own(frame.f_code):
+                break
             frame = frame.f_back
+        else:
+            return
         # The line itself takes long to find out; the instruction says it later.
-        key = (what, frame.f_code, frame.f_lasti)
+        key = (what, id(frame.f_code), frame.f_lasti)
         known = self._lines.get(key)
         if known is None:
             if len(self._lines) >= MOST_LINES:
@@ -92,11 +88,54 @@ class Moves:
         known[1] += size
         known[2] += waits
 
+    def _is_own(self, code: CodeType) -> bool:
+        known = self._codes.get(id(code))
+        if known is None:
+            known = self._codes[id(code)] = (code, self._is_own_file(code.co_filename))
+        return known[1]
+
+    def lines(self) -> list[tuple[str, CodeType, int, int, int, int]]:
+        """[(what, code, instruction, transfers, bytes, waits)] of all that was seen."""
+        return [
+            (what, self._codes[code][0], at, moved, size, waits)
+            for (what, code, at), (moved, size, waits) in list(self._lines.items())
+        ]
+
+
+class Moves:
+    """What is known of transfers, and what a capture says of them."""
+
+    def __init__(self) -> None:
+        self.core = core = get_profiler().core
+        self.count = core.count
+        self.region = core.region("transfer")
+        #: Called once, when the first tensor was seen on another device.
+        self.at_first: Callable[[], None] = _nothing
+        #: What counts reads on the processor in the native core.
+        self.readers: list[Any] = []
+        native = native_parts(core)
+        kind = Lines if native is None else native.Transfers
+        self.kept: Any = kind(core, self.region, is_program_file, self._first)
+        self.seen, self.waited = self.kept.seen, self.kept.waited
+        self._said = 0
+        self._noted: list[list[Any]] = []
+
+    @property
+    def only_cpu(self) -> bool:
+        """Until a tensor was seen on another device, reading one from Python is the transfer."""
+        return bool(self.kept.only_cpu)
+
+    def _first(self) -> None:
+        for reader in self.readers:
+            reader.counts = False
+        self.at_first()
+
     def notes(self) -> dict[str, Any]:
         """Lines of the program that move the most; said again only when there are far more."""
-        if not self._lines:
+        kept = self.kept.lines()
+        if not kept:
             return {}
-        whole = sum(n + w for n, _, w in list(self._lines.values()))
+        whole = sum(moved + waits for *_, moved, _, waits in kept)
         if whole >= 2 * self._said:
             self._said, self._noted = max(whole, 1), self.lines()
         return {"transfer_lines": self._noted}
@@ -108,7 +147,7 @@ class Moves:
     def lines(self) -> list[list[Any]]:
         """[file, line, function, what, transfers, bytes, waits] as it is now, the most first."""
         totals: dict[tuple[str, int, str, str], list[int]] = {}
-        for (what, code, at), figures in list(self._lines.items()):
+        for what, code, at, *figures in self.kept.lines():
             key = (code.co_filename, _line_of(code, at), code.co_name, what)
             total = totals.setdefault(key, [0, 0, 0])
             for i, figure in enumerate(figures):
@@ -145,7 +184,7 @@ def _read(original: Callable[..., Any], what: str, can_leave: bool) -> Callable[
         seen(what, self.nbytes, True)
         return result
 
-    reader = _short(original, read, can_leave, words.TRANSFERS)
+    reader = _short(original, read, what, can_leave, words.TRANSFERS)
     if reader is not read:
         reader.counts = moves.only_cpu
         moves.readers.append(reader)
@@ -155,16 +194,24 @@ def _read(original: Callable[..., Any], what: str, can_leave: bool) -> Callable[
 def _short(
     original: Callable[..., Any],
     hook: Callable[..., Any],
+    what: str,
     can_leave: bool = True,
     counter: str | None = None,
     here: Any = None,
+    reads: bool = True,
 ) -> Any:
-    """`hook`, with a native way around it for tensors on the processor that stay there."""
+    """`hook`, with a native way around it for most tensors.
+
+    For those on the processor that stay there (`here` is its device, where the method is told where
+    to go), and for those elsewhere.
+    """
     native = native_parts(moves.core)
     if native is None:
         return hook
     usual = "is_cpu" if can_leave else None
-    return native.Shortcut(moves.core, original, hook, usual, counter, here)
+    return native.Shortcut(
+        moves.core, original, hook, usual, counter, here, moves.kept, what, reads
+    )
 
 
 def _read_silently(original: Callable[..., Any], what: str) -> Callable[..., Any]:
@@ -183,7 +230,7 @@ def _read_silently(original: Callable[..., Any], what: str) -> Callable[..., Any
         seen(what, self.nbytes, True)
         return result
 
-    return _short(original, read)  # type: ignore[no-any-return]
+    return _short(original, read, what)  # type: ignore[no-any-return]
 
 
 def _move(
@@ -210,7 +257,8 @@ def _move(
 
     if away is _always:
         return move
-    return _short(original, move, here=None if away is _never else device("cpu"))  # type: ignore[no-any-return]
+    here = None if away is _never else device("cpu")
+    return _short(original, move, what, here=here, reads=False)  # type: ignore[no-any-return]
 
 
 def _wait(original: Callable[..., Any], what: str) -> Callable[..., Any]:

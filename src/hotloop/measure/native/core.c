@@ -4,6 +4,11 @@
 
 static uint64_t core_serials = 0;
 
+#if UINTPTR_MAX == UINT64_MAX
+_Static_assert(sizeof(Frame) == CACHE_LINE, "a frame is one line of a cache");
+_Static_assert(offsetof(Node, gaps) == CACHE_LINE, "what every call needs of a node is one line");
+#endif
+
 static Region *
 core_region(Core *core, PyObject *name)
 {
@@ -157,7 +162,7 @@ core_counter(Core *self, const char *name)
 static int
 core_gather_counters(Core *self)
 {
-    for (int i = 0; i < MOST_COUNTERS && self->native_counters[i].name != NULL; i++) {
+    for (int i = 0; self->counters != NULL && i < MOST_COUNTERS && self->native_counters[i].name != NULL; i++) {
         Counter *each = &self->native_counters[i];
         PyObject *amount = each->n ? PyLong_FromLongLong(each->n) : NULL;
         if (amount != NULL) {
@@ -918,7 +923,7 @@ PyInit__native(void)
     PyTypeObject *types[] = {&CoreType,         &RegionType, &RegionCallType,
                              &RegionMethodType, &TimedType,  &SamplerType,
                              &OrderType,        &NetworksType, &LearningType,
-                             &StepsType,        &ShortcutType};
+                             &StepsType,        &ShortcutType, &TransfersType};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (PyType_Ready(types[i]) < 0) {
             return NULL;
@@ -934,6 +939,7 @@ PyInit__native(void)
         PyModule_AddObjectRef(self, "Networks", (PyObject *)&NetworksType) < 0 ||
         PyModule_AddObjectRef(self, "Learning", (PyObject *)&LearningType) < 0 ||
         PyModule_AddObjectRef(self, "Steps", (PyObject *)&StepsType) < 0 ||
+        PyModule_AddObjectRef(self, "Transfers", (PyObject *)&TransfersType) < 0 ||
         PyModule_AddObjectRef(self, "Shortcut", (PyObject *)&ShortcutType) < 0) {
         Py_XDECREF(self);
         return NULL;

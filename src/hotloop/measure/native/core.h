@@ -179,7 +179,8 @@ struct Region {
 };
 
 extern PyTypeObject CoreType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType,
-    OrderType, NetworksType, LearningType, StepsType, ShortcutType;
+    OrderType, NetworksType, LearningType, StepsType, ShortcutType,
+    TransfersType;
 
 typedef struct Timed {
     PyObject_HEAD

@@ -6,8 +6,8 @@
 
 /* The same as in hotloop.hooks.batch. */
 #define MOST_NETWORKS 64
-#define SHOWN_LOSSES 32
-#define SHOWN_SAMPLES 64
+#define SHOWN_LOSSES 31
+#define SHOWN_SAMPLES 61
 
 typedef struct {
     PyObject *who; /* the number of a network or an optimizer, as Python's `id` gives it */

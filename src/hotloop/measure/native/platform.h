@@ -24,7 +24,7 @@
 
 /* What runs between the program's own steps finds nothing of itself in the processor's caches: a line
  * of code or data that is not needed costs more than all that is done with it. So what is rare is
- * kept apart from what is not (COLD, RARELY), and what is used together lies together. */
+ * kept apart from what is not (HOTLOOP_COLD, RARELY), and what is used together lies together. */
 #if defined(_MSC_VER)
 #define HOTLOOP_INLINE static __forceinline
 #define HOTLOOP_COLD __declspec(noinline)

@@ -1,9 +1,9 @@
-/* Shortcut: a method of tensors with a short way for the usual case, a tensor on the processor: it is
- * counted at most, because a region would take longer than it. Every other case goes to the hook in
- * Python (`hotloop.hooks.transfers`). */
+/* Shortcut: a method of tensors with a short way for the two usual cases. A tensor on the processor is
+ * counted at most, because a region would take longer than it; one on another device is read or moved
+ * in the phase `transfer`, and counted with the line that asked for it. Every other case goes to the
+ * hook in Python (`hotloop.hooks.transfers`). */
 
-#include "core.h"
-#include "structmember.h"
+#include "transfers.h"
 
 typedef struct {
     PyObject_HEAD
@@ -15,7 +15,12 @@ typedef struct {
     Counter *counter;  /* counts the usual case, or NULL */
     PyObject *here;    /* the processor's device, where the first argument says where to go, or None */
     char counts;
+    char reads;           /* it reads a tensor; other methods move it */
+    Transfers *transfers; /* told of tensors on other devices, or NULL: then Python is */
+    PyObject *what;       /* what this is called there; interned */
 } Shortcut;
+
+static PyObject *device_name, *nbytes_name, *is_cpu_name, *is_meta_name;
 
 /* Whether a tensor on the processor stays there: -1 with an exception. */
 static int
@@ -29,28 +34,139 @@ stays(Shortcut *self, PyObject *target)
     return PyObject_RichCompareBool(target, self->here, Py_EQ);
 }
 
-/* Whether the usual case is at hand; errors are not, `other` will meet them again. -1 with what is no
- * error but only happened to arrive here. */
+enum { OTHER, USUAL, ELSEWHERE };
+
+/* Which case is at hand; errors are none, `other` will meet them again. -1 with what is no error but
+ * only happened to arrive here. */
 static int
-is_usual(Shortcut *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+case_of(Shortcut *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
-    int usual = 1;
+    int found = USUAL;
     if (self->usual != Py_None) {
         PyObject *answer = nargs > 0 ? PyObject_GetAttr(args[0], self->usual) : NULL;
-        usual = answer == Py_True;
+        int elsewhere = answer == Py_False && self->transfers != NULL;
+        found = answer == Py_True ? USUAL : elsewhere ? ELSEWHERE : OTHER;
         Py_XDECREF(answer);
     }
-    if (usual && self->here != Py_None) {
-        usual = nargs > 1 && names == NULL && stays(self, args[1]) > 0;
+    if (found == USUAL && self->here != Py_None) {
+        int usual = nargs > 1 && names == NULL && stays(self, args[1]) > 0;
+        found = usual ? USUAL : OTHER;
     }
     if (PyErr_Occurred()) {
         if (!PyErr_ExceptionMatches(PyExc_Exception)) {
             return -1;
         }
         PyErr_Clear();
-        return 0;
+        return OTHER;
     }
-    return usual;
+    return found;
+}
+
+/* ---- a tensor on another device ---- */
+
+static int
+is_true(PyObject *object, PyObject *name)
+{
+    PyObject *answer = PyObject_GetAttr(object, name);
+    int holds = answer != NULL ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return holds;
+}
+
+/* Whether the call does nothing: a tensor without data is read, or one is there already. */
+static int
+is_nothing(Shortcut *self, PyObject *const *args, Py_ssize_t nargs, PyObject *device)
+{
+    if (self->reads) {
+        return is_true(args[0], is_meta_name);
+    }
+    return nargs > 1 && Py_TYPE(args[1]) == Py_TYPE(device)
+               ? PyObject_RichCompareBool(args[1], device, Py_EQ)
+               : 0;
+}
+
+static int
+does_not_block(PyObject *const *args, Py_ssize_t nargs, PyObject *names)
+{
+    for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++) {
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), "non_blocking") == 0) {
+            return PyObject_IsTrue(args[nargs + i]);
+        }
+    }
+    return 0;
+}
+
+/* -1 with an exception. */
+static int
+note(Shortcut *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names, PyObject *device,
+     PyObject *result)
+{
+    int waits = 1;
+    if (!self->reads) {
+        PyObject *now = PyObject_GetAttr(result, device_name);
+        int moved = now != NULL ? PyObject_RichCompareBool(now, device, Py_NE) : -1;
+        Py_XDECREF(now);
+        if (moved <= 0) {
+            return moved;
+        }
+        /* A copy to the processor waits for what it copies. */
+        waits = is_true(result, is_cpu_name);
+        int free_to_go = waits > 0 ? does_not_block(args, nargs, names) : 0;
+        if (waits < 0 || free_to_go < 0) {
+            return -1;
+        }
+        waits = waits && !free_to_go;
+    }
+    PyObject *bytes = PyObject_GetAttr(args[0], nbytes_name);
+    long long size = bytes != NULL ? PyLong_AsLongLong(bytes) : -1;
+    Py_XDECREF(bytes);
+    if (size == -1 && PyErr_Occurred()) {
+        return -1;
+    }
+    return transfers_seen(self->transfers, self->what, size, waits);
+}
+
+static PyObject *
+call_elsewhere(Shortcut *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    PyObject *device = PyObject_GetAttr(args[0], device_name);
+    int nothing = device != NULL ? is_nothing(self, args, nargs, device) : -1;
+    if (nothing) {
+        PyObject *result = NULL;
+        if (nothing > 0 || PyErr_ExceptionMatches(PyExc_Exception)) {
+            PyErr_Clear();
+            result = PyObject_Vectorcall(self->function, args, nargsf, names);
+        }
+        Py_XDECREF(device);
+        return result;
+    }
+    Region *region = transfers_region(self->transfers);
+    int timed = self->core->enabled;
+    if (timed) {
+        region_enter(region);
+    }
+    PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, names);
+    if (result == NULL) {
+        if (timed) {
+            region_exit_with_error(region);
+        }
+    }
+    else {
+        if (timed) {
+            region_exit(region);
+        }
+        if (note(self, args, nargs, names, device, result) < 0) {
+            if (PyErr_ExceptionMatches(PyExc_Exception)) {
+                core_note_failure(self->core, region->name);
+            }
+            else {
+                Py_CLEAR(result); /* it only happened to arrive here */
+            }
+        }
+    }
+    Py_DECREF(device);
+    return result;
 }
 
 static PyObject *
@@ -64,11 +180,14 @@ shortcut_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
     }
     thread->in_read = 1;
     PyObject *result = NULL;
-    int usual = is_usual(self, args, PyVectorcall_NARGS(nargsf), names);
-    if (usual == 0) {
+    int found = case_of(self, args, PyVectorcall_NARGS(nargsf), names);
+    if (found == OTHER) {
         result = PyObject_Vectorcall(self->other, args, nargsf, names);
     }
-    else if (usual > 0 && !(self->counts && self->counter != NULL &&
+    else if (found == ELSEWHERE) {
+        result = call_elsewhere(self, args, nargsf, names);
+    }
+    else if (found == USUAL && !(self->counts && self->counter != NULL &&
                             counter_add(self->core, self->counter, 1) < 0)) {
         result = PyObject_Vectorcall(self->function, args, nargsf, names);
     }
@@ -109,9 +228,11 @@ static PyObject *
 shortcut_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *core, *function, *other, *usual, *counter, *here;
+    PyObject *transfers = Py_None, *what = NULL;
+    int reads = 0;
     if ((kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0) ||
-        !PyArg_ParseTuple(args, "O!OOOOO", &CoreType, &core, &function, &other, &usual, &counter,
-                          &here)) {
+        !PyArg_ParseTuple(args, "O!OOOOO|OUp", &CoreType, &core, &function, &other, &usual, &counter,
+                          &here, &transfers, &what, &reads)) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_TypeError, "Shortcut takes no keywords");
         }
@@ -121,6 +242,21 @@ shortcut_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         (usual != Py_None && !PyUnicode_CheckExact(usual))) {
         PyErr_SetString(PyExc_TypeError, "names are strings");
         return NULL;
+    }
+    if (transfers != Py_None && (Py_TYPE(transfers) != &TransfersType || what == NULL)) {
+        PyErr_SetString(PyExc_TypeError, "Transfers, and what this is called there");
+        return NULL;
+    }
+    if (device_name == NULL) {
+        nbytes_name = PyUnicode_InternFromString("nbytes");
+        is_cpu_name = PyUnicode_InternFromString("is_cpu");
+        is_meta_name = PyUnicode_InternFromString("is_meta");
+        device_name = PyUnicode_InternFromString("device");
+        if (nbytes_name == NULL || is_cpu_name == NULL || is_meta_name == NULL ||
+            device_name == NULL) {
+            Py_CLEAR(device_name);
+            return NULL;
+        }
     }
     const char *name = counter != Py_None ? PyUnicode_AsUTF8(counter) : NULL;
     Counter *counted = name != NULL ? core_counter((Core *)core, name) : NULL;
@@ -143,6 +279,14 @@ shortcut_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->usual = usual;
     self->counter = counted;
     self->here = here;
+    if (transfers != Py_None) {
+        Py_INCREF(transfers);
+        Py_INCREF(what);
+        PyUnicode_InternInPlace(&what);
+        self->transfers = (Transfers *)transfers;
+        self->what = what;
+        self->reads = (char)reads;
+    }
     self->counts = counted != NULL;
     return (PyObject *)self;
 }
@@ -154,6 +298,7 @@ shortcut_traverse(Shortcut *self, visitproc visit, void *arg)
     Py_VISIT(self->core);
     Py_VISIT(self->other);
     Py_VISIT(self->here);
+    Py_VISIT(self->transfers);
     return 0;
 }
 
@@ -166,6 +311,8 @@ shortcut_dealloc(Shortcut *self)
     Py_XDECREF(self->other);
     Py_XDECREF(self->usual);
     Py_XDECREF(self->here);
+    Py_XDECREF(self->transfers);
+    Py_XDECREF(self->what);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
@@ -178,7 +325,7 @@ static PyMemberDef shortcut_members[] = {
 PyTypeObject ShortcutType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "hotloop.measure._native.Shortcut",
-    .tp_doc = "Shortcut(core, function, other, usual, counter, here)",
+    .tp_doc = "Shortcut(core, function, other, usual, counter, here, transfers, what, reads)",
     .tp_basicsize = sizeof(Shortcut),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
                 Py_TPFLAGS_METHOD_DESCRIPTOR,

@@ -59,7 +59,7 @@ void
 thread_free(Thread *thread)
 {
     if (core_found.thread == thread) {
-        core_found.serial = 0;
+        core_found = (Found){0, 0, NULL};
     }
     Stack *stack = thread->stacks;
     while (stack != NULL) {
@@ -304,7 +304,8 @@ region_find_node(Core *core, Region *region, Node *parent)
 {
     region->node = node_child(core, parent, region);
     region->nested = region->node->parent != parent;
-    region->parent = parent;
+    /* A place that could not be made for want of memory is looked for again next time. */
+    region->parent = region->node != parent || parent->region == region ? parent : NULL;
 }
 
 void
@@ -325,6 +326,8 @@ stack_enter(Core *core, Thread *thread, Stack *stack, Region *region)
         region_find_node(core, region, parent);
     }
     Node *node = region->node;
+    int nested = region->nested;
+    /* This may run Python, and let another thread enter the region elsewhere. */
     if (RARELY(core->loop_first == 0) && (node->flags & REGION_LOOP)) {
         core_begin_loop(core);
     }
@@ -332,7 +335,7 @@ stack_enter(Core *core, Thread *thread, Stack *stack, Region *region)
     frame->node = node;
     frame->region = region;
     frame->active = 0;
-    frame->nested = (int16_t)region->nested;
+    frame->nested = (int16_t)nested;
     frame->gap = 0;
     frame->kept = 0;
     frame->resume = resume;
