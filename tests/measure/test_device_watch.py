@@ -96,6 +96,19 @@ def test_no_recording_before_its_budget_is_there(
     assert device.started == watch.stretches == 1
 
 
+def test_what_a_program_waits_for_others_is_no_budget(
+    watch: DeviceWatch, profiler: Profiler, clock: Any
+) -> None:
+    for _ in range(400):
+        train(profiler, clock, 0.1)
+        with profiler.profile("wait"):
+            clock.pass_ns(400_000_000)
+        profiler.close_window()
+        watch._tick()
+    assert watch.stretches >= 2
+    assert watch.spent_ns <= 1.1 * BUDGET * 400 * 0.1e9
+
+
 def test_all_recordings_stay_within_a_hundredth(
     watch: DeviceWatch, profiler: Profiler, clock: Any
 ) -> None:

@@ -21,7 +21,8 @@ from hotloop.capture.window import add_device
 from hotloop.measure.activity import Activity, Call, Found, attribute, seen_share
 from hotloop.measure.profiler import Profiler
 
-#: Share of the loop's time that recordings may take, their reading included.
+#: Share of the loop's time that recordings may take, their reading included. Time in the phase
+#: `wait` is not counted.
 BUDGET = 0.01
 #: How long a recording is: the first is short, so that a run of a few seconds has one too; later
 #: ones may be longer where there are few events to read.
@@ -217,18 +218,26 @@ class DeviceWatch:
         elapsed = self._clock() - began
         # The jitter keeps recordings from falling into step with the program.
         wanted = self.spent_ns + self._next_cost_ns * (1 + 0.2 * self._random.random())
-        return wanted <= BUDGET * elapsed
+        if wanted > BUDGET * elapsed:
+            return False
+        # What a program waits for others is not what it is slowed down in.
+        waited = sum(ns for path, ns in self._since_begin().items() if _is_wait(path))
+        return wanted <= BUDGET * (elapsed - waited)
+
+    def _since_begin(self) -> dict[str, int]:
+        """Own time of each place since the loop began, up to the last window."""
+        times = self._profiler.own_times()
+        return {path: ns - self._before.get(path, 0) for path, ns in times.items()}
 
     def _await_phase(self) -> None:
         """Wait, but not for long, until the program is where the least is known."""
-        times = self._profiler.own_times()
-        since = {path: ns - self._before.get(path, 0) for path, ns in times.items()}
+        since = self._since_begin()
         whole = sum(since.values())
         # Who waits for others launches nothing.
         worth = {
             path: ns
             for path, ns in since.items()
-            if path and ns >= WORTH * whole and path.rpartition("/")[2] != "wait"
+            if path and ns >= WORTH * whole and not _is_wait(path)
         }
         if not worth:
             return
@@ -347,6 +356,10 @@ class DeviceWatch:
         fitting = seconds * MOST_EVENTS / max(events, 1)
         most = LENGTH_S if self.stretches < SHORT_ONES else LONGEST_S
         self._length_s = min(max(fitting, FIRST_S / 3), most)
+
+
+def _is_wait(path: str) -> bool:
+    return path.rpartition("/")[2] == "wait"
 
 
 def _in_main_thread() -> bool:
