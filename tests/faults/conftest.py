@@ -18,19 +18,22 @@ sys.path.append(str(Path(__file__).parents[1] / "report"))
 
 Say = Callable[[str], None]
 
-_SAID = pytest.StashKey[dict[str, str]]()
+#: What a test has seen is a property of its report, which comes from workers of pytest-xdist too.
+_SAID = "faults"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--full", action="store_true", help="the full form of the fault tests")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.stash[_SAID] = {}
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    said = terminalreporter.config.stash[_SAID]
+    said = {
+        report.nodeid: text
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, text in getattr(report, "user_properties", ())
+        if name == _SAID
+    }
     if said:
         terminalreporter.section("faults")
         for line in said.values():
@@ -48,7 +51,8 @@ def say(request: pytest.FixtureRequest) -> Say:
     """Put what a test has seen, with its counts, into the output."""
 
     def say(text: str) -> None:
-        request.config.stash[_SAID][request.node.nodeid] = text
+        kept = request.node.user_properties
+        kept[:] = [each for each in kept if each[0] != _SAID] + [(_SAID, text)]
 
     return say
 

@@ -210,7 +210,7 @@ def test_the_page_in_a_real_browser(made: Path, browser: Any, say) -> None:
     page.goto((made / "out.html").as_uri())
     page.wait_for_timeout(300)
     for target in page.locator("#phases tbody td:first-child a").all()[:3]:
-        target.click(timeout=5000)
+        target.click(timeout=30_000)
     assert page.evaluate("window.pwned") is None
     assert page.locator("img, iframe, object, embed").count() == 0
     assert page.locator("script").count() == 2
