@@ -78,7 +78,8 @@ def measure(training: str, seconds: float) -> None:
 
     torch.set_num_threads(1)
     profiler = get_profiler()
-    Hooks(profiler).install()
+    hooks = Hooks(profiler)
+    hooks.install()
     profiler.enable()
     both: dict[str, Any] = {"policy": "MlpPolicy", "env": "CartPole-v1", "seed": 0, "device": "cpu"}
     model = (
@@ -89,6 +90,7 @@ def measure(training: str, seconds: float) -> None:
     model.learn(STEPS_BEFORE)
     switch = Switch(profiler, seconds)
     model.learn(10**9, callback=ConvertCallback(switch.stepped), reset_num_timesteps=False)
+    hooks.uninstall()
     ratio, error = middle(ratios(switch.stretches))
     step_us = 1e6 * statistics.median(s for on, s in switch.stretches if not on) / STEPS
     count = len(switch.stretches)
