@@ -192,6 +192,12 @@ class Rows:
         return self
 
 
+class Batch(Rows):
+    """More rows than there are environments."""
+
+    shape = (256, 2)
+
+
 class Elsewhere(Rows):
     """The same on another device."""
 
@@ -218,12 +224,16 @@ class Loop:
         )
         self.order.thread = threading.get_ident()
         self.network, self.rows = Network(), Rows()
+        self.learning = native.Learning(self.order, lambda loss: None, lambda buffer: None)
+        self.batch = Batch()
         self.networks = native.Networks(
             self.order,
             *map(core.region, ("policy.act", "learn.forward", "collect")),
             (core.region("advantage"),),
             {Network: None},
             {id(self.network)},
+            {(id(self.network), False, 256, event) for event in range(8)},
+            self.learning,
             lambda: False,
             lambda network, args, kwargs: network(*args, **kwargs),
         )
@@ -240,7 +250,6 @@ class Loop:
         self.fetch = native.Shortcut(
             core, Elsewhere.move, Elsewhere.move, "is_cpu", None, None, kept, ".cpu()", False
         )
-        self.learning = native.Learning(self.order, lambda loss: None, lambda buffer: None)
 
     def _step(self, env: Any) -> Any:
         done["steps"] += 1
@@ -250,6 +259,7 @@ class Loop:
         for kind in range(8):
             self.order.happened(kind)
             self.network(self.rows)
+            self.network(self.batch)
             self.move(self.rows)
             self.fetch(self.there)
             self.step(self)

@@ -232,6 +232,55 @@ def test_makers_of_tensors_stay_what_they_are(profile: Profile) -> None:
     assert profile(UNTOUCHED).out == profile(UNTOUCHED, hotloop=False).out
 
 
+RESTING = """
+import numpy as np, torch
+from hotloop.hooks.torch_facts import Lists
+
+class Facts:
+    gauges = {}
+    count = staticmethod(lambda name, amount: None)
+    class places:
+        note = staticmethod(lambda what: None)
+
+class Graphs:
+    backwards = 0
+
+own = torch.tensor, torch.as_tensor
+def is_on():
+    return (torch.tensor, torch.as_tensor) != own
+
+def lists():
+    hook = Lists(Facts, Graphs)
+    hook.put_on(torch)
+    return hook
+
+hook = lists()
+hook.look()
+assert is_on(), "nothing was learned yet"
+Graphs.backwards = 1000
+torch.tensor([1.0]), torch.as_tensor(np.ones(3))
+hook.look()
+assert not is_on(), "it learned without a list"
+hook = lists()
+torch.tensor([np.ones(3)])
+hook.look()
+assert is_on(), "there was a list"
+hook.take_off()
+hook = lists()
+Facts.gauges = {"compiles": 1}
+hook.look()
+assert is_on(), "a graph was compiled with it"
+torch.tensor = other = lambda *args: own[0](*args)
+hook.take_off()
+assert torch.tensor is other and torch.as_tensor is own[1], "what the program put there stays"
+print("done")
+"""
+
+
+def test_makers_of_tensors_are_given_back_when_no_list_ever_comes(profile: Profile) -> None:
+    assert profile(RESTING, hotloop=False).out == "done\n"
+
+
 KERAS = """
 import os
 os.environ["KERAS_BACKEND"] = "tensorflow"

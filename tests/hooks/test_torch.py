@@ -229,7 +229,7 @@ class Own(torch.optim.Adam):
         return super().step(closure)
 
 def places():
-    yield from (torch.Tensor.backward, torch.autograd.backward, torch.save)
+    yield from (torch.autograd.backward, torch.save)
     yield from (torch.autograd.grad, torch.optim.Optimizer.zero_grad, torch.optim.Adam.step)
     yield from (nn.utils.clip_grad_norm_, nn.utils.clip_grad.clip_grad_norm_, Own.step)
     yield from (torch.Tensor.item, torch.Tensor.to, torch.Tensor.numpy)
@@ -239,7 +239,7 @@ before = list(places())
 hooks = Hooks(get_profiler())
 hooks.install()
 on = list(places())
-assert sum(a is not b for a, b in zip(before, on)) >= 11, "hooks are on"
+assert sum(a is not b for a, b in zip(before, on)) >= 10, "hooks are on"
 assert nn.Module.__call__ is call, "compilers look for torch's own"
 net = nn.Linear(2, 1)
 for kind in (Own, torch.optim.AdamW):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from hotloop import Profiler
-from hotloop.hooks.order import ACT, FORWARD, STEP
+from hotloop.hooks.order import ACT, FORWARD, OPTIMIZER, STEP
 
 _native = pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
 
@@ -59,6 +60,8 @@ class Loop:
         self.order.stepped(2)
         self.order.happened(STEP)
         self.actors = {id(self.network)}
+        self.learners: set[tuple[int, bool, int, int]] = set()
+        self.learning = _native.Learning(self.order, lambda loss: None, lambda buffer: None)
         self.plain: dict[type, Any] = {Network: None}
         self.networks = _native.Networks(
             self.order,
@@ -66,6 +69,8 @@ class Loop:
             (core.region("advantage"),),
             self.plain,
             self.actors,
+            self.learners,
+            self.learning,
             lambda: self.gradients,
             self.hook,
         )
@@ -104,7 +109,17 @@ def test_what_is_inside_a_network_is_a_part_of_it(loop: Loop) -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["gradients", "rows", "stranger", "class", "inside a phase", "no tensor", "untold"]
+    "what",
+    [
+        "gradients",
+        "rows",
+        "as many rows",
+        "stranger",
+        "class",
+        "inside a phase",
+        "no tensor",
+        "untold",
+    ],
 )
 def test_everything_else_goes_to_the_hook(loop: Loop, what: str) -> None:
     rows: Any = [Rows(2, 4)]
@@ -113,6 +128,7 @@ def test_everything_else_goes_to_the_hook(loop: Loop, what: str) -> None:
         loop.gradients = True
     elif what == "rows":
         rows = [Rows(32, 4)]
+        loop.learners |= {(id(loop.network), False, 31, STEP), (id(loop.network), True, 32, STEP)}
     elif what == "stranger":
         loop.actors.clear()
     elif what == "class":
@@ -123,7 +139,10 @@ def test_everything_else_goes_to_the_hook(loop: Loop, what: str) -> None:
     elif what == "inside a phase":
         where = "env.step"
     elif what == "untold":
-        where = "learn"
+        where, rows = "learn", []
+    elif what == "as many rows":
+        loop.gradients = True
+        loop.learners.add((id(loop.network), True, 2, STEP))
     if where is None:
         assert loop.network(*rows) == "action"
     else:
@@ -154,6 +173,32 @@ def test_a_librarys_update_learns_where_its_table_told_the_rows(loop: Loop) -> N
     window = loop.profiler.close_window()
     assert window.phases["learn/learn.forward"].calls == 62
     assert "learn/learn.loss" in window.phases
+
+
+@pytest.mark.parametrize("where", ["learn", None])
+def test_rows_are_counted_where_no_table_told_them(loop: Loop, where: str | None) -> None:
+    """In an update, and in a loop in which the same call was seen to learn before."""
+    loop.gradients = True
+    loop.order.happened(OPTIMIZER)
+    loop.learners.add((id(loop.network), True, 64, loop.order.last))
+    with loop.profiler.profile(where) if where else nullcontext():
+        loop.network(Rows(64, 4))
+        loop.learning.after_backward(None)
+        loop.learning.optimizer(1)
+    assert loop.to_hook == 0
+    window = loop.profiler.close_window()
+    assert window.phases[f"{where}/learn.forward" if where else "learn.forward"].calls == 1
+    assert (window.counters["samples"], window.counters["gradient_steps"]) == (64, 1)
+    # Twice as many rows as were collected come from a replay buffer; in `learn` a library knows.
+    assert loop.order.off_policy == (where is None)
+
+
+def test_one_learning_call_in_so_many_is_looked_at(loop: Loop) -> None:
+    loop.gradients = True
+    loop.learners |= {(id(loop.network), True, 64, event) for event in range(8)}
+    for _ in range(64):
+        loop.network(Rows(64, 4))
+    assert (loop.to_hook, loop.networks.skipped()) == (2, (0, 62))
 
 
 def test_while_nothing_is_measured_nothing_is_asked(loop: Loop) -> None:
@@ -318,4 +363,4 @@ def test_regions_of_another_core_are_refused(loop: Loop, clock: Any) -> None:
         _native.Order(core, other.region("learn"), core.region("x"), (), None, None, None)
     a = other.region("a")
     with pytest.raises(TypeError):
-        _native.Networks(loop.order, a, a, a, (), {}, set(), None, None)
+        _native.Networks(loop.order, a, a, a, (), {}, set(), set(), loop.learning, None, None)

@@ -56,6 +56,11 @@ class Graphs:
     def stop(self) -> None:
         self._on = False
 
+    @property
+    def backwards(self) -> int:
+        """Backward passes so far."""
+        return self._backwards
+
     def saw(self, kind: int, result: Any) -> None:
         """A network has answered, or a loss went backward."""
         if kind == BACKWARD:

@@ -42,6 +42,11 @@ class Forecast:
         self.answer = answer
         self.trust = 0
 
+    @property
+    def is_sure(self) -> bool:
+        """Whether it came so often that one exception would change nothing."""
+        return self.trust == STUBBORNNESS
+
     def learn(self, answer: int) -> None:
         if answer == self.answer:
             if self.trust < STUBBORNNESS:

@@ -197,6 +197,8 @@ class Flow:
         self._waiting: list[tuple[tuple[int, bool, int, int], Forecast]] = []
         self._purposes: dict[tuple[int, bool, int], int] = {}
         self._actors: set[int] = set()
+        #: Those calls that are known to learn.
+        self._learners: set[tuple[int, bool, int, int]] = set()
         #: (acts, learning passes) that went around the hook since this was last asked.
         self.skipped: Callable[[], tuple[int, int]] = lambda: (0, 0)
         #: Let torch's `Module.__call__` be as it was.
@@ -232,21 +234,23 @@ class Flow:
         call: Callable[..., Any],
         whole: tuple[Any, ...],
         plain: dict[type, Any],
+        batch: Any,
         gradients: Callable[[], bool],
         hook: Callable[..., Any],
         is_short: bool,
     ) -> bool:
         """Let the native core see to `call`, torch's `Module.__call__`; False if it cannot.
 
-        Most calls of a network are inside another's, or choose an action as the one before did.
-        The native core sees to those by itself, and gives the others, and one act in so many, to
+        Most calls of a network are inside another's, or choose an action or learn as the one before
+        did. The native core sees to those by itself, and gives the others, and one in so many, to
         the hook (`Networks` in `native/networks.c`).
         """
         if self._native is None or not isinstance(call, FunctionType):
             return False
         regions = map(self._core.region, ("policy.act", "learn.forward", "collect"))
+        known = self._actors, self._learners
         networks = self._native.Networks(
-            self.order, *regions, whole, plain, self._actors, gradients, hook
+            self.order, *regions, whole, plain, *known, batch, gradients, hook
         )
         networks.take(call, is_short)
         self.skipped, self.give_networks_back = networks.skipped, networks.give_back
@@ -327,6 +331,7 @@ class Flow:
                 self._calls.clear()
                 self._purposes.clear()
                 self._actors.clear()
+                self._learners.clear()
             # The same call after another event is the best guess.
             before = self._purposes.get((module, gradients, rows))
             if before is None:
@@ -342,8 +347,13 @@ class Flow:
         return forecast.answer
 
     def _judge_calls(self, purpose: int) -> None:
-        for (module, gradients, rows, _), forecast in self._waiting:
+        for key, forecast in self._waiting:
+            module, gradients, rows, _ = key
             forecast.learn(purpose)
+            if forecast.answer == FORWARD and forecast.is_sure:
+                self._learners.add(key)
+            else:
+                self._learners.discard(key)
             self._purposes[module, gradients, rows] = purpose
             if purpose == ACT:
                 self._actors.add(module)

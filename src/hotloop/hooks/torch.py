@@ -94,6 +94,7 @@ def _time_modules(original: Callable[..., Any]) -> Callable[..., Any]:
         original,
         tuple(map(_core.region, WHOLE_PHASES)),
         _by_class,
+        batch,
         torch.is_grad_enabled,
         outermost,
         is_short=set(original.__code__.co_names) == {"_compiled_call_impl", "_call_impl"},
@@ -215,6 +216,16 @@ def _rows(args: Any, kwargs: Any) -> int:
 # -- gradients --
 
 
+#: Where a hook keeps itself and the function behind it; a copy of its attributes has another's.
+_BEHIND = "__hotloop_behind__"
+
+
+def _behind(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function behind such a hook; any other function as it is."""
+    hook, original = getattr(function, _BEHIND, (None, None))
+    return original if hook is function else function  # type: ignore[return-value]
+
+
 def _traceable(region: Any, after: Callable[..., None]) -> Wrapper:
     """A region around a function that `torch.compile` may look into."""
 
@@ -229,12 +240,19 @@ def _traceable(region: Any, after: Callable[..., None]) -> Wrapper:
                 return original(*args, **kwargs)
             return timed(*args, **kwargs)
 
+        setattr(call, _BEHIND, (call, original))
         return call
 
     return wrapper
 
 
-_time_backward = _traceable(_backward, batch.after_backward)
+def _time_backward(original: Callable[..., Any]) -> Callable[..., Any]:
+    """`Tensor.backward` ends here too. `torch.compile` stops before a backward pass anyway."""
+    timed: Callable[..., Any] = _backward.wrap(original, after=batch.after_backward, outermost=True)
+    return timed
+
+
+_time_grad = _traceable(_backward, batch.after_backward)
 _time_step = _traceable(_optimizer, batch.after_step)
 _time_rest = _traceable(_optimizer, flow.prepared)
 
@@ -247,7 +265,7 @@ def _time_whole_step(profile_hook_step: Callable[..., Any]) -> Callable[..., Any
     """
 
     def hook(step: Callable[..., Any]) -> Callable[..., Any]:
-        whole = _time_step(profile_hook_step(step))
+        whole = _time_step(profile_hook_step(_behind(step)))
         whole.__wrapped__ = step  # type: ignore[attr-defined]
         setattr(whole, AROUND, step)
         return whole
@@ -274,9 +292,8 @@ LIBRARY = Library(
     distribution="torch",
     places=(
         Place("torch", "nn.Module.__call__", "learn.forward", wrapper=_time_modules),
-        Place("torch", "Tensor.backward", "learn.backward", wrapper=_time_backward),
         Place("torch", "autograd.backward", "learn.backward", wrapper=_time_backward),
-        Place("torch", "autograd.grad", "learn.backward", wrapper=_time_backward),
+        Place("torch", "autograd.grad", "learn.backward", wrapper=_time_grad),
         Place(
             "torch", "optim.Optimizer.step", "learn.optimizer", overrides=True, wrapper=_time_step
         ),

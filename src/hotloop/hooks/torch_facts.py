@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hotloop.hooks.facts import Facts
+    from hotloop.hooks.graphs import Graphs
 
 #: Seconds between two looks at weights for subnormal numbers: soon, then ever more rarely.
 SUBNORMAL_LOOKS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
@@ -41,10 +42,9 @@ def put_on(facts: Facts) -> None:
     undo.append(_replace(torch.optim.Optimizer, "__init__", networks.wrap_init))
     anomaly = Anomaly(facts)
     undo.append(_replace(torch, "set_anomaly_enabled", anomaly.wrap_set))
-    _settle_defaults()
-    for name in ("tensor", "as_tensor"):
-        undo.append(_replace(torch, name, functools.partial(_time_list, facts=facts)))
-        _tell_torchscript(torch, name)
+    lists = Lists(facts, graphs)
+    lists.put_on(torch)
+    undo.append(lists.take_off)
     undo.append(_replace(torch.autocast, "__enter__", functools.partial(_count_enter, facts)))
     undo.append(
         _replace(torch.cuda, "empty_cache", functools.partial(_time_empty_cache, facts=facts))
@@ -53,6 +53,7 @@ def put_on(facts: Facts) -> None:
     facts.add(notes=moves.notes, last=moves.say_again)
     facts.add(look=anomaly.look)
     facts.add(look=Compilations(facts).look)
+    facts.add(look=lists.look)
     facts.add(look=graphs.look)
     for call in undo:
         facts.add(undo=call)
@@ -270,55 +271,106 @@ class Compilations:
 _WHOLE_COMPILATION = ("_compile.compile_inner", "_compile", "compile_inner")
 
 
-def _time_list(original: Callable[..., Any], facts: Facts) -> Callable[..., Any]:
-    """`torch.tensor` of a list of arrays goes through it number by number."""
+#: Backward passes after which a program that made no tensor of a list will hardly begin to.
+ENOUGH_BACKWARDS = 256
+
+
+class Lists:
+    """`torch.tensor` of a list of arrays goes through it number by number.
+
+    Both functions are called several times a step, and what stands in their place is Python,
+    because `torch.compile` looks into it. So it goes once a program has learned for a while and
+    made no such tensor, unless it is there for tensors of other devices as well, or a graph was
+    compiled with it.
+    """
+
+    def __init__(self, facts: Facts, graphs: Graphs) -> None:
+        self._facts, self._graphs = facts, graphs
+        self._seen = False
+        self._can_leave = True
+        #: (name, torch's own, ours)
+        self._on: list[tuple[str, Any, Any]] = []
+
+    def put_on(self, torch: Any) -> None:
+        from hotloop.hooks.transfers import can_leave_cpu
+
+        self._can_leave = can_leave_cpu(torch)
+        _settle_defaults()
+        for name in ("tensor", "as_tensor"):
+            original = vars(torch)[name]
+            hook = self._time(original)
+            if self._can_leave:
+                hook = _make_there(original, hook)
+            setattr(torch, name, hook)
+            self._on.append((name, original, hook))
+            _tell_torchscript(torch, name)
+
+    def take_off(self) -> None:
+        torch = sys.modules["torch"]
+        while self._on:
+            name, original, hook = self._on.pop()
+            if getattr(torch, name) is hook:
+                setattr(torch, name, original)
+
+    def look(self) -> None:
+        """Once a second: whether this is still needed."""
+        learned = self._graphs.backwards >= ENOUGH_BACKWARDS
+        compiled = self._facts.gauges.get("compiles")
+        if learned and not (self._seen or self._can_leave or compiled):
+            self.take_off()
+
+    def _time(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        from hotloop.hooks.torch import _is_compiling
+
+        is_compiling = _is_compiling()
+        clock = time.perf_counter
+        facts = self._facts
+
+        @functools.wraps(original)
+        def tensor(*args: Any, **kwargs: Any) -> Any:
+            data = args[0] if args else None
+            if type(data) not in _LISTS or is_compiling() or not _holds_arrays(data):
+                return original(*args, **kwargs)
+            self._seen = True
+            begin = clock()
+            try:
+                return original(*args, **kwargs)
+            finally:
+                facts.count("list_tensors", 1)
+                facts.count("list_tensor_s", clock() - begin)
+                facts.places.note("tensor of a list")
+
+        return tensor
+
+
+def _make_there(original: Callable[..., Any], otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """A tensor that is made on a device from data of the host is moved there."""
     from hotloop.hooks.torch import _is_compiling
-    from hotloop.hooks.transfers import can_leave_cpu
+    from hotloop.hooks.transfers import moves
 
     is_compiling = _is_compiling()
-    can_leave = can_leave_cpu(sys.modules["torch"])
-    make_there = _make_there()
-    clock = time.perf_counter
-    count = facts.count
+    processor = sys.modules["torch"].device("cpu")
+    enter, leave, seen = moves.region.enter, moves.region.exit, moves.seen
+    what = f"torch.{original.__name__}()"
 
     @functools.wraps(original)
     def tensor(*args: Any, **kwargs: Any) -> Any:
-        if can_leave and kwargs.get("device") is not None and not is_compiling():
-            return make_there(original, args, kwargs)
-        data = args[0] if args else None
-        if type(data) not in _LISTS or is_compiling() or not _holds_arrays(data):
-            return original(*args, **kwargs)
-        begin = clock()
-        try:
-            return original(*args, **kwargs)
-        finally:
-            count("list_tensors", 1)
-            count("list_tensor_s", clock() - begin)
-            facts.places.note("tensor of a list")
-
-    return tensor
-
-
-def _make_there() -> Callable[..., Any]:
-    """A tensor that is made on a device from data of the host is moved there."""
-    from hotloop.hooks.transfers import moves
-
-    def make_there(original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        device = kwargs.get("device")
+        if device is None or device == processor or is_compiling():
+            return otherwise(*args, **kwargs)
         data = args[0] if args else kwargs.get("data")
-        device = kwargs["device"]
-        kind = getattr(device, "type", None) or str(device)
-        if kind.startswith("cpu") or not getattr(data, "is_cpu", True):
-            return original(*args, **kwargs)
-        moves.region.enter()
+        if str(device).startswith("cpu") or not getattr(data, "is_cpu", True):
+            return otherwise(*args, **kwargs)
+        enter()
         try:
             result = original(*args, **kwargs)
         finally:
-            moves.region.exit()
+            leave()
         if not result.is_cpu:
-            moves.seen(f"torch.{original.__name__}()", result.nbytes, False)
+            seen(what, result.nbytes, False)
         return result
 
-    return make_there
+    return tensor
 
 
 #: `zip(*batch)` gives tuples, which take as long (measured: 1.3 ms for 128 arrays of 100 numbers,

@@ -43,26 +43,30 @@ class _Seen:
 # -- what is counted --
 
 
-def _count_steps(stepped: Any) -> None:
+def _count_steps(stepped: Any, *_: Any, **__: Any) -> None:
     """One environment step for each environment of the batch, and the episodes that it ended."""
     envs = stepped.batch_size.numel()
     flow.stepped(envs)
     if _core.is_open("evaluate"):
         return
     _profiler.count(words.ENV_STEPS, envs)
-    done = stepped.get("next").get("done", None)
+    done = _entry_of(_entry_of(stepped, "next"), "done")
     # Looking at a value on a device would wait for the device; see `_count_resets`.
-    if done is not None and done.device.type == "cpu":
+    if done is not None and done.is_cpu:
         ended = int(done.sum()) if done.numel() > 1 else int(done)
         if ended:
             _profiler.count(words.EPISODES, ended)
 
 
-def _after_step(stepped: Any, *_: Any, **__: Any) -> None:
-    _count_steps(stepped)
+def _entry_of(tensordict: Any, name: str) -> Any:
+    """An entry, read where the usual kind of TensorDict keeps it: to ask takes 20 times as long."""
+    try:
+        return tensordict._tensordict[name]
+    except (AttributeError, KeyError, TypeError):
+        return tensordict.get(name, None)
 
 
-def _after_step_and_reset(result: Any, *_: Any, **__: Any) -> None:
+def _count_steps_and_reset(result: Any, *_: Any, **__: Any) -> None:
     _count_steps(result[0])
 
 
@@ -267,7 +271,7 @@ LIBRARY = Library(
             "EnvBase.step",
             "env.step",
             overrides=True,
-            wrapper=_beside_tensordict("env.step", _after_step),
+            wrapper=_beside_tensordict("env.step", _count_steps),
         ),
         Place(
             _COMMON,
@@ -279,7 +283,7 @@ LIBRARY = Library(
         _once(_COMMON, "EnvBase.rand_action", "policy.act"),
         # In a parallel environment, a step and a reset are one call to the workers.
         _once(
-            _PARALLEL, "ParallelEnv.step_and_maybe_reset", "env.step", after=_after_step_and_reset
+            _PARALLEL, "ParallelEnv.step_and_maybe_reset", "env.step", after=_count_steps_and_reset
         ),
         Place(_PARALLEL, "ParallelEnv._wait_for_workers", "wait", outermost=True),
         Place(_PARALLEL, "ParallelEnv._shutdown_workers", "wait", outermost=True),

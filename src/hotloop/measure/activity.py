@@ -46,6 +46,7 @@ class Call:
     end_ns: int
     whole: bool = True
     self_ns: int = 0
+    launches: int = 0
 
 
 @dataclass
@@ -145,6 +146,7 @@ def attribute(
     a_slice = _calls_a_slice(slices, end_ns, counted or {})
     end_ns = min(end_ns, _known_up_to(host, work, end_ns))
     line = timeline(slices, begin_ns, end_ns)
+    _keep_cycles(line, [a for a in host if a.kind == LAUNCH])
     found = Found()
     _count_calls(line, found, a_slice)
     busy = union((a.begin_ns, a.end_ns) for a in work if a.kind == KERNEL)
@@ -186,6 +188,33 @@ def _calls_a_slice(slices: list[Call], end_ns: int, counted: dict[str, int]) -> 
         if call.end_ns < end_ns:
             ended[call.path] = ended.get(call.path, 0) + 1
     return {path: (counted.get(path) or number) / number for path, number in ended.items()}
+
+
+def _keep_cycles(line: Timeline, launches: list[Activity]) -> None:
+    """Of each place, count from one call to another of the same kind, so that all kinds are even.
+
+    A place may have calls of several kinds in turn: a gradient is cleared, clipped and applied. A
+    stretch is more likely cut in a long call than in a short one, so that its whole calls, all
+    taken together, have too few of the long kind. Calls that launch equally much are of a kind.
+    """
+    for each in launches:
+        call = line.at(each.begin_ns)
+        if call is not None and line.begin_ns <= each.begin_ns < line.end_ns:
+            call.launches += 1
+    whole: dict[str, list[Call]] = {}
+    for call in line.calls:
+        if call.whole:
+            whole.setdefault(call.path, []).append(call)
+    for calls in whole.values():
+        first: dict[int, int] = {}
+        reach = (0, 0)
+        for index, call in enumerate(calls):
+            begun = first.setdefault(call.launches, index)
+            reach = max(reach, (index - begun, begun))
+        number, begun = reach
+        if number and len(first) > 1:
+            for call in (*calls[:begun], *calls[begun + number :]):
+                call.whole = False
 
 
 def _count_calls(line: Timeline, found: Found, a_slice: dict[str, float]) -> None:

@@ -2,7 +2,7 @@
  * is the same in Python, and says more. Each of these notes runs once an update or oftener, when all
  * that Python needs for as much has long left the processor's caches. */
 
-#include "order.h"
+#include "learning.h"
 
 /* The same as in hotloop.hooks.batch. */
 #define MOST_NETWORKS 64
@@ -19,7 +19,7 @@ typedef struct {
     int count;
 } Table;
 
-typedef struct {
+struct Learning {
     PyObject_HEAD
     Order *order;
     PyObject *show_loss;   /* called with one loss in so many */
@@ -32,7 +32,7 @@ typedef struct {
     Table round; /* optimizers that have stepped */
     unsigned losses;
     unsigned batches;
-} Learning;
+};
 
 static Seen *
 find(Table *table, void *who)
@@ -232,6 +232,15 @@ learning_after_minibatch(Learning *self, PyObject *const *args, Py_ssize_t nargs
 
 /* ---- what other hooks tell ---- */
 
+void
+learning_saw(Learning *self, PyObject *network, long long rows)
+{
+    Seen *seen = find_or_add(&self->now, network);
+    if (seen != NULL && rows > seen->rows) {
+        seen->rows = rows;
+    }
+}
+
 PyDoc_STRVAR(learning_forward_doc,
 "forward(network, rows)\n--\n\nA network, by its number, was called with gradients on so many rows.");
 
@@ -247,10 +256,7 @@ learning_forward(Learning *self, PyObject *args)
     if (who == NULL && PyErr_Occurred()) {
         return NULL;
     }
-    Seen *seen = find_or_add(&self->now, who);
-    if (seen != NULL && rows > seen->rows) {
-        seen->rows = rows;
-    }
+    learning_saw(self, who, rows);
     Py_RETURN_NONE;
 }
 

@@ -4,10 +4,10 @@
  * what it is, so that whoever looks at it (`torch.compile` does) finds torch's own; only the way
  * that C calls it, its vectorcall, is ours. Inner modules, which are the most, are passed on at
  * once; of the outermost, those in a phase that is open already, in a library's rollout or update,
- * or which choose an action as they did before are seen to here. All others go to the hook in
- * Python, and so does one in so many, which looks at the answer. */
+ * or which choose an action or learn as they did before are seen to here. All others go to the hook
+ * in Python, and so does one in so many, which looks at the answer. */
 
-#include "order.h"
+#include "learning.h"
 
 /* One call in so many is looked at; hotloop.hooks.graphs looks at as many answers. */
 #define LOOKED_AT 32
@@ -29,6 +29,8 @@ typedef struct {
     PyObject *whole;     /* regions; a network inside one is a part of it */
     PyObject *plain;     /* class -> None where calls of it are no phase of their own */
     PyObject *actors;    /* ids of the networks that have acted */
+    PyObject *learners;  /* (id, gradients, rows, event before) of calls that are known to learn */
+    Learning *learning;
     PyObject *gradients; /* torch.is_grad_enabled */
     PyObject *slow;      /* the hook in Python: (module, args, kwargs) */
     PyObject *function;  /* Module.__call__ while it is taken over */
@@ -158,34 +160,83 @@ skips(Unseen *unseen, unsigned looked_at)
     return unseen->since != 0;
 }
 
-/* Whether this call is one more of a network that is known to act in a plain loop. */
+/* What an outermost call is: a part of what is open, an act in a library's rollout, an act in the
+ * program's own loop, a learning pass in an update, one in the program's own loop. Of all but the
+ * first two the order is told. */
+enum { UNKNOWN, PART, ACTS, ACTS_IN_LOOP, LEARNS, LEARNS_IN_LOOP };
+
+/* What was found out about a call on the way. */
+typedef struct {
+    int gradients;
+    long long rows; /* 0: not asked for */
+} Asked;
+
+/* 0 if it cannot be told, maybe with an exception. */
 static int
-acts_again(Networks *self, PyObject *const *args, Py_ssize_t nargs)
+ask(Networks *self, PyObject *const *args, Py_ssize_t nargs, Asked *asked)
 {
-    Order *order = self->order;
-    if (self->broken || order->judge == NULL || nargs < 2 || !order->envs || order->last > ACT ||
-        order->last == SAMPLE || PyThread_get_thread_ident() != order->thread) {
-        return 0;
-    }
-    PyObject *id = PyLong_FromVoidPtr(args[0]);
-    int known = id != NULL ? PySet_Contains(self->actors, id) : -1;
-    Py_XDECREF(id);
-    if (known != 1) {
-        return 0;
-    }
-    PyObject *gradients = PyObject_CallNoArgs(self->gradients);
-    int without = gradients == Py_False;
+    asked->rows = nargs > 1 ? rows_of(args[1]) : -1;
+    PyObject *gradients = asked->rows > 0 ? PyObject_CallNoArgs(self->gradients) : NULL;
+    asked->gradients = gradients == Py_True;
+    int known = asked->gradients || gradients == Py_False;
     Py_XDECREF(gradients);
-    return without && rows_of(args[1]) == order->envs && skips(&self->acts, LOOKED_AT);
+    return known;
 }
 
-/* What an outermost call is: a part of what is open, an act in a library's rollout, an act in the
- * program's own loop, a learning pass in a library's update. Of the last two the order is told. */
-enum { UNKNOWN, PART, ACTS, ACTS_IN_LOOP, LEARNS };
+static int
+is_actor(Networks *self, PyObject *module)
+{
+    PyObject *id = PyLong_FromVoidPtr(module);
+    int known = id != NULL ? PySet_Contains(self->actors, id) : -1;
+    Py_XDECREF(id);
+    return known;
+}
+
+static int
+is_learner(Networks *self, PyObject *module, Asked *asked)
+{
+    PyObject *key = Py_BuildValue("(NOLi)", PyLong_FromVoidPtr(module),
+                                  asked->gradients ? Py_True : Py_False, asked->rows,
+                                  self->order->last);
+    int known = key != NULL ? PySet_Contains(self->learners, key) : -1;
+    Py_XDECREF(key);
+    return known;
+}
+
+/* In the program's own loop: whether this call is one more of those that are known to act, or to
+ * learn. */
+static int
+purpose_in_loop(Networks *self, PyObject *const *args, Py_ssize_t nargs, Asked *asked)
+{
+    Order *order = self->order;
+    if (self->broken || order->judge == NULL || !order->envs ||
+        PyThread_get_thread_ident() != order->thread || !ask(self, args, nargs, asked)) {
+        return UNKNOWN;
+    }
+    int acting = order->last <= ACT && order->last != SAMPLE;
+    if (acting && !asked->gradients && asked->rows == order->envs && is_actor(self, args[0]) == 1) {
+        return skips(&self->acts, LOOKED_AT) ? ACTS_IN_LOOP : UNKNOWN;
+    }
+    /* As many rows as environments may be either. */
+    if (asked->rows > order->envs && is_learner(self, args[0], asked) == 1) {
+        return skips(&self->forwards, LOOKED_AT) ? LEARNS_IN_LOOP : UNKNOWN;
+    }
+    return UNKNOWN;
+}
+
+/* Directly inside `learn`: it learns. Rows are counted unless a table has told them. */
+static int
+purpose_in_learn(Networks *self, PyObject *const *args, Py_ssize_t nargs, Asked *asked)
+{
+    if (self->broken || (!self->order->told && !ask(self, args, nargs, asked))) {
+        return UNKNOWN;
+    }
+    return skips(&self->forwards, LOOKED_AT) ? LEARNS : UNKNOWN;
+}
 
 /* Exceptions are the caller's. */
 static int
-purpose_of(Networks *self, Stack *stack, PyObject *const *args, Py_ssize_t nargs)
+purpose_of(Networks *self, Stack *stack, PyObject *const *args, Py_ssize_t nargs, Asked *asked)
 {
     uint32_t depth = stack->depth - (stack_in_gap(stack) ? 1 : 0);
     for (uint32_t i = depth; i-- > 0;) {
@@ -200,17 +251,32 @@ purpose_of(Networks *self, Stack *stack, PyObject *const *args, Py_ssize_t nargs
         return UNKNOWN;
     }
     if (depth == 0) {
-        return acts_again(self, args, nargs) ? ACTS_IN_LOOP : UNKNOWN;
+        return purpose_in_loop(self, args, nargs, asked);
     }
     Region *innermost = stack->frames[depth - 1].region;
     if (innermost == self->collect) {
         return ACTS;
     }
-    /* Without a table that told the rows, Python counts them. */
-    return innermost == self->order->learn && self->order->told && !self->broken &&
-                   skips(&self->forwards, LOOKED_AT)
-               ? LEARNS
-               : UNKNOWN;
+    return innermost == self->order->learn ? purpose_in_learn(self, args, nargs, asked) : UNKNOWN;
+}
+
+/* What the hook in Python notes before a call that it knows the purpose of. */
+static void
+note_before(Networks *self, PyObject *module, int purpose, Asked *asked)
+{
+    Order *order = self->order;
+    if (purpose == ACTS_IN_LOOP || purpose == LEARNS_IN_LOOP) {
+        order->active = 1;
+    }
+    if (purpose == LEARNS_IN_LOOP) {
+        order->gradients = order->gradients || asked->gradients;
+        if (order->steps) {
+            order->off_policy = asked->rows > order->steps * order->envs;
+        }
+    }
+    if ((purpose == LEARNS || purpose == LEARNS_IN_LOOP) && asked->gradients) {
+        learning_saw(self->learning, module, asked->rows);
+    }
 }
 
 /* The order is told. -1 with what is no error but only happened to arrive there. */
@@ -270,16 +336,14 @@ static PyObject *
 call_timed(Networks *self, PyObject *function, PyObject *const *args, size_t nargsf,
            PyObject *names, int purpose)
 {
-    Region *region = purpose == LEARNS ? self->forward : self->act;
-    if (purpose == ACTS_IN_LOOP) {
-        self->order->active = 1;
-    }
+    int learns = purpose == LEARNS || purpose == LEARNS_IN_LOOP;
+    Region *region = learns ? self->forward : self->act;
     region_enter(region);
     PyObject *result = pass_on(self, function, args, nargsf, names);
     if (result != NULL) {
         region_exit(region);
         if (purpose != ACTS && self->order->core->enabled &&
-            tell(self, purpose == LEARNS ? FORWARD : ACT) < 0) {
+            tell(self, learns ? FORWARD : ACT) < 0) {
             Py_CLEAR(result);
         }
         return result;
@@ -293,7 +357,8 @@ call_outermost(Networks *self, Thread *thread, PyObject *function, PyObject *con
                size_t nargsf, PyObject *names)
 {
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    int purpose = purpose_of(self, thread_stack(thread), args, nargs);
+    Asked asked = {0, 0};
+    int purpose = purpose_of(self, thread_stack(thread), args, nargs, &asked);
     if (PyErr_Occurred()) {
         /* What is no error (Ctrl-C, an exit) only happened to arrive here: it is the program's. */
         if (!PyErr_ExceptionMatches(PyExc_Exception)) {
@@ -312,6 +377,7 @@ call_outermost(Networks *self, Thread *thread, PyObject *function, PyObject *con
         result = call_slow(self, args, nargs, names);
     }
     else {
+        note_before(self, args[0], purpose, &asked);
         result = call_timed(self, function, args, nargsf, names, purpose);
     }
     /* A thread of native code may have been forgotten meanwhile, and found again. */
@@ -409,11 +475,13 @@ networks_skipped(Networks *self, PyObject *unused)
 static PyObject *
 networks_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *order, *act, *forward, *collect, *whole, *plain, *actors, *gradients, *slow;
+    PyObject *order, *act, *forward, *collect, *whole, *plain, *actors, *learners, *learning;
+    PyObject *gradients, *slow;
     if ((kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0) ||
-        !PyArg_ParseTuple(args, "O!O!O!O!O!O!O!OO", &OrderType, &order, &RegionType, &act, &RegionType,
-                          &forward, &RegionType, &collect, &PyTuple_Type, &whole, &PyDict_Type, &plain, &PySet_Type, &actors,
-                          &gradients, &slow)) {
+        !PyArg_ParseTuple(args, "O!O!O!O!O!O!O!O!O!OO", &OrderType, &order, &RegionType, &act,
+                          &RegionType, &forward, &RegionType, &collect, &PyTuple_Type, &whole,
+                          &PyDict_Type, &plain, &PySet_Type, &actors, &PySet_Type, &learners,
+                          &LearningType, &learning, &gradients, &slow)) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_TypeError, "Networks takes no keywords");
         }
@@ -446,6 +514,8 @@ networks_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->whole = whole;
     self->plain = plain;
     self->actors = actors;
+    self->learners = learners;
+    self->learning = (Learning *)learning;
     self->gradients = gradients;
     self->slow = slow;
     Py_INCREF(order);
@@ -455,6 +525,8 @@ networks_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     Py_INCREF(whole);
     Py_INCREF(plain);
     Py_INCREF(actors);
+    Py_INCREF(learners);
+    Py_INCREF(learning);
     Py_INCREF(gradients);
     Py_INCREF(slow);
     return (PyObject *)self;
@@ -470,6 +542,8 @@ networks_traverse(Networks *self, visitproc visit, void *arg)
     Py_VISIT(self->whole);
     Py_VISIT(self->plain);
     Py_VISIT(self->actors);
+    Py_VISIT(self->learners);
+    Py_VISIT(self->learning);
     Py_VISIT(self->gradients);
     Py_VISIT(self->slow);
     Py_VISIT(self->function);
@@ -487,6 +561,8 @@ networks_dealloc(Networks *self)
     Py_XDECREF(self->whole);
     Py_XDECREF(self->plain);
     Py_XDECREF(self->actors);
+    Py_XDECREF(self->learners);
+    Py_XDECREF(self->learning);
     Py_XDECREF(self->gradients);
     Py_XDECREF(self->slow);
     Py_XDECREF(self->function);
@@ -503,7 +579,8 @@ static PyMethodDef networks_methods[] = {
 PyTypeObject NetworksType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "hotloop.measure._native.Networks",
-    .tp_doc = "Networks(order, act, forward, collect, whole, plain, actors, gradients, slow)",
+    .tp_doc = "Networks(order, act, forward, collect, whole, plain, actors, learners, learning, "
+              "gradients, slow)",
     .tp_basicsize = sizeof(Networks),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = networks_new,
