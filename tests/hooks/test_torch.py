@@ -217,6 +217,43 @@ print(float(out.sum().detach()))
     assert profile(source).out == profile(source, hotloop=False).out
 
 
+BROKEN = """
+torch._dynamo.reset()
+kinds = (torch.optim.Adam, torch.optim.SGD, type("Own", (torch.optim.Adam,), {}))
+for kind in kinds:
+    net = nn.Linear(4, 2)
+    optimizer = kind(net.parameters(), 1e-3)
+    scheduler = torch.optim.lr_scheduler.LinearLR(optimizer) if kind is kinds[1] else None
+
+    def update(x):
+        optimizer.zero_grad()
+        loss = net(x).pow(2).mean()
+        loss.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 0.5)
+        optimizer.step()
+        return loss
+
+    torch._dynamo.utils.counters.clear()
+    compiled = torch.compile(update, backend="eager")
+    for _ in range(4):
+        loss = compiled(torch.ones(8, 4))
+        if scheduler is not None:
+            scheduler.step()
+    breaks = sum(torch._dynamo.utils.counters["graph_break"].values())
+    print(kind.__name__, breaks, dict(torch._dynamo.utils.counters["stats"]), float(loss.detach()))
+"""
+
+
+def test_an_update_that_cannot_be_one_graph_has_no_more_parts_than_without(
+    profile: Profile,
+) -> None:
+    """What hooks note between the parts is not compiled with them."""
+    run = profile(BEGIN + BROKEN)
+    assert run.out == profile(BEGIN + BROKEN, hotloop=False).out
+    # Twelve, but another optimizer's first step is still of the round before it.
+    assert run.report["run"]["counters"]["gradient_steps"] == 10
+
+
 def test_everything_can_be_taken_off_again(profile: Profile) -> None:
     source = """
 import torch

@@ -18,6 +18,7 @@ from hotloop.hooks import LIBRARIES
 from hotloop.hooks.alter import altered
 from hotloop.hooks.standin import undo_of
 from hotloop.hooks.table import Library, Place
+from hotloop.hooks.untraced import Untraced
 from hotloop.measure.profiler import Profiler
 
 _importlib: Any = sys.modules["_frozen_importlib"]
@@ -40,10 +41,12 @@ class Hooks:
         self.libraries: dict[str, dict[str, Any]] = {}
         #: What tables say of this run as a whole.
         self._remarks: list[Callable[[], list[str]]] = []
+        #: Modules that were imported in the loop, by number: nothing is to be done for these again.
+        self._known: dict[str, int] = {}
         #: Shared with the core, whose failures the report names.
         self.failures: dict[str, str] = profiler.core.failures
         #: Called with a module's name once it has been imported and hooked.
-        self.on_import: list[Callable[[str], None]] = []
+        self.on_import: list[Callable[[str], None]] = [Untraced().imported]
 
     # -- on and off --
 
@@ -87,7 +90,12 @@ class Hooks:
     # -- as modules come --
 
     def _after_import(self, result: Any, name: str, *_: Any) -> None:
+        if self._known.get(name) == id(result):
+            return
         self._imported(name)
+        # In the loop, because libraries ask `importlib` for the same module in every step.
+        if self._profiler.core.loop_first and not _is_loading(result):
+            self._known[name] = id(result)
 
     def _imported(self, name: str) -> None:
         package = name.partition(".")[0]

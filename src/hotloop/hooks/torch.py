@@ -247,7 +247,7 @@ def _traceable(region: Any, after: Callable[..., None]) -> Wrapper:
 
 
 def _time_backward(original: Callable[..., Any]) -> Callable[..., Any]:
-    """`Tensor.backward` ends here too. `torch.compile` stops before a backward pass anyway."""
+    """`Tensor.backward` ends here too, before which `torch.compile` ends its graph in any case."""
     timed: Callable[..., Any] = _backward.wrap(original, after=batch.after_backward, outermost=True)
     return timed
 

@@ -272,7 +272,7 @@ _WHOLE_COMPILATION = ("_compile.compile_inner", "_compile", "compile_inner")
 
 
 #: Backward passes after which a program that made no tensor of a list will hardly begin to.
-ENOUGH_BACKWARDS = 256
+ENOUGH_BACKWARDS = 100
 
 
 class Lists:

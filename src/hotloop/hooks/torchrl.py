@@ -50,20 +50,16 @@ def _count_steps(stepped: Any, *_: Any, **__: Any) -> None:
     if _core.is_open("evaluate"):
         return
     _profiler.count(words.ENV_STEPS, envs)
-    done = _entry_of(_entry_of(stepped, "next"), "done")
+    try:
+        # Where the usual kind of TensorDict keeps it: to ask takes 20 times as long.
+        done = stepped._tensordict["next"]._tensordict["done"]
+    except (AttributeError, KeyError, TypeError):
+        done = stepped.get("next").get("done", None)
     # Looking at a value on a device would wait for the device; see `_count_resets`.
     if done is not None and done.is_cpu:
         ended = int(done.sum()) if done.numel() > 1 else int(done)
         if ended:
             _profiler.count(words.EPISODES, ended)
-
-
-def _entry_of(tensordict: Any, name: str) -> Any:
-    """An entry, read where the usual kind of TensorDict keeps it: to ask takes 20 times as long."""
-    try:
-        return tensordict._tensordict[name]
-    except (AttributeError, KeyError, TypeError):
-        return tensordict.get(name, None)
 
 
 def _count_steps_and_reset(result: Any, *_: Any, **__: Any) -> None:
