@@ -131,6 +131,29 @@ def test_full_records_at_every_turn(profiler: Profiler, device: StandIn, clock: 
     assert watch.stretches == 3
 
 
+@pytest.mark.parametrize("closes", [False, True], ids=["alone", "a window closes"])
+def test_a_window_that_closes_meanwhile_takes_no_calls_away(
+    watch: DeviceWatch, profiler: Profiler, clock: Any, monkeypatch: Any, closes: bool
+) -> None:
+    train(profiler, clock, 30.0)
+    written: list[Window] = []
+    profiler.on_window(written.append)
+
+    def go_on(seconds: float) -> None:
+        for update in range(10):
+            clock.pass_ns(1_000)
+            with profiler.profile("learn"):
+                clock.pass_ns(1_000_000)
+            if closes and update in (3, 6):
+                profiler.close_window()
+        clock.pass_ns(1_000)
+
+    monkeypatch.setattr(watch._stop, "wait", go_on)
+    watch._tick()
+    profiler.close_window()
+    assert sum(window.device["learn"].millicalls for window in written if window.device) == 10_000
+
+
 def test_launches_without_their_kernels_do_not_count(
     watch: DeviceWatch, profiler: Profiler, device: StandIn, clock: Any
 ) -> None:

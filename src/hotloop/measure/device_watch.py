@@ -288,15 +288,17 @@ class DeviceWatch:
         before = time.thread_time_ns()
         device.start()
         lent = self._profiler.lend_trace(ROOM)
-        # A window of its own: what is open is cut at both ends, and calls are counted between them.
+        # What is open is cut at both ends, and calls are counted between them; the recorder may
+        # close a window meanwhile.
         self._profiler.close_window()
+        before_calls = self._profiler.calls()
         core.slices()
         begin = self._clock()
         self._stop.wait(seconds)
         end = self._clock()
         own = time.thread_time_ns() - before
         try:
-            window = self._profiler.close_window()
+            self._profiler.close_window()
             packed, lost = core.slices()
         finally:
             self._profiler.give_trace_back(lent)
@@ -307,7 +309,8 @@ class DeviceWatch:
         before = time.thread_time_ns()
         activities = device.stop(self._clock() - time.time_ns())
         if activities and not lost and self._is_complete(activities):
-            counted = {path: delta.calls for path, delta in window.phases.items()}
+            calls = self._profiler.calls()
+            counted = {path: count - before_calls.get(path, 0) for path, count in calls.items()}
             self._keep(attribute(activities, self._calls(packed), begin, end, counted))
         self._note_empty(not activities)
         with self._profiler.lock:

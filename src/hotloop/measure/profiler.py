@@ -212,6 +212,11 @@ class Profiler:
         with self._lock:
             return {path: delta.self_ns for path, delta in self._total.phases.items()}
 
+    def calls(self) -> dict[str, int]:
+        """Place -> calls that ended there, up to the last window."""
+        with self._lock:
+            return {path: delta.calls for path, delta in self._total.phases.items()}
+
     def lend_trace(self, room: int) -> bool:
         """Keep slices for somebody else for a while; a trace that is kept already pauses."""
         with self._lock:
