@@ -11,8 +11,10 @@ BENCH ?=
 demo: $(VENV)/.demo
 	$(BIN)/hotloop demo $(DEMO)
 
-# Several at a time, a file each: most tests wait for the programs that they start.
+# Several at a time, a file each: most tests wait for the programs that they start. These start
+# faster with compiled files, which pip would have made.
 test: check browser
+	$(BIN)/python -m compileall -q src/hotloop
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 # Pages are tested in a real browser. Without one (and the right to install it) those tests are

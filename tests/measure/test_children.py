@@ -187,6 +187,67 @@ def test_classes_of_the_program_still_travel(hotloop: Hotloop, tmp_path: Path) -
     assert done.stdout == "(0, 0.0, False, False, {})\n", done.stderr
 
 
+OWN_WRAPPER = """
+import sys
+sys.modules["tensorflow"] = None
+import gymnasium as gym
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import SubprocVecEnv
+
+class Scaled(gym.Wrapper):
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return observation, 0.5 * reward, *rest
+
+    def reset(self, **kwargs):
+        return super().reset(**kwargs)
+
+def make():
+    return Scaled(gym.make("CartPole-v1"))
+
+if __name__ == "__main__":
+    envs = SubprocVecEnv([make] * 2, start_method=sys.argv[1])
+    PPO("MlpPolicy", envs, n_steps=64, device="cpu").learn(256)
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_a_class_of_the_script_finds_its_parent_in_a_worker(
+    hotloop: Hotloop, tmp_path: Path, method: str
+) -> None:
+    """A worker imports the script again: there are two classes of that name then."""
+    pytest.importorskip("stable_baselines3")
+    (tmp_path / "train.py").write_text(OWN_WRAPPER)
+    done = hotloop("run", "-q", "-o", "cap", "train.py", method)
+    assert done.stdout == "done\n", done.stderr
+    assert report(hotloop)["run"]["env_steps"] == 256
+
+
+def test_functions_of_the_script_travel_by_either_pickle(hotloop: Hotloop, tmp_path: Path) -> None:
+    pytest.importorskip("cloudpickle")
+    (tmp_path / "helpers.py").write_text(
+        "import gymnasium as gym\nclass Other(gym.Env):\n    def step(self, action):\n"
+        "        return super().__init__(), action\n"
+    )
+    (tmp_path / "train.py").write_text(
+        "import cloudpickle, gymnasium as gym, helpers, pickle\n"
+        "class Env(gym.Env):\n    def step(self, action):\n"
+        "        return super().__init__(), action\n"
+        "assert pickle.loads(pickle.dumps(Env.step)) is Env.step\n"
+        "assert pickle.loads(cloudpickle.dumps(helpers.Other.step)) is helpers.Other.step\n"
+        "cloudpickle.register_pickle_by_value(helpers)\n"
+        "for cls in (Env, helpers.Other):\n"
+        "    data = cloudpickle.dumps(cls)\n"
+        "    cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.clear()\n"
+        "    copy = pickle.loads(data)\n"
+        "    assert copy is not cls\n"
+        "    print(copy().step(3))\n"
+    )
+    done = hotloop("run", "-q", "train.py")
+    assert done.stdout == "(None, 3)\n(None, 3)\n", done.stderr
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="torchrun's launcher is for Unix here")
 def test_ranks_of_torchrun_are_named(hotloop: Hotloop, tmp_path: Path) -> None:
     pytest.importorskip("torch")

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from hotloop import get_profiler
 from hotloop.capture.writer import ShardWriter
+from hotloop.measure import machine
 from hotloop.measure.calibrate import Cost, measure_cost
 from hotloop.measure.core import Sampler
 from hotloop.measure.ends import Ends
@@ -261,6 +262,8 @@ class Session:
             self.write_scalars()
 
     def _watch_devices(self, hooks: Hooks) -> None:
+        if not machine.accelerators():
+            return  # what watches them is not even loaded, in no worker either
         from hotloop.hooks.watching import Watching
 
         watching = Watching.of_this_machine(hooks, self.profiler, self.settings.gpu)
