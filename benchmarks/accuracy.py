@@ -12,7 +12,7 @@ import argparse
 import math
 import sys
 
-from benchmarks.cost import add_arguments, chosen, measure, results_file
+from benchmarks.cost import add_arguments, as_installed, chosen, measure, results_file
 from benchmarks.figures import load
 from benchmarks.peers import HAND_TIMERS, HOTLOOP, HOTLOOP_TIMED
 from benchmarks.runs import NAMES, alone
@@ -34,6 +34,7 @@ def main() -> int:
         for peer in (HOTLOOP_TIMED, HOTLOOP, HAND_TIMERS)
     ]
     arguments = (str(options.steps),) if options.steps else ()
+    as_installed()
     measure(iter(planned), results, math.inf, arguments, alone)
     from benchmarks.tables import accuracy_table
 

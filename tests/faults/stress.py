@@ -232,9 +232,9 @@ class Loop:
             (core.region("advantage"),),
             {Network: None},
             {id(self.network)},
-            {(id(self.network), False, 256, event) for event in range(8)},
+            {(id(self.network), grad, 256, event) for event in range(8) for grad in (True, False)},
             self.learning,
-            lambda: False,
+            lambda: done["events"] % 20 < 10,
             lambda network, args, kwargs: network(*args, **kwargs),
         )
         self.networks.take(Network.__call__, True)

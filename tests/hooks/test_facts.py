@@ -213,6 +213,12 @@ def scripted(x: torch.Tensor):
 
 print(scripted(torch.zeros(2)).tolist())
 
+@torch.jit.script
+def slope(x: torch.Tensor):
+    return torch.autograd.grad([(x * x).sum()], [x])
+
+print(slope(torch.ones(2, requires_grad=True)))
+
 @torch.compile(backend="eager", fullgraph=True)
 def compiled(x):
     return x * torch.as_tensor([3.0, 4.0]) + torch.tensor(1.0)
@@ -234,7 +240,12 @@ def test_makers_of_tensors_stay_what_they_are(profile: Profile) -> None:
 
 RESTING = """
 import numpy as np, torch
+from hotloop import get_profiler
+from hotloop.hooks import transfers
 from hotloop.hooks.torch_facts import Lists
+
+transfers.can_leave_cpu = lambda torch: False
+get_profiler().enable()
 
 class Facts:
     gauges = {}
@@ -259,8 +270,10 @@ hook.look()
 assert is_on(), "nothing was learned yet"
 Graphs.backwards = 1000
 torch.tensor([1.0]), torch.as_tensor(np.ones(3))
+later = torch.compile(lambda x: x + torch.tensor([1.0]), backend="eager", fullgraph=True)
 hook.look()
 assert not is_on(), "it learned without a list"
+assert later(torch.zeros(1)) == 1, "what compiles later finds torch's own"
 hook = lists()
 torch.tensor([np.ones(3)])
 hook.look()
@@ -273,12 +286,22 @@ assert is_on(), "a graph was compiled with it"
 torch.tensor = other = lambda *args: own[0](*args)
 hook.take_off()
 assert torch.tensor is other and torch.as_tensor is own[1], "what the program put there stays"
+
+torch.tensor = own[0]
+Facts.gauges = {}
+transfers.can_leave_cpu = lambda torch: True
+hook = lists()
+hook.look()
+assert is_on(), "tensors may be made elsewhere"
+torch.tensor([1.0], device="meta"), torch.as_tensor(np.ones(3), device=torch.device("meta"))
+torch.tensor([1.0], device="cpu"), torch.tensor(2.0), torch.as_tensor(np.ones(2), device="cpu:0")
+print(get_profiler().close_window().counters["transfers"])
 print("done")
 """
 
 
 def test_makers_of_tensors_are_given_back_when_no_list_ever_comes(profile: Profile) -> None:
-    assert profile(RESTING, hotloop=False).out == "done\n"
+    assert profile(RESTING, hotloop=False).out == "2\ndone\n"
 
 
 KERAS = """

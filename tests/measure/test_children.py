@@ -221,7 +221,10 @@ def test_a_class_of_the_script_finds_its_parent_in_a_worker(
     (tmp_path / "train.py").write_text(OWN_WRAPPER)
     done = hotloop("run", "-q", "-o", "cap", "train.py", method)
     assert done.stdout == "done\n", done.stderr
-    assert report(hotloop)["run"]["env_steps"] == 256
+    found = report(hotloop)
+    assert found["run"]["env_steps"] == 256
+    steps = [p for p in found["phases"] if p["process"] != "main" and p["name"] == "env.step"]
+    assert sum(phase["calls"] for phase in steps) == 256
 
 
 def test_functions_of_the_script_travel_by_either_pickle(hotloop: Hotloop, tmp_path: Path) -> None:
@@ -236,16 +239,20 @@ def test_functions_of_the_script_travel_by_either_pickle(hotloop: Hotloop, tmp_p
         "        return super().__init__(), action\n"
         "assert pickle.loads(pickle.dumps(Env.step)) is Env.step\n"
         "assert pickle.loads(cloudpickle.dumps(helpers.Other.step)) is helpers.Other.step\n"
+        "print(pickle.loads(cloudpickle.dumps(Env)) is Env, type(vars(Env)['step']).__name__)\n"
         "cloudpickle.register_pickle_by_value(helpers)\n"
         "for cls in (Env, helpers.Other):\n"
         "    data = cloudpickle.dumps(cls)\n"
         "    cloudpickle.cloudpickle._DYNAMIC_CLASS_TRACKER_BY_ID.clear()\n"
         "    copy = pickle.loads(data)\n"
         "    assert copy is not cls\n"
-        "    print(copy().step(3))\n"
+        "    print(copy().step(3), type(vars(copy)['step']) is type(vars(cls)['step']))\n"
+        "inner = type('Holder', (), {'__reduce__': lambda self: (len, (pickle.dumps(Env.step),))})\n"
+        "assert pickle.loads(cloudpickle.dumps(inner())) > 0\n"
     )
     done = hotloop("run", "-q", "train.py")
-    assert done.stdout == "(None, 3)\n(None, 3)\n", done.stderr
+    hooked = "(None, 3) True\n"
+    assert done.stdout == f"True Timed\n{hooked}{hooked}", done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="torchrun's launcher is for Unix here")

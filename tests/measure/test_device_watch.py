@@ -132,12 +132,19 @@ def test_full_records_at_every_turn(profiler: Profiler, device: StandIn, clock: 
 
 
 @pytest.mark.parametrize("closes", [False, True], ids=["alone", "a window closes"])
-def test_a_window_that_closes_meanwhile_takes_no_calls_away(
-    watch: DeviceWatch, profiler: Profiler, clock: Any, monkeypatch: Any, closes: bool
+def test_a_window_that_closes_meanwhile_changes_no_calls(
+    watch: DeviceWatch,
+    profiler: Profiler,
+    device: StandIn,
+    clock: Any,
+    monkeypatch: Any,
+    closes: bool,
 ) -> None:
     train(profiler, clock, 30.0)
     written: list[Window] = []
     profiler.on_window(written.append)
+    if closes:  # after the recording too, while its work is waited for
+        monkeypatch.setattr(device, "settle", lambda: train(profiler, clock, 0.1))
 
     def go_on(seconds: float) -> None:
         for update in range(10):

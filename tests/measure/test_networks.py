@@ -118,7 +118,7 @@ def test_what_is_inside_a_network_is_a_part_of_it(loop: Loop) -> None:
         "class",
         "inside a phase",
         "no tensor",
-        "untold",
+        "nothing to count",
     ],
 )
 def test_everything_else_goes_to_the_hook(loop: Loop, what: str) -> None:
@@ -138,7 +138,7 @@ def test_everything_else_goes_to_the_hook(loop: Loop, what: str) -> None:
         rows = []
     elif what == "inside a phase":
         where = "env.step"
-    elif what == "untold":
+    elif what == "nothing to count":
         where, rows = "learn", []
     elif what == "as many rows":
         loop.gradients = True

@@ -91,7 +91,6 @@ class Facts:
 
     def __init__(self, hooks: Hooks, profiler: Profiler) -> None:
         self.count = profiler.core.count
-        self.gauges = profiler.gauges
         self.places = Places()
         self._hooks = hooks
         self._profiler = profiler
@@ -170,8 +169,7 @@ class Facts:
         import_module(f"hotloop.hooks.{source}").put_on(self)
 
     def _scheduler(self) -> None:
-        # The profiler's own dictionary is a new one after a fork.
-        gauges = self._profiler.gauges
+        gauges = self.gauges
         times = machine.run_times()
         if times is not None:
             gauges["main_cpu_s"], gauges["main_delay_s"] = times.on_core, times.waiting
@@ -183,9 +181,14 @@ class Facts:
                 gauges["throttled_periods"] = now.throttled - self._at_start.throttled
                 gauges["quota_periods"] = now.periods - self._at_start.periods
 
+    @property
+    def gauges(self) -> dict[str, float]:
+        """Values as they are now; another dictionary after a fork."""
+        return self._profiler.gauges
+
     def gauge(self, name: str, value: float) -> None:
         """A value as it is now."""
-        self._profiler.gauges[name] = value
+        self.gauges[name] = value
 
     def _guard(self, call: Callable[[], Any]) -> Any:
         """A fact that cannot be had is dropped, once and for all."""

@@ -18,9 +18,10 @@ from hotloop.hooks.torch import ACT_INSIDE
 if TYPE_CHECKING:
     from hotloop.hooks.facts import Facts
 
-#: One answer in so many is looked at. Of those, so many graphs of each kind are marked in a window:
-#: that takes about as long as a small network.
-EVERY = 32
+#: One answer in so many is looked at: of acts, and of learning passes, of which an update may have
+#: two or four (a prime lets each have its turn). Of those, so many graphs of each kind are marked in
+#: a window: that takes about as long as a small network.
+EVERY, EVERY_FORWARD = 32, 31
 MARKED_A_WINDOW = 16
 #: Nodes that are marked: what a program keeps may hold only a part of a graph.
 _NODES = 24
@@ -82,7 +83,7 @@ class Graphs:
         elif kind == FORWARD:
             self._forwards += 1
             # After so many that were not shown this is the one that is.
-            if self._unshown >= EVERY - 1 or self._forwards % EVERY == 1:
+            if self._unshown >= EVERY_FORWARD - 1 or self._forwards % EVERY_FORWARD == 1:
                 self._unshown = 0
                 self._learned(result)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+import weakref
 from collections.abc import Callable
 from importlib import metadata
 from types import FunctionType, ModuleType
@@ -18,6 +19,7 @@ from hotloop.hooks import LIBRARIES
 from hotloop.hooks.alter import altered
 from hotloop.hooks.standin import undo_of
 from hotloop.hooks.table import Library, Place
+from hotloop.hooks.travelling import Travelling
 from hotloop.hooks.untraced import Untraced
 from hotloop.measure.profiler import Profiler
 
@@ -41,12 +43,18 @@ class Hooks:
         self.libraries: dict[str, dict[str, Any]] = {}
         #: What tables say of this run as a whole.
         self._remarks: list[Callable[[], list[str]]] = []
-        #: Modules that were imported in the loop, by number: nothing is to be done for these again.
-        self._known: dict[str, int] = {}
+        #: Modules that were imported in the loop: nothing is to be done for these again.
+        self._known: dict[str, weakref.ref[Any]] = {}
         #: Shared with the core, whose failures the report names.
         self.failures: dict[str, str] = profiler.core.failures
         #: Called with a module's name once it has been imported and hooked.
-        self.on_import: list[Callable[[str], None]] = [Untraced().imported]
+        hooked = type(profiler.core.region("import").wrap(len))
+        self.on_import: list[Callable[[str], None]] = [
+            Untraced().imported,
+            Travelling(self, hooked).imported,
+        ]
+        #: Called with a class that came from another process by value.
+        self.on_class: list[Callable[[type], None]] = []
 
     # -- on and off --
 
@@ -90,12 +98,14 @@ class Hooks:
     # -- as modules come --
 
     def _after_import(self, result: Any, name: str, *_: Any) -> None:
-        if self._known.get(name) == id(result):
+        known = self._known.get(name)
+        if known is not None and known() is result:
             return
         self._imported(name)
         # In the loop, because libraries ask `importlib` for the same module in every step.
-        if self._profiler.core.loop_first and not _is_loading(result):
-            self._known[name] = id(result)
+        in_loop = self._profiler.core.loop_first
+        if in_loop and isinstance(result, ModuleType) and not _is_loading(result):
+            self._known[name] = weakref.ref(result)
 
     def _imported(self, name: str) -> None:
         package = name.partition(".")[0]
@@ -208,8 +218,15 @@ class Hooks:
 
         self._undo.append(undo)
 
-    def hook_class(self, cls: type) -> None:
-        """Hook a class that got its methods after it was made, as unpickling by value does."""
+    def class_arrived(self, cls: Any) -> None:
+        """A class came by value, and has its methods now."""
+        if not isinstance(cls, type):
+            return
+        self._guard(f"class {cls.__name__}", self._hook_methods, cls)
+        for call in self.on_class:
+            self._guard(f"class {cls.__name__}", call, cls)
+
+    def _hook_methods(self, cls: type) -> None:
         for owner, name, place in self._followed:
             raw = vars(cls).get(name) if issubclass(cls, owner) else None
             if isinstance(raw, FunctionType) and not getattr(raw, "__isabstractmethod__", False):

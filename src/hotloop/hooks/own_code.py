@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from typing import Any
 
 from hotloop.hooks.install import Hooks
@@ -23,8 +22,8 @@ class OwnCode:
         self.shapes = Shapes(hooks, profiler, self.named)
         self._hooks = hooks
         self._looking = threading.RLock()
-        self._unpickled: weakref.WeakSet[type] = weakref.WeakSet()
         hooks.on_import.append(self._imported)
+        hooks.on_class.append(self.shapes.look_at_unpickled)
         # The script's definitions are looked at as they are made (`measure.program`). Whatever
         # comes about in another way is seen when the loop begins, or within a second.
         profiler.at_loop.append(self.look_at_main)
@@ -44,13 +43,6 @@ class OwnCode:
             self._hooks.failures["__main__"] = repr(error)
         finally:
             self._looking.release()
-
-    def look_at_unpickled(self, cls: type) -> None:
-        """A class of the program that another process has sent by value."""
-        if isinstance(cls, type) and cls not in self._unpickled:
-            self._unpickled.add(cls)
-            self._hooks.hook_class(cls)
-            self.shapes.look_at_unpickled(cls)
 
     def notes(self) -> dict[str, Any]:
         """What the capture says of them."""

@@ -15,7 +15,6 @@ from typing import Any
 
 from hotloop import get_profiler
 from hotloop.hooks.table import Library, Place
-from hotloop.measure.pickling import same
 
 _MANAGER = "ray._private.function_manager"
 
@@ -56,10 +55,10 @@ def _hook_actor(original: Callable[..., Any]) -> Callable[..., Any]:
     def load(*args: Any, **kwargs: Any) -> Any:
         actor = original(*args, **kwargs)
         current = _session()
-        if current is not None and current.own_code is not None and actor is not None:
-            current.own_code.look_at_unpickled(actor)
+        if current is not None and current.hooks is not None and actor is not None:
+            current.hooks.class_arrived(actor)
             # What the program wrote is the base of a class that Ray makes of it.
-            current.own_code.look_at_unpickled(getattr(actor, "__ray_actor_class__", actor))
+            current.hooks.class_arrived(getattr(actor, "__ray_actor_class__", actor))
         return actor
 
     return load
@@ -92,22 +91,6 @@ def _or_hooked(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return is_function_or_method
 
 
-def _by_value(original: Any) -> Any:
-    """Ray sends the classes of the main program to its workers by value, hooked methods and all.
-
-    There a method has no name to be found by: `__main__` is Ray's own program.
-    """
-    hooked = type(get_profiler().core.region("wait").wrap(len))
-
-    def reduce(timed: Any) -> Any:
-        function = timed.__wrapped__
-        if getattr(function, "__module__", None) == "__main__":
-            return same, (function,)
-        return timed.__reduce__()
-
-    return original.new_child({hooked: reduce})
-
-
 def _invite(original: Callable[..., Any]) -> Callable[..., Any]:
     """`ray.init`: workers of a cluster that is there already do not inherit our environment."""
 
@@ -134,7 +117,6 @@ LIBRARY = Library(
         Place("ray._private.worker", "get", "wait", outermost=True),
         Place("ray._private.worker", "wait", "wait", outermost=True),
         Place("ray._private.worker", "init", "", wrapper=_invite),
-        Place("ray.cloudpickle.cloudpickle", "Pickler.dispatch_table", "", wrapper=_by_value),
         # The second is the same function, bound once more.
         Place("ray._private.inspect_util", "is_function_or_method", "", wrapper=_or_hooked),
         Place("ray.actor", "is_function_or_method", "", wrapper=_or_hooked),

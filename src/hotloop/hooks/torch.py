@@ -8,6 +8,7 @@ may look into begin by asking whether it does: compiled graphs stay as they are.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -246,13 +247,32 @@ def _traceable(region: Any, after: Callable[..., None]) -> Wrapper:
     return wrapper
 
 
+#: What TorchScript was told of. It knows these by their addresses, which nothing else may have.
+_told: list[Any] = []
+
+
+def tell_torchscript(hook: Any, name: str) -> None:
+    """TorchScript knows torch's functions by what they are: this one is the same."""
+    builtins = sys.modules.get("torch.jit._builtins")
+    register = getattr(builtins, "_register_builtin", None)
+    if register is not None:
+        _told.append(hook)
+        register(hook, f"aten::{name}")
+
+
 def _time_backward(original: Callable[..., Any]) -> Callable[..., Any]:
     """`Tensor.backward` ends here too, before which `torch.compile` ends its graph in any case."""
     timed: Callable[..., Any] = _backward.wrap(original, after=batch.after_backward, outermost=True)
+    tell_torchscript(timed, "backward")
     return timed
 
 
-_time_grad = _traceable(_backward, batch.after_backward)
+def _time_grad(original: Callable[..., Any]) -> Callable[..., Any]:
+    timed = _traceable(_backward, batch.after_backward)(original)
+    tell_torchscript(timed, "grad")
+    return timed
+
+
 _time_step = _traceable(_optimizer, batch.after_step)
 _time_rest = _traceable(_optimizer, flow.prepared)
 

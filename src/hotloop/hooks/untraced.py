@@ -32,7 +32,8 @@ class Untraced:
 
     def _tell(self, name: str) -> None:
         module = sys.modules.get(name)
-        if self._skip is not None and name.startswith("hotloop.") and module is not None:
+        own = name == "hotloop" or name.startswith("hotloop.")
+        if self._skip is not None and own and module is not None:
             for code in _codes(module):
                 self._skip(code)
 
@@ -41,9 +42,26 @@ def _codes(module: ModuleType) -> Iterator[CodeType]:
     for value in list(vars(module).values()):
         if getattr(value, "__module__", None) != module.__name__:
             continue
-        for each in vars(value).values() if isinstance(value, type) else (value,):
-            if isinstance(each, FunctionType):
-                yield from _with_inner(each.__code__)
+        for each in list(vars(value).values()) if isinstance(value, type) else (value,):
+            for function in _functions(each):
+                # What a decorator of another module put around it is not ours.
+                code = function.__code__
+                if code.co_filename == module.__file__:
+                    yield from _with_inner(code)
+
+
+def _functions(value: object) -> Iterator[FunctionType]:
+    """The functions in a module's or class's attribute, behind decorators too."""
+    if isinstance(value, property):
+        parts: list[object] = [value.fget, value.fset, value.fdel]
+    elif isinstance(value, (staticmethod, classmethod)):
+        parts = [value.__func__]
+    else:
+        parts = [value]
+    for part in parts:
+        if isinstance(part, FunctionType):
+            yield part
+            yield from _functions(getattr(part, "__wrapped__", None))
 
 
 def _with_inner(code: CodeType) -> Iterator[CodeType]:

@@ -290,15 +290,14 @@ class DeviceWatch:
         lent = self._profiler.lend_trace(ROOM)
         # What is open is cut at both ends, and calls are counted between them; the recorder may
         # close a window meanwhile.
-        self._profiler.close_window()
-        before_calls = self._profiler.calls()
+        before_calls = self._close()
         core.slices()
         begin = self._clock()
         self._stop.wait(seconds)
         end = self._clock()
         own = time.thread_time_ns() - before
         try:
-            self._profiler.close_window()
+            calls = self._close()
             packed, lost = core.slices()
         finally:
             self._profiler.give_trace_back(lent)
@@ -309,8 +308,9 @@ class DeviceWatch:
         before = time.thread_time_ns()
         activities = device.stop(self._clock() - time.time_ns())
         if activities and not lost and self._is_complete(activities):
-            calls = self._profiler.calls()
-            counted = {path: count - before_calls.get(path, 0) for path, count in calls.items()}
+            counted = {
+                path: max(count - before_calls.get(path, 0), 0) for path, count in calls.items()
+            }
             self._keep(attribute(activities, self._calls(packed), begin, end, counted))
         self._note_empty(not activities)
         with self._profiler.lock:
@@ -321,6 +321,12 @@ class DeviceWatch:
         gauges["gpu_stretches"] = self.stretches
         gauges["gpu_recorded_s"] = self.recorded_ns / 1e9
         self._fit_length(len(activities), seconds)
+
+    def _close(self) -> dict[str, int]:
+        """Close a window: calls of each place up to that very moment."""
+        with self._profiler.lock:
+            self._profiler.close_window()
+            return self._profiler.calls()
 
     def _keep(self, found: Found) -> None:
         with self._profiler.lock:

@@ -31,26 +31,9 @@ def same(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def reduce_timed(timed: Any, function: Callable[..., Any]) -> Any:
     """A hooked function by its name where that finds it, else the function itself."""
-    module = getattr(function, "__module__", None) or ""
-    found: Any = sys.modules.get(module)
+    found: Any = sys.modules.get(getattr(function, "__module__", None) or "")
     for part in function.__qualname__.split("."):
         found = getattr(found, part, None)
-    if found is timed and not _goes_by_value(module):
+    if found is timed:
         return function.__qualname__
     return same, (function,)
-
-
-def _goes_by_value(module: str) -> bool:
-    """Whether the pickler at work sends the classes of this module as they are, not by their names.
-
-    cloudpickle does so with those of the script. A name would find the method of another class in a
-    worker that has imported the script again, and `super()` would fail there.
-    """
-    frame = sys._getframe(1)
-    while frame.f_back is not None:
-        frame = frame.f_back
-        pickler = str(frame.f_globals.get("__name__", ""))
-        if "cloudpickle" in pickler or pickler.partition(".")[0] == "dill":
-            by_value = {"__main__", *frame.f_globals.get("_PICKLE_BY_VALUE_MODULES", ())}
-            return any(f"{module}.".startswith(f"{name}.") for name in by_value)
-    return False

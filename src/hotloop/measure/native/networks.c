@@ -11,8 +11,9 @@
 
 /* One call in so many is looked at; hotloop.hooks.graphs looks at as many answers. */
 #define LOOKED_AT 32
-/* An act may call two networks or four: each of them must have its turn. */
+/* An act or an update may call two networks or four: each of them must have its turn. */
 #define PARTS_LOOKED_AT 31
+#define FORWARDS_LOOKED_AT 31
 
 /* Calls that the hook in Python was not shown: since the last that was, and since it last asked. */
 typedef struct {
@@ -219,7 +220,7 @@ purpose_in_loop(Networks *self, PyObject *const *args, Py_ssize_t nargs, Asked *
     }
     /* As many rows as environments may be either. */
     if (asked->rows > order->envs && is_learner(self, args[0], asked) == 1) {
-        return skips(&self->forwards, LOOKED_AT) ? LEARNS_IN_LOOP : UNKNOWN;
+        return skips(&self->forwards, FORWARDS_LOOKED_AT) ? LEARNS_IN_LOOP : UNKNOWN;
     }
     return UNKNOWN;
 }
@@ -231,7 +232,7 @@ purpose_in_learn(Networks *self, PyObject *const *args, Py_ssize_t nargs, Asked 
     if (self->broken || (!self->order->told && !ask(self, args, nargs, asked))) {
         return UNKNOWN;
     }
-    return skips(&self->forwards, LOOKED_AT) ? LEARNS : UNKNOWN;
+    return skips(&self->forwards, FORWARDS_LOOKED_AT) ? LEARNS : UNKNOWN;
 }
 
 /* Exceptions are the caller's. */
