@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from hotloop.hooks.facts import Facts
 
 #: One answer in so many is looked at: of acts, and of learning passes, of which an update may have
-#: two or four (a prime lets each have its turn). Of those, so many graphs of each kind are marked in
-#: a window: that takes about as long as a small network.
+#: two or four (a prime lets each have its turn). Of those, so many graphs of each kind are marked
+#: in a window: that takes about as long as a small network.
 EVERY, EVERY_FORWARD = 32, 31
 MARKED_A_WINDOW = 16
 #: Nodes that are marked: what a program keeps may hold only a part of a graph.
