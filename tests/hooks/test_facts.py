@@ -249,9 +249,7 @@ get_profiler().enable()
 
 class Facts:
     gauges = {}
-    count = staticmethod(lambda name, amount: None)
-    class places:
-        note = staticmethod(lambda what: None)
+    timed = staticmethod(lambda name, what, call, args, kwargs: call(*args, **kwargs))
 
 class Graphs:
     backwards = 0

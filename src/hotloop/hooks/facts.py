@@ -190,6 +190,16 @@ class Facts:
         """A value as it is now."""
         self.gauges[name] = value
 
+    def timed(self, name: str, what: str, call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """A call that takes far longer than this: counted, timed, and its place noted."""
+        begin = time.perf_counter()
+        try:
+            return call(*args, **kwargs)
+        finally:
+            self.count(f"{name}s", 1)
+            self.count(f"{name}_s", time.perf_counter() - begin)
+            self.places.note(what, 2)
+
     def _guard(self, call: Callable[[], Any]) -> Any:
         """A fact that cannot be had is dropped, once and for all."""
         key = getattr(call, "__qualname__", repr(call))
@@ -216,17 +226,10 @@ def machine_note() -> dict[str, Any]:
 
 def _time_collect(collect: Callable[..., int], facts: Facts) -> Callable[..., int]:
     """`gc.collect`: a call takes milliseconds, so counting it costs nothing."""
-    clock = time.perf_counter
 
     @functools.wraps(collect)
     def timed_collect(*args: Any, **kwargs: Any) -> int:
-        begin = clock()
-        try:
-            return collect(*args, **kwargs)
-        finally:
-            facts.count("gc_collects", 1)
-            facts.count("gc_collect_s", clock() - begin)
-            facts.places.note("gc.collect")
+        return int(facts.timed("gc_collect", "gc.collect", collect, args, kwargs))
 
     return timed_collect
 

@@ -47,8 +47,8 @@ class Hooks:
         self._known: dict[str, weakref.ref[Any]] = {}
         #: Shared with the core, whose failures the report names.
         self.failures: dict[str, str] = profiler.core.failures
-        #: Called with a module's name once it has been imported and hooked.
         hooked = type(profiler.core.region("import").wrap(len))
+        #: Called with a module's name once it has been imported and hooked.
         self.on_import: list[Callable[[str], None]] = [
             Untraced().imported,
             Travelling(self, hooked).imported,

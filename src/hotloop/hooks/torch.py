@@ -223,8 +223,8 @@ _BEHIND = "__hotloop_behind__"
 
 def _behind(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function behind such a hook; any other function as it is."""
-    hook, original = getattr(function, _BEHIND, (None, None))
-    return original if hook is function else function  # type: ignore[return-value]
+    hook, original = getattr(function, _BEHIND, (None, function))
+    return original if hook is function else function
 
 
 def _traceable(region: Any, after: Callable[..., None]) -> Wrapper:

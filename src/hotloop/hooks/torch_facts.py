@@ -325,7 +325,6 @@ class Lists:
 
         is_compiling = _is_compiling()
         can_leave, make_there = self._can_leave, _make_there(original)
-        clock = time.perf_counter
         facts = self._facts
 
         @functools.wraps(original)
@@ -336,13 +335,7 @@ class Lists:
             if type(data) not in _LISTS or is_compiling() or not _holds_arrays(data):
                 return original(*args, **kwargs)
             self._seen = True
-            begin = clock()
-            try:
-                return original(*args, **kwargs)
-            finally:
-                facts.count("list_tensors", 1)
-                facts.count("list_tensor_s", clock() - begin)
-                facts.places.note("tensor of a list")
+            return facts.timed("list_tensor", "tensor of a list", original, args, kwargs)
 
         return tensor
 
@@ -420,17 +413,9 @@ def _count_enter(facts: Facts, original: Callable[..., Any]) -> Callable[..., An
 
 
 def _time_empty_cache(original: Callable[..., Any], facts: Facts) -> Callable[..., Any]:
-    clock = time.perf_counter
-
     @functools.wraps(original)
     def empty_cache(*args: Any, **kwargs: Any) -> Any:
-        begin = clock()
-        try:
-            return original(*args, **kwargs)
-        finally:
-            facts.count("empty_caches", 1)
-            facts.count("empty_cache_s", clock() - begin)
-            facts.places.note("empty_cache")
+        return facts.timed("empty_cache", "empty_cache", original, args, kwargs)
 
     return empty_cache
 

@@ -40,7 +40,7 @@ class Travelling:
             self._receive(sys.modules[name])
 
     def _send(self, module: ModuleType) -> None:
-        pickler = getattr(module, "CloudPickler", None)
+        pickler: Any = getattr(module, "CloudPickler", None)
         table = vars(pickler).get("dispatch_table") if isinstance(pickler, type) else None
         if not isinstance(table, ChainMap) or self._hooked is FunctionType:
             return
@@ -51,7 +51,7 @@ class Travelling:
                 return same, (function,)
             return timed.__reduce__()
 
-        pickler.dispatch_table = table.new_child({self._hooked: reduce})  # type: ignore[union-attr]
+        pickler.dispatch_table = table.new_child({self._hooked: reduce})
         self._hooks.undo(lambda: setattr(pickler, "dispatch_table", table))
 
     def _receive(self, module: ModuleType) -> None:
