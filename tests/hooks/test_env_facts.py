@@ -12,6 +12,7 @@ import pytest
 from gymnasium.wrappers import RecordEpisodeStatistics
 
 from hotloop import get_profiler
+from hotloop.hooks import env_facts
 from hotloop.hooks.env_facts import MOST_ATTRIBUTES, Buffers, Growth, sizes_of
 
 
@@ -72,7 +73,7 @@ def test_what_grows_in_resets_is_told_from_what_grows_in_steps(wrapped: bool) ->
     for _ in range(12):
         inner.rocks += [1, 2]  # between an episode's end and the reset's
         inner.bus.listeners += [print, print, print]
-        growth.was_reset(env)
+        growth.was_reset(None, env)
         if wrapped:
             env.seen.extend([0.0] * 9)
         growth.ended(env)
@@ -81,6 +82,44 @@ def test_what_grows_in_resets_is_told_from_what_grows_in_steps(wrapped: bool) ->
     assert grown["bus.listeners"]["in_resets"] > 0 >= grown["bus.listeners"]["in_steps"]
     if wrapped:
         assert grown["seen"]["in_steps"] > 0 >= grown["seen"]["in_resets"]
+
+
+def test_later_episodes_are_looked_at_ever_more_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int] = []
+    sizes = env_facts.sizes_of
+    monkeypatch.setattr(env_facts, "sizes_of", lambda env: looks.append(1) or sizes(env))
+    env, growth = Field(), Growth()
+    for episode in range(2000):
+        env.rocks.append(episode)
+        growth.was_reset(None, env)
+    assert 16 < len(looks) < 50
+    # The growth of each is that of all, however few were looked at.
+    assert growth.notes()["env_growth"]["rocks"]["each_episode"] == 1
+
+
+def test_what_steps_add_is_seen_in_late_episodes_too() -> None:
+    env, growth = Field(), Growth()
+    for episode in range(400):
+        growth.was_reset(None, env)
+        if episode > 300:
+            env.rocks += [1, 2, 3]
+        growth.ended(env)
+    grown = growth.notes()["env_growth"]["rocks"]
+    assert grown["in_steps"] > 0 == grown["in_resets"]
+
+
+def test_one_environment_is_watched_and_when_it_is_gone_the_next() -> None:
+    first, second, growth = Field(), Field(), Growth()
+    for episode in range(30):
+        second.rocks.append(episode)
+        growth.was_reset(None, first)
+        growth.was_reset(None, second)
+    assert growth.notes() == {}
+    del first
+    for episode in range(30):
+        second.rocks.append(episode)
+        growth.was_reset(None, second)
+    assert growth.notes()["env_growth"]["rocks"]["each_episode"] == 1
 
 
 class Replay:

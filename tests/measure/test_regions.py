@@ -267,16 +267,19 @@ def test_a_forked_child_counts_from_the_fork(region_clock: ModuleType, clock: An
     tree = Tree(region_clock, clock)
     read, write = os.pipe()
     with tree.core.profile("a"):
+        pass
+    with tree.core.profile("a"):
         clock.pass_ns(1000)
         child = os.fork()
         if child == 0:
             tree.core.after_fork()
             clock.pass_ns(7)
             tree.core.region("a").exit()
-            os.write(write, repr(tree.figures()["a"]["elapsed"]).encode())
+            figures = tree.figures()["a"]
+            os.write(write, repr((figures["elapsed"], figures["histogram"])).encode())
             os._exit(0)
         os.waitpid(child, 0)
-    assert os.read(read, 100) == b"7"
+    assert os.read(read, 100) == b"(7, (7, 1))"
     assert tree.figures()["a"]["elapsed"] == 1000
 
 
@@ -324,6 +327,18 @@ def test_what_arrives_as_the_loop_begins_is_the_programs(
     with tree.core.profile("after"):
         pass
     assert "after" in tree.figures()
+
+
+@pytest.mark.parametrize("calls", [1, 255, 256, 257, 1000])
+def test_every_call_is_in_the_histogram_of_its_window(tree: Tree, clock: Any, calls: int) -> None:
+    for _ in range(2):
+        for i in range(calls):
+            with tree.core.profile("a" if i % 3 else "b"):
+                clock.pass_ns(40)
+        figures = tree.figures()
+        assert sum(figures[name]["calls"] for name in figures if name) == calls
+        for name in filter(None, figures):
+            assert sum(figures[name]["histogram"][1::2]) == figures[name]["calls"]
 
 
 def test_quantiles_are_within_two_percent(tree: Tree, clock: Any) -> None:

@@ -73,8 +73,11 @@ class ShardWriter:
 
     def window(self, window: Window) -> None:
         """Keep a closed window."""
-        self._pending = self._pending or nothing_before(window)
-        self._pending.add(window)
+        if self._length == 1:
+            self._pending = window
+        else:
+            self._pending = self._pending or nothing_before(window)
+            self._pending.add(window)
         if self._pending.last - self._pending.first + 1 >= self._length:
             self._fold()
         else:

@@ -22,7 +22,7 @@ from hotloop.hooks.program_files import is_program_file
 
 #: More environments than anyone steps in turn by hand: after so many, start over.
 MOST_IN_TURN = 4096
-#: The first episodes are all looked at, later ones ever more rarely.
+#: So many episodes are all looked at, later ones ever more rarely.
 ALWAYS_LOOK = 16
 #: Wrappers around an environment that are looked at: more than anybody has.
 MOST_LAYERS = 16
@@ -63,68 +63,97 @@ class Turns:
         self._steps += 1
 
 
+class Looks:
+    """Which of many moments to look at: the first ones all, later ones ever more rarely."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self._due = 1
+
+    def due(self) -> bool:
+        """One more such moment; whether to look."""
+        self.seen += 1
+        if self.seen < self._due:
+            return False
+        self._due = self.seen + 1 + (self.seen // 4 if self.seen >= ALWAYS_LOOK else 0)
+        return True
+
+
 class Growth:
     """What an environment keeps: sizes at the end of an episode and after the reset."""
 
     def __init__(self) -> None:
-        self._env: Any = None
-        self._episodes = 0
-        self._looking = False
+        self._env: weakref.ref[Any] | None = None
+        #: Its outermost wrapper, and numbers of others around environments that are not watched:
+        #: finding out what is inside takes longer than everything else here.
+        self._outermost: weakref.ref[Any] | None = None
+        self._others: set[int] = set()
+        self._episodes = Looks()
+        self._looking = self._was_due = False
         self._ended: dict[str, int] = {}
         self._begun: dict[str, int] = {}
         #: Attribute -> [grown in steps, grown in resets, size now].
         self._grown: dict[str, list[int]] = {}
-        self._resets = 0
+        self._resets = Looks()
         self._since: dict[str, tuple[int, int]] = {}
         #: Attribute -> [grown, over so many resets, size now], where only resets were seen.
         self._between: dict[str, list[int]] = {}
 
     def ended(self, outermost: Any) -> None:
         """An episode of this environment is over; it is reset next."""
-        env = getattr(outermost, "unwrapped", outermost)
-        known = self._env() if self._env is not None else None
-        if known is None:
-            try:
-                self._env = weakref.ref(env)
-            except TypeError:
-                return
-        elif known is not env:
+        if not self._is_watched(outermost):
             return
-        self._episodes += 1
-        self._looking = self._episodes % max(self._episodes // ALWAYS_LOOK, 1) == 0
+        self._was_due = self._episodes.due()
+        # What an episode adds is known from two looks: after a reset, and at the end.
+        self._looking = self._was_due or bool(self._begun)
         if self._looking:
             self._ended = sizes_of(outermost)
             for name, size in self._ended.items():
                 if name in self._begun:
                     self._entry(name)[0] += size - self._begun[name]
 
-    def was_reset(self, outermost: Any) -> None:
-        """The environment was reset."""
-        env = getattr(outermost, "unwrapped", outermost)
-        if self._env is None:
-            try:
-                self._env = weakref.ref(env)
-            except TypeError:
-                return
-        if self._env() is not env:
+    def was_reset(self, result: Any, outermost: Any = None, *_: Any, **__: Any) -> None:
+        """The environment was reset: a note after its `reset`."""
+        if self._episodes.seen and not self._looking:
             return
-        if not self._episodes:
-            # Inside a vector only the resets are seen: growth from one to the next.
-            self._resets += 1
-            if self._resets <= ALWAYS_LOOK or self._resets % (self._resets // ALWAYS_LOOK) == 0:
-                for name, size in sizes_of(outermost).items():
-                    first = self._since.setdefault(name, (self._resets, size))
-                    self._between[name] = [size - first[1], self._resets - first[0], size]
+        if not self._is_watched(outermost):
             return
         if self._looking:
-            self._begun = sizes_of(outermost)
-            for name, size in self._begun.items():
+            begun = sizes_of(outermost)
+            for name, size in begun.items():
                 entry = self._entry(name)
                 entry[1] += size - self._ended.get(name, size)
                 entry[2] = size
+            self._begun = begun if self._was_due else {}
             self._looking = False
-        else:
-            self._begun = {}
+        elif self._resets.due():
+            # Inside a vector only the resets are seen: growth from one to the next.
+            resets = self._resets.seen
+            for name, size in sizes_of(outermost).items():
+                first = self._since.setdefault(name, (resets, size))
+                self._between[name] = [size - first[1], resets - first[0], size]
+
+    def _is_watched(self, outermost: Any) -> bool:
+        """One environment is: the first, and when that is gone the next."""
+        if self._outermost is not None and self._outermost() is outermost:
+            return True
+        known = self._env() if self._env is not None else None
+        if known is not None and id(outermost) in self._others:
+            return False
+        env = getattr(outermost, "unwrapped", outermost)
+        try:
+            if known is None:
+                self._env = weakref.ref(env)
+                self._others.clear()
+                self._begun, self._since = {}, {}
+            elif known is not env:
+                if len(self._others) < MOST_IN_TURN:
+                    self._others.add(id(outermost))
+                return False
+            self._outermost = weakref.ref(outermost)
+        except TypeError:  # it cannot be held weakly
+            return False
+        return True
 
     def _entry(self, name: str) -> list[int]:
         return self._grown.setdefault(name, [0, 0, 0])
@@ -132,7 +161,7 @@ class Growth:
     def notes(self) -> dict[str, Any]:
         """Containers that have grown from one episode to the next."""
         grown: dict[str, dict[str, float]]
-        if max(self._episodes, self._resets) < ENOUGH_EPISODES:
+        if max(self._episodes.seen, self._resets.seen) < ENOUGH_EPISODES:
             return {}
         grown = {
             name: {"each_episode": growth / resets, "size": size}

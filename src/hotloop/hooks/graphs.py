@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 #: One answer in so many is looked at: of acts, and of learning passes, of which an update may have
 #: two or four (a prime lets each have its turn). Of those, so many graphs of each kind are marked
-#: in a window: that takes about as long as a small network.
+#: at first, and so many in a window later: that takes about as long as a small network.
 EVERY, EVERY_FORWARD = 32, 31
-MARKED_A_WINDOW = 16
+MARKED_AT_FIRST, MARKED_A_WINDOW = 32, 4
 #: Nodes that are marked: what a program keeps may hold only a part of a graph.
 _NODES = 24
 #: Graphs that are watched at one time, and how many calls later one should long be gone: longer
@@ -48,8 +48,8 @@ class Graphs:
         self._skipped = self._skips_counted = 0
         self._forwards = self._unshown = 0
         self._backwards = 0
-        #: Kind -> graphs that were marked in this window.
-        self._marked = dict.fromkeys((ACT, FORWARD, BACKWARD), 0)
+        #: Kind -> graphs that may still be marked in this window.
+        self._to_mark = dict.fromkeys((ACT, FORWARD, BACKWARD), MARKED_AT_FIRST)
         #: (call at which it was made, its marks)
         self._watched: deque[tuple[int, list[weakref.ref[Any]]]] = deque(maxlen=_WATCHED)
         self._on = True
@@ -121,8 +121,8 @@ class Graphs:
             self._mark(nodes)
 
     def _may_mark(self, kind: int) -> bool:
-        self._marked[kind] += 1
-        return self._marked[kind] <= MARKED_A_WINDOW
+        self._to_mark[kind] -= 1
+        return self._to_mark[kind] >= 0
 
     def _used(self, *_: Any) -> None:
         if self._on:
@@ -145,12 +145,14 @@ class Graphs:
 
     def look(self) -> None:
         """Once a second: of the graphs that should be gone, which share lives?"""
-        self._marked = dict.fromkeys(self._marked, 0)
+        for kind, left in self._to_mark.items():
+            self._to_mark[kind] = max(left, MARKED_A_WINDOW)
         now = self._seen()
         old = [marks for made, marks in list(self._watched) if now - made >= OLD]
+        for marks in old:
+            marks[:] = [ref for ref in marks if ref() is not None]  # the dead stay dead
         if old:
-            alive = sum(any(ref() is not None for ref in marks) for marks in old)
-            self._facts.gauge("graphs_alive", alive / len(old))
+            self._facts.gauge("graphs_alive", sum(map(bool, old)) / len(old))
 
 
 #: Tensors of one answer that are looked at, and things that are searched for them.

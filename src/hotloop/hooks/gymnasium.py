@@ -9,16 +9,9 @@ programs count them.
 
 from __future__ import annotations
 
-from typing import Any
-
 from hotloop.hooks.env_facts import growth
 from hotloop.hooks.steps import one_stepped, vector_was_stepped
 from hotloop.hooks.table import Library, Note, Place
-
-
-def note_reset(result: Any, env: Any = None, *_: Any, **__: Any) -> None:
-    """An environment was reset."""
-    growth.was_reset(env)
 
 
 def _every(module: str, name: str, phase: str, after: Note | None = None) -> Place:
@@ -34,7 +27,7 @@ LIBRARY = Library(
     distribution="gymnasium",
     places=(
         _every("gymnasium.core", "Env.step", "env.step", one_stepped),
-        _every("gymnasium.core", "Env.reset", "env.reset", note_reset),
+        _every("gymnasium.core", "Env.reset", "env.reset", growth.was_reset),
         _every("gymnasium.core", "Env.render", "env.render"),
         _every(_VECTOR, "VectorEnv.step", "env.step", vector_was_stepped),
         _every(_VECTOR, "VectorEnv.reset", "env.reset"),

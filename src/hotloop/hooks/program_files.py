@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import site
 import sysconfig
@@ -19,6 +20,7 @@ def _library_folders() -> tuple[str, ...]:
 _LIBRARY_FOLDERS = _library_folders()
 
 
+@functools.lru_cache(maxsize=4096)  # links on the way to a file are followed
 def is_program_file(file: str | None) -> bool:
     """Whether a file is the program's own, not a library's, Python's or hotloop's."""
     if not file or file.startswith("<") or _is_library(file):

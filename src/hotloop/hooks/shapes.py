@@ -48,7 +48,8 @@ class Shapes:
         self._is_open = profiler.core.is_open
         hooks.remark(tables.remarks)
         self._seen: set[tuple[str, str]] = set()
-        self._main_size = -1
+        #: Module of the script -> names in it as it was last looked at.
+        self._sizes: dict[str, int] = {}
         self._hooked_packages = {name for wakers in LIBRARIES.values() for name in wakers}
         #: Phase -> what was recognised as it, and called.
         self.used: dict[str, list[str]] = {}
@@ -74,12 +75,13 @@ class Shapes:
         """The script may have defined more since it was last looked at."""
         for name in _MAIN:
             module = sys.modules.get(name)
-            if isinstance(module, ModuleType) and self._is_own(module):
-                size = len(vars(module))
-                if size != self._main_size:
-                    self._main_size = size
-                    self._named.look_at(name)
-                    self._look(module)
+            if not isinstance(module, ModuleType):
+                continue
+            size = len(vars(module))
+            if size != self._sizes.get(name) and self._is_own(module):
+                self._sizes[name] = size
+                self._named.look_at(name)
+                self._look(module)
 
     def _is_own(self, module: ModuleType) -> bool:
         if (module.__name__ or "").partition(".")[0] in self._hooked_packages:
@@ -165,7 +167,7 @@ class Shapes:
         if found.kind == "env.step":
             after = self._stepped(entries)
         elif found.kind == "env.reset":
-            after = _reset
+            after = env_facts.growth.was_reset
         elif found.kind == "buffer.sample":
             after = self._sampled
         elif found.kind in ("buffer.add", "policy.act", "learn") and not has_gradients():
@@ -218,10 +220,6 @@ class Shapes:
 
 
 # -- what the order of events is told --
-
-
-def _reset(result: Any, env: Any = None, *_: Any, **__: Any) -> None:
-    env_facts.growth.was_reset(env)
 
 
 def _told(kind: int) -> Callable[..., None]:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two looks at weights for subnormal numbers: soon, then ever more rarely.
 SUBNORMAL_LOOKS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+#: Windows at first that all ask for the number of threads, and later windows of which one does.
+THREADS_WINDOWS = 8
 #: Numbers that one look reads of one tensor, and tensors that it reads.
 _NUMBERS, _TENSORS = 4096, 8
 
@@ -74,7 +76,7 @@ class Networks:
         self._known: dict[int, dict[str, Any]] = {}
         self._due = time.monotonic() + SUBNORMAL_LOOKS[0]
         self._looks = 0
-        self._threads = 0
+        self._windows = self._threads = 0
 
     def wrap_init(self, init: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(init)
@@ -121,8 +123,10 @@ class Networks:
     def look(self) -> None:
         """Threads as they are now; now and then the share of subnormal numbers in weights."""
         # Collectors and trainers set the number for their own time and put it back at the end.
-        self._threads = threads_of(sys.modules["torch"])
-        self._facts.gauge("torch_threads", self._threads)
+        if self._windows < THREADS_WINDOWS or self._windows % THREADS_WINDOWS == 0:
+            self._threads = threads_of(sys.modules["torch"])
+            self._facts.gauge("torch_threads", self._threads)
+        self._windows += 1
         if time.monotonic() < self._due or "numpy" not in sys.modules:
             return
         self._looks += 1

@@ -137,22 +137,28 @@ def run_times(root: Path = ROOT) -> RunTimes | None:
     Linux keeps both for each thread (`Documentation/scheduler/sched-stats.rst`). Waiting of all
     threads is the direct sign of more threads than cores.
     """
-    tasks = root / "proc/self/task"
-    names = _names(tasks)[:_MOST_THREADS]
-    times = [fields for task in names if len(fields := _schedstat(tasks / task)) >= 2]
-    main = _schedstat(tasks / str(os.getpid() if root == ROOT else min(names, default="")))
-    if not times or len(main) < 2:
+    tasks = os.path.join(root, "proc/self/task")
+    names = _names(Path(tasks))
+    main = _schedstat(tasks, str(os.getpid()) if root == ROOT else min(names, default=""))
+    if main is None:
         return None
-    return RunTimes(main[0] / 1e9, main[1] / 1e9, sum(fields[1] for fields in times) / 1e9)
+    times = [_schedstat(tasks, name) for name in names[:_MOST_THREADS]]
+    all_waiting = sum(fields[1] for fields in times if fields is not None)
+    return RunTimes(main[0] / 1e9, main[1] / 1e9, all_waiting / 1e9)
 
 
 #: One small file each is read once a second; nobody trains with more threads than this.
 _MOST_THREADS = 256
 
 
-def _schedstat(task: Path) -> list[int]:
-    fields = _read(task / "schedstat").split()
-    return [int(field) for field in fields if field.isdigit()]
+def _schedstat(tasks: str, name: str) -> tuple[int, int] | None:
+    # As few steps as possible: at each of them another thread of the program may go on first.
+    try:
+        with open(f"{tasks}/{name}/schedstat", "rb", buffering=0) as file:
+            on_core, waiting = file.read(64).split()[:2]
+            return int(on_core), int(waiting)
+    except (OSError, ValueError):
+        return None
 
 
 def _group_folders(controller: str, root: Path) -> list[Path]:

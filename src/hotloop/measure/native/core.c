@@ -331,7 +331,7 @@ core_claim_gap(Core *self, Region *region)
     if (!(node->flags & NODE_CALLED)) {
         node->calls++;
         node->gaps++;
-        node_histogram_add(node, ns);
+        core_add_duration(self, node, ns);
         node->min_ns = ns < node->min_ns ? ns : node->min_ns;
         node->max_ns = ns > node->max_ns ? ns : node->max_ns;
     }
@@ -506,6 +506,7 @@ core_method_snapshot(Core *self, PyObject *unused)
     core_keep_gaps(self);
     /* A garbage collection may run Python, and with it the regions that are being read. */
     int collects = PyGC_Disable();
+    core_file_durations(self);
     PyObject *rows = core_take_rows(self);
     if (collects) {
         PyGC_Enable();
@@ -577,6 +578,7 @@ core_method_after_fork(Core *self, PyObject *unused)
     for (uint32_t i = 0; i < self->node_count; i++) {
         node_forget(self->nodes[i]);
     }
+    self->duration_count = 0;
     PyDict_Clear(self->counters);
     for (int i = 0; i < MOST_COUNTERS; i++) {
         self->native_counters[i].n = 0;
@@ -771,7 +773,8 @@ core_init_nodes(Core *self)
     self->edge_room = 1024;
     self->edges = PyMem_RawCalloc(self->edge_room, sizeof(Edge));
     self->nodes = PyMem_RawCalloc(MAX_NODES + 2 * MAX_ROOTS, sizeof(Node *));
-    if (self->edges == NULL || self->nodes == NULL) {
+    self->durations = PyMem_RawCalloc(MOST_DURATIONS, sizeof(Duration));
+    if (self->edges == NULL || self->nodes == NULL || self->durations == NULL) {
         return 0;
     }
     for (uint32_t root = 0; root < MAX_ROOTS; root++) {
@@ -889,6 +892,7 @@ core_dealloc(Core *self)
     }
     PyMem_RawFree(self->nodes);
     PyMem_RawFree(self->edges);
+    PyMem_RawFree(self->durations);
     PyMem_RawFree(self->slices);
     Py_TYPE(self)->tp_free((PyObject *)self);
 }

@@ -123,6 +123,14 @@ typedef struct {
 
 #define MOST_COUNTERS 16
 
+/* How long a call took, until it is in its place's histogram. */
+typedef struct {
+    Node *node;
+    uint64_t ns;
+} Duration;
+
+#define MOST_DURATIONS 256
+
 struct Core {
     PyObject_HEAD
     /* What every call needs. */
@@ -139,6 +147,8 @@ struct Core {
     uint64_t gap_left_ns; /* and how much of that is still with its parent */
     uint32_t slice_count;
     uint32_t slice_gap; /* slices from here on may be of the gap that can still be claimed */
+    Duration *durations; /* that are in no histogram yet */
+    uint32_t duration_count;
     Edge *edges;
     uint32_t edge_room;
     uint32_t edge_count;
@@ -198,7 +208,7 @@ int core_count(Core *core, PyObject *name, long long n);
 Counter *core_counter(Core *core, const char *name);
 
 /* tree.c */
-void node_histogram_add(Node *node, uint64_t ns);
+void core_file_durations(Core *core);
 Node *node_new(Core *core, Node *parent, Region *region, uint32_t root);
 
 /* stacks.c */
@@ -246,6 +256,17 @@ PyObject *timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, P
 
 /* ---- small steps of the hot path ---- */
 
+/* Where in its code a frame is. */
+HOTLOOP_INLINE int
+instruction_of(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return PyFrame_GetLasti(frame);
+#else
+    return frame->f_lasti * (int)sizeof(_Py_CODEUNIT);
+#endif
+}
+
 HOTLOOP_INLINE uint64_t
 core_now(Core *core)
 {
@@ -273,6 +294,17 @@ counter_add(Core *core, Counter *counter, long long n)
         counter->n += n;
     }
     return 0;
+}
+
+/* A call has ended. A histogram is two lines of a cache that nobody has touched since the place's
+ * last call; a row of durations is one line for four calls, and all of them are filed together. */
+HOTLOOP_INLINE void
+core_add_duration(Core *core, Node *node, uint64_t ns)
+{
+    core->durations[core->duration_count++] = (Duration){node, ns};
+    if (RARELY(core->duration_count == MOST_DURATIONS)) {
+        core_file_durations(core);
+    }
 }
 
 HOTLOOP_INLINE uint32_t

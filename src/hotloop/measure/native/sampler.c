@@ -37,6 +37,16 @@ typedef struct {
     uint64_t ns;
 } SampleEntry;
 
+/* The line of an instruction, which Python finds by going through all lines before it. The codes are
+ * those of stacks, which keep them. */
+typedef struct {
+    PyObject *code;
+    int instruction;
+    int line;
+} LineEntry;
+
+#define MOST_LINES 1024
+
 typedef struct {
     PyObject_HEAD
     Core *core;
@@ -68,6 +78,7 @@ typedef struct {
     StackEntry *stacks;
     uint32_t stack_room;
     uint32_t stack_count;
+    LineEntry *lines;
     SampleEntry *samples;
     uint32_t sample_room;
     uint32_t sample_count;
@@ -190,6 +201,23 @@ sample_add(Sampler *self, uint32_t node, uint32_t stack, uint32_t mode, uint32_t
 
 /* ---- looking ---- */
 
+/* The id of the stack that is `parent` with this frame. */
+static uint32_t
+stack_with(Sampler *self, uint32_t parent, PyFrameObject *frame)
+{
+    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
+    int instruction = instruction_of(frame);
+    LineEntry *known = &self->lines[(((uintptr_t)code >> 4) * 31u + (uint32_t)instruction) % MOST_LINES];
+    int is_known = known->code == code && known->instruction == instruction;
+    int line = is_known ? known->line : PyFrame_GetLineNumber(frame);
+    uint32_t stack = stack_intern(self, parent, code, line > 0 ? line : 0);
+    if (!is_known && stack != parent) { /* otherwise nobody keeps the code */
+        *known = (LineEntry){code, instruction, line};
+    }
+    Py_DECREF(code);
+    return stack;
+}
+
 /* `node` may be NULL: the thread has no phase yet. */
 static void
 look_at(Sampler *self, PyThreadState *state, Node *node, uint32_t root, uint32_t mode, uint64_t ns)
@@ -222,10 +250,7 @@ look_at(Sampler *self, PyThreadState *state, Node *node, uint32_t root, uint32_t
     uint32_t stack = 0;
     for (int i = depth - 1; i >= 0; i--) {
         if (i >= inmost) {
-            int line = PyFrame_GetLineNumber(frames[i]);
-            PyCodeObject *code = PyFrame_GetCode(frames[i]);
-            stack = stack_intern(self, stack, (PyObject *)code, line > 0 ? line : 0);
-            Py_DECREF(code);
+            stack = stack_with(self, stack, frames[i]);
         }
         Py_DECREF(frames[i]);
     }
@@ -548,8 +573,9 @@ sampler_init(Sampler *self, PyObject *args, PyObject *kwargs)
     self->sample_room = 256;
     self->stacks = PyMem_RawCalloc(self->stack_room, sizeof(StackEntry));
     self->samples = PyMem_RawCalloc(self->sample_room, sizeof(SampleEntry));
+    self->lines = PyMem_RawCalloc(MOST_LINES, sizeof(LineEntry));
     self->new_stacks = PyList_New(0);
-    if (!self->stacks || !self->samples || !self->new_stacks) {
+    if (!self->stacks || !self->samples || !self->lines || !self->new_stacks) {
         PyErr_NoMemory();
         return -1;
     }
@@ -564,6 +590,7 @@ sampler_dealloc(Sampler *self)
     }
     PyMem_RawFree(self->stacks);
     PyMem_RawFree(self->samples);
+    PyMem_RawFree(self->lines);
     Py_XDECREF(self->new_stacks);
     Py_XDECREF(self->root_code);
     Py_XDECREF(self->core);

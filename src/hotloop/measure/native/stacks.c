@@ -380,7 +380,7 @@ frame_close(Core *core, Frame *frame, uint64_t now)
     if (node->flags & REGION_LOOP) {
         core->loop_last = now;
     }
-    node_histogram_add(node, duration);
+    core_add_duration(core, node, duration);
 }
 
 static int

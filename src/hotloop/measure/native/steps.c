@@ -134,7 +134,9 @@ look(Steps *self, PyObject *result, PyObject *env, long long envs, long long end
     int changed = envs != self->envs || (void *)env != self->env;
     int repeats = !changed && !self->repeated; /* not in turn with others */
     self->repeated = !changed;
-    if (often > 1 && !changed && !repeats && !(envs == 1 && ended)) {
+    /* A vector begins its next episodes by itself: only the end of one environment's says more. */
+    int over = ended && envs == 1 && self->rewards < 0;
+    if (often > 1 && !changed && !repeats && !over) {
         return 0;
     }
     self->envs = envs;

@@ -63,16 +63,6 @@ is_own(Transfers *self, PyObject *code)
     return own;
 }
 
-static int
-instruction_of(PyFrameObject *frame)
-{
-#if PY_VERSION_HEX >= 0x030B0000
-    return PyFrame_GetLasti(frame);
-#else
-    return frame->f_lasti * (int)sizeof(_Py_CODEUNIT);
-#endif
-}
-
 /* NULL where too many are told apart already. */
 static Line *
 find_line(Transfers *self, PyObject *what, PyObject *code, int at)

@@ -34,14 +34,23 @@ node_add_page(Node *node, uint32_t octave)
     return node->histogram[octave] != NULL;
 }
 
-void
-node_histogram_add(Node *node, uint64_t ns)
+static void
+histogram_add(Node *node, uint64_t ns)
 {
     uint32_t step, octave = histogram_octave(ns, &step);
     if (RARELY(node->histogram[octave] == NULL) && !node_add_page(node, octave)) {
         return;
     }
     node->histogram[octave][step]++;
+}
+
+void
+core_file_durations(Core *core)
+{
+    for (uint32_t i = 0; i < core->duration_count; i++) {
+        histogram_add(core->durations[i].node, core->durations[i].ns);
+    }
+    core->duration_count = 0;
 }
 
 Node *
