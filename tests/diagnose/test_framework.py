@@ -210,6 +210,9 @@ def test_graphs_of_acting_that_nobody_uses(make: Make) -> None:
     found = autograd.missing_no_grad(make(phase("policy.act", 6.0), windows=windows))
     one = check(found, "missing-no-grad")
     assert one.severity == "warning"
+    # A batch of one row looks like an act.
+    windows = loop(ACTING | {"act_graphs_used": 1})
+    check(autograd.missing_no_grad(make(phase("policy.act", 6.0), windows=windows)), one.id)
 
 
 @pytest.mark.parametrize(

@@ -239,7 +239,13 @@ class Loop:
         )
         self.networks.take(Network.__call__, True)
         steps = native.Steps(
-            core, self.order, core.region("evaluate"), lambda *_: None, lambda *_: None, -1
+            core,
+            self.order,
+            core.region("evaluate"),
+            core.region("env.reset"),
+            lambda *_: None,
+            lambda *_: None,
+            -1,
         )
         self.step = core.region("env.step").wrap(self._step, after=steps)
         self.move = native.Shortcut(core, Rows.move, Rows.move, "is_cpu", "moves", None)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from hotloop.capture.lines import StackRow
 from hotloop.hooks.line_names import MOST_LINES, LineNames, lines_of
 
@@ -35,6 +37,54 @@ def test_calls_and_loops(tmp_path: Path) -> None:
     assert set(lines[10][0]) == {"out.write", "json.dumps", "out.flush"}
     assert set(lines[11][0]) == {"np.random.choice", "push"}
     assert lines[13] == [["print"], 0]
+
+
+WRITTEN = """text = '''not.called() and
+# for nothing in range(3):
+'''
+class Agent(Base):
+    async def act(self, obs):
+        return (self.net(obs)
+                .argmax())
+for n in range(2): first(n)
+second(n) if (n) else None
+while True:
+    print(f"{n} {float(loss.item()):.1f} not(this)", \\
+      third())
+    for x in xs:
+
+        # fourth()
+        fourth()
+    fifth()
+"""
+
+
+def test_strings_comments_and_lines_that_go_on(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(WRITTEN)
+    lines = lines_of(str(program))
+    assert {line: [sorted(names), loop] for line, (names, loop) in lines.items()} == {
+        6: [["self.net"], 0],
+        7: [["argmax"], 0],
+        8: [["first", "range"], 8],
+        9: [["second"], 0],
+        11: [["float", "loss.item", "print"], 0],
+        12: [["print", "third"], 0],
+        16: [["fourth"], 13],
+        17: [["fifth"], 0],
+    }
+
+
+def test_pythons_parser_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads that parse at a time can fail, and one of them may be the program's."""
+
+    def compile(*_: Any, **__: Any) -> None:
+        raise AssertionError("parsed")
+
+    program = tmp_path / "train.py"
+    program.write_text(SOURCE)
+    monkeypatch.setattr("builtins.compile", compile)
+    assert lines_of(str(program))[4] == [["env.step"], 3]
 
 
 def test_unreadable_sources_say_nothing(tmp_path: Path) -> None:

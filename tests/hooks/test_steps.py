@@ -21,12 +21,17 @@ def result_of(envs: int, values: int, generator: random.Random) -> tuple[Any, ..
     return (numpy.zeros(4), numpy.zeros(envs or 1), *flags, {})
 
 
-def counted(note: Any, results: list[Any]) -> dict[str, Any]:
+def counted(note: Any, results: list[Any], resets: bool = True) -> dict[str, Any]:
     core = get_profiler().core
     core.enable()
     core.snapshot()
+    with core.region("env.reset"):
+        pass
     for result in results:
         note(result, "env")
+        if resets:
+            with core.region("env.reset"):
+                pass
     counters: dict[str, Any] = core.snapshot()[2]
     core.disable()
     return {name: counters.get(name, 0) for name in ("env_steps", "episodes")}
@@ -46,6 +51,21 @@ def test_steps_and_ends_are_counted_alike(envs: int, values: int) -> None:
     assert native["env_steps"] == 200 * max(envs, 1)
     ended = sum(int(numpy.logical_or(r[2], r[3] if values == 5 else False).sum()) for r in results)
     assert native["episodes"] == ended > 0
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("values", [4, 5])
+def test_steps_after_an_end_are_no_other_end(native: bool, values: int) -> None:
+    """Programs that look at `terminated` alone step on where the time is over."""
+    note = steps._noting(steps.ONE, True, native)
+    going: Any = (0, 0.0, *[False] * (values - 3), {})
+    over: Any = (*going[:-2], True, {})
+    results = [going, over, over, over]
+    assert counted(note, results, resets=False) == {"env_steps": 4, "episodes": 1}
+    # A reset that is not seen: an episode goes on again, and ends again.
+    assert counted(note, results * 2, resets=False)["episodes"] == 2
+    # Episodes of one step.
+    assert counted(note, [over] * 5, resets=True)["episodes"] == 5
 
 
 def test_steps_of_an_evaluation_are_not_the_trainings() -> None:

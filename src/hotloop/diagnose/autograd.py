@@ -95,6 +95,8 @@ def _graph_share(analysis: Analysis) -> float:
 
 #: Looks needed before "never used" means something.
 ENOUGH_LOOKS = 5
+#: A batch of one row looks like an act, and is gone back through; so few of the graphs are chance.
+MOST_USED = 0.1
 #: Measured: `no_grad` takes 6% (256 wide, 64 rows) to 17% (64 wide, 1 row) off a small network's
 #: call; many small operations, as in sampling from distributions, up to a quarter.
 NO_GRAD_WINS = (0.06, 0.25)
@@ -106,7 +108,8 @@ FEW_ROWS_WIN = (0.10, 0.25)
 def missing_no_grad(analysis: Analysis) -> list[Finding]:
     """Graphs are built while acting, and nobody ever goes back through them."""
     watched = counted(analysis, "act_graphs_watched")
-    if watched < ENOUGH_LOOKS or counted(analysis, "act_graphs_used"):
+    used = counted(analysis, "act_graphs_used")
+    if watched < ENOUGH_LOOKS or used > MOST_USED * watched:
         return []
     if _graph_share(analysis) < 0.5 or not counted(analysis, "gradient_steps"):
         return []
@@ -128,7 +131,7 @@ def missing_no_grad(analysis: Analysis) -> list[Finding]:
             high=high,
             confidence=MEDIUM,
             where=places,
-            evidence={"graphs_watched": watched, "graphs_used": 0},
+            evidence={"graphs_watched": watched, "graphs_used": used},
             fix="Choose actions without gradients: no graph is built and its memory is free at "
             "once. `torch.inference_mode` is a little faster still.",
             before="action = policy(obs).argmax(-1)",

@@ -336,17 +336,22 @@ def longer_episodes(analysis: Analysis) -> list[Finding]:
     if trends is None or trends.slowdown is None or trends.steps_per_episode is None:
         return []
     slowdown, steps = trends.slowdown, trends.steps_per_episode
-    if not steps.grows or slowdown.episodes_longer < LONGER:
+    if not steps.grows or min(slowdown.episodes_longer, slowdown.episode) < LONGER:
         return []
     # A machine that others use as well slows every phase alike; that is not the program's.
     if slowdown.steps_slower / slowdown.everything_slower > FLAT:
         return []
+    takes = f"An episode takes {slowdown.episode:.1f} times longer at the end"
+    more = f"it has {slowdown.episodes_longer:.1f} times more steps"
+    slower = f"a step takes {slowdown.steps_slower:.2f} times as long"
+    if slowdown.steps_slower > FLAT:
+        why = f"{takes}: {more}, and {slower} with every phase alike, as on a busy machine"
+    else:
+        why = f"{takes} because {more}; {slower}"
     return [
         _explanation(
             "longer-episodes",
-            f"An episode takes {slowdown.episode:.1f} times longer at the end because it has "
-            f"{slowdown.episodes_longer:.1f} times more steps; a step takes "
-            f"{slowdown.steps_slower:.2f} times as long",
+            why,
             "collect",
             "Nothing to change: the agent survives longer. Count progress in environment steps "
             "rather than in episodes, and give the budget in steps.",

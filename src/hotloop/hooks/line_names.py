@@ -8,7 +8,8 @@ readable source is left out.
 
 from __future__ import annotations
 
-import ast
+import keyword
+import re
 import tokenize
 from typing import Any
 
@@ -62,43 +63,93 @@ def lines_of(file: str) -> dict[int, list[Any]]:
     try:
         with tokenize.open(file) as source:
             text = source.read(LARGEST_FILE + 1)
-        tree = ast.parse(text) if len(text) <= LARGEST_FILE else None
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+    except (OSError, SyntaxError, ValueError, MemoryError):
         return {}
-    found: dict[int, list[Any]] = {}
-    if tree is not None:
-        _walk(tree, 0, found)
-    return found
+    return _Source(text).lines if len(text) <= LARGEST_FILE else {}
 
 
-def _walk(top: ast.AST, loop: int, found: dict[int, list[Any]]) -> None:
-    # By hand, as deep sources would be too deep for recursion.
-    waiting = [(top, loop)]
-    while waiting:
-        node, loop = waiting.pop()
-        if isinstance(node, ast.Call) and (name := _name(node.func)):
-            last = min(node.end_lineno or node.lineno, node.lineno + LONGEST_CALL)
-            for line in range(node.lineno, last + 1):
-                names, _ = entry = found.setdefault(line, [[], loop])
-                entry[1] = max(entry[1], loop)
-                if name not in names:
-                    names.append(name)
-        inner = loop
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            inner = 0  # a function that is defined in a loop does not run as often as it
-        elif isinstance(node, (ast.For, ast.comprehension)):
-            inner = getattr(node, "lineno", loop)
-        waiting += [(child, inner) for child in ast.iter_child_nodes(node)]
+#: What a source is made of, as far as it matters here. Python's own parser is not asked: up to 3.12.1
+#: two threads that use it at a time can make each other fail (`SystemError` of its recursion depth),
+#: and this is a thread that the program knows nothing of.
+_PART = re.compile(
+    r"""
+    (?P<skipped> [rRbBfFuU]{0,2} (?: \"{3} (?: \\. | [^\\] )*? \"{3} | \'{3} (?: \\. | [^\\] )*? \'{3}
+                                  | " (?: \\. | [^"\\\n] )* " | ' (?: \\. | [^'\\\n] )* ' )
+               | \# [^\n]* | \\ \n )
+    | (?P<newline> \n (?P<indent> [ \t]* ) )
+    | (?P<dot> \. \s* )? (?P<name> [^\W\d] \w* (?: \. [^\W\d] \w* )* ) (?P<call> [ \t]* \( )?
+    | (?P<open> [(\[{] )
+    | (?P<close> [)\]}] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+#: Inside a formatted string: what is between braces, and the names that are called there.
+_FIELD = re.compile(r"\{[^{}]*\}")
+_CALL = re.compile(r"(?P<dot>\.)?(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)\(")
+#: What stands before a name that is defined, not called.
+_DEFINES = ("def", "class")
+_FORMATTED = ('f"', "f'", "rf", "fr")
 
 
-def _name(function: ast.expr) -> str:
-    """`print`, `np.random.choice`, `append`: with what is before it where that is plain names."""
-    parts: list[str] = []
-    while isinstance(function, ast.Attribute):
-        parts.append(function.attr)
-        function = function.value
-    if isinstance(function, ast.Name):
-        parts.append(function.id)
-    else:
-        parts = parts[:1]  # of what a call or an index gives only the method is known
-    return ".".join(reversed(parts))
+class _Source:
+    """Goes through a source once, and keeps which names are called on each line."""
+
+    def __init__(self, text: str) -> None:
+        self.lines: dict[int, list[Any]] = {}
+        #: (indentation, first line of a loop; 0 of a function) of the blocks around this line.
+        self._blocks: list[tuple[int, int]] = []
+        #: (name or "", line) of the brackets that are open.
+        self._open: list[tuple[str, int]] = []
+        #: Of a line that has just begun; None after its first name.
+        self._indent: int | None = 0
+        self._before = ""
+        line, done = 1, 0
+        for part in _PART.finditer(text):
+            line += text.count("\n", done, part.start())
+            done = part.start()
+            if part["newline"] is not None:
+                if not self._open:
+                    self._indent = len(part["indent"].expandtabs())
+            elif part["name"] is not None:
+                self._name(part, line)
+            elif part["open"] is not None:
+                self._open.append(("", line))
+            elif part["close"] is not None and self._open:
+                self._close(line)
+            elif part["skipped"][:2].lower() in _FORMATTED:
+                self._formatted(part["skipped"], line)
+
+    def _name(self, part: re.Match[str], line: int) -> None:
+        name = part["name"]
+        if self._indent is not None and name != "async":
+            while self._blocks and self._blocks[-1][0] >= self._indent:
+                self._blocks.pop()
+            if name in ("for", "def"):
+                self._blocks.append((self._indent, line if name == "for" else 0))
+            self._indent = None
+        if part["call"]:
+            called = not keyword.iskeyword(name) and self._before not in _DEFINES
+            # Of what a call or an index gives only the method is known.
+            self._open.append(((name.rpartition(".")[2] if part["dot"] else name) * called, line))
+        self._before = name
+
+    def _formatted(self, text: str, line: int) -> None:
+        for field in _FIELD.finditer(text):
+            for part in _CALL.finditer(field[0]):
+                name = part["name"].rpartition(".")[2] if part["dot"] else part["name"]
+                at = line + text.count("\n", 0, field.start())
+                self._called(name, at, at)
+
+    def _close(self, line: int) -> None:
+        name, first = self._open.pop()
+        if name:
+            self._called(name, first, line)
+
+    def _called(self, name: str, first: int, last: int) -> None:
+        # A function that is defined in a loop does not run as often as it.
+        loop = self._blocks[-1][1] if self._blocks else 0
+        for each in range(first, min(last, first + LONGEST_CALL) + 1):
+            names, _ = entry = self.lines.setdefault(each, [[], loop])
+            entry[1] = max(entry[1], loop)
+            if name not in names:
+                names.append(name)

@@ -263,7 +263,8 @@ class Flow:
         if self._native is None:
             return None
         core, order = self._core, self.order if tells else None
-        note = self._native.Steps(core, order, core.region("evaluate"), whole, look, rewards)
+        evaluate, reset = core.region("evaluate"), core.region("env.reset")
+        note = self._native.Steps(core, order, evaluate, reset, whole, look, rewards)
         return note  # type: ignore[no-any-return]
 
     # -- names of gaps --

@@ -31,7 +31,7 @@ from hotloop.hooks.standin import (
     stand_in,
     timed,
 )
-from hotloop.hooks.steps import EITHER, look_at_one, look_at_vector
+from hotloop.hooks.steps import EITHER, Ends, look_at_one, look_at_vector
 from hotloop.measure.profiler import Profiler
 
 _MAIN = ("__main__", "__mp_main__")
@@ -187,7 +187,7 @@ class Shapes:
 
     def _stepped(self, entries: dict[str, Entry]) -> Callable[..., None]:
         """Count what `step` did; if its answer is no environment's, it was none."""
-        count, is_open = self._count, self._is_open
+        count, is_open, ends = self._count, self._is_open, Ends()
 
         def look(result: Any, env: Any, envs: int, ended: int | None) -> None:
             (look_at_one if envs == 1 else look_at_vector)(result, env, envs, ended)
@@ -201,6 +201,8 @@ class Shapes:
             if is_open("evaluate"):
                 return
             envs, ended = outcome
+            if envs == 1:
+                ended = ends.new(env, ended or 0)
             count("env_steps", envs)
             if ended:
                 count("episodes", ended)

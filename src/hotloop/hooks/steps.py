@@ -42,9 +42,29 @@ def look_at_vector(result: Any, env: Any, envs: int, ended: int | None) -> None:
         vector_stepped(result, envs)
 
 
+class Ends:
+    """Ends of one environment's episodes. Some programs step on after one, which is no other."""
+
+    def __init__(self) -> None:
+        self._reset = _core.region("env.reset")
+        #: The environment whose episode has ended, and the resets until then.
+        self._over = self._resets = 0
+
+    def new(self, env: Any, ended: int) -> int:
+        """How many episodes a step has ended."""
+        if not ended:
+            self._over = 0 if self._over == id(env) else self._over
+            return 0
+        resets = self._reset.entered
+        again = self._over == id(env) and self._resets == resets > 0
+        self._over, self._resets = id(env), resets
+        return 0 if again else ended
+
+
 def _noting(rewards: int, tells: bool, native: bool = True) -> Note:
     """The note of one kind of step; it `tells` the order of the loop, or a library's table does."""
     look = look_at_one if rewards == ONE else look_at_vector
+    ends = Ends()
 
     def stepped(result: Any, env: Any = None, *_: Any, **__: Any) -> None:
         # (observation, reward, terminated, truncated, info), or four of them with `done`.
@@ -52,7 +72,7 @@ def _noting(rewards: int, tells: bool, native: bool = True) -> Note:
             return
         cut = result[3] if len(result) == 5 else None
         if rewards == ONE:
-            envs, ended = 1, int(bool(result[2] or cut))
+            envs, ended = 1, ends.new(env, int(bool(result[2] or cut)))
         else:
             envs, ended = len(result[rewards]), count_ended(result[2], cut)
         _count("env_steps", envs)

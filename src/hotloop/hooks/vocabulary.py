@@ -105,7 +105,7 @@ JUDGE = words_set(
 )
 #: Names of methods that change an agent.
 CHANGES = words_set("learn optimize optimise update train_step train_on_batch remember push")
-COLLECT = words_set("collect collection rollout rollouts sample samples main and")
+COLLECT = words_set("collect collection rollout rollouts sample samples main")
 LOGGER = words_set("logger log logs writer recorder")
 LOG = words_set("log record write dump flush add")
 DATA_VERBS = words_set(

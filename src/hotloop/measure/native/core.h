@@ -138,6 +138,7 @@ struct Core {
     PyObject *clock; /* injected by tests; NULL is the system's */
     int enabled;
     int noting;      /* a note of a hook is running */
+    void *volatile question; /* the sampler that the main thread has to answer, or NULL */
     Slice *slices;   /* NULL while no trace is kept */
     uint64_t loop_first;
     uint64_t loop_last;
@@ -182,6 +183,7 @@ struct Region {
     Node *node;
     uint32_t flags;
     int nested; /* that place is one around it: a recursion */
+    uint64_t entered; /* how often, in all threads */
     uint64_t longest_ns; /* of its gaps that were claimed */
     PyObject *name;
     PyObject *enter_call;
@@ -240,6 +242,9 @@ void core_note_failure(Core *core, PyObject *name);
 void region_exit(Region *region);
 void core_count_open(Core *core, uint64_t now);
 void core_skip_open(Core *core, uint64_t now);
+
+/* sampler.c: the main thread looks at itself, for the sampler that has asked. */
+void sampler_answer(void *sampler);
 
 /* region.c */
 int region_type_add_methods(void);
@@ -304,6 +309,16 @@ core_add_duration(Core *core, Node *node, uint64_t ns)
     core->durations[core->duration_count++] = (Duration){node, ns};
     if (RARELY(core->duration_count == MOST_DURATIONS)) {
         core_file_durations(core);
+    }
+}
+
+/* Before the place changes: a look would find the next one's code in this one. */
+HOTLOOP_INLINE void
+thread_answer(Core *core, Thread *thread)
+{
+    void *sampler = core->question;
+    if (RARELY(sampler != NULL) && thread == core->main_thread) {
+        sampler_answer(sampler);
     }
 }
 

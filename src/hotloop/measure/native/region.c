@@ -159,6 +159,7 @@ region_new(Core *core, PyObject *name, uint32_t flags)
     region->longest_ns = 0;
     region->parent = region->node = NULL;
     region->nested = 0;
+    region->entered = 0;
     PyObject_GC_Track(region);
     region->enter_call = region_call_new(region, call_enter);
     region->exit_call = region_call_new(region, call_exit);
@@ -310,7 +311,15 @@ region_get_name(Region *self, void *closure)
     return self->name;
 }
 
+static PyObject *
+region_get_entered(Region *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromUnsignedLongLong(self->entered);
+}
+
 static PyGetSetDef region_getset[] = {
+    {"entered", (getter)region_get_entered, NULL, "How often it was entered.", NULL},
     {"name", (getter)region_get_name, NULL, "The region's name.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

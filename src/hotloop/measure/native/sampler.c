@@ -2,10 +2,10 @@
  *
  * A thread of our own, without the GIL, notes the phase on top and asks the main thread to look
  * at itself (Py_AddPendingCall). The main thread does so at its next bytecode boundary, which is
- * in the very frame whose native call was under way. No signal interrupts a system call, no GIL
- * changes hands, and lines that hold the GIL are seen as often as lines that release it. How long
- * the answer took tells Python from native code; the thread's processor time tells running from
- * waiting. When no answer comes (the main thread is blocked), this thread takes the GIL and looks
+ * in the very frame whose native call was under way, or before it enters or leaves a region, so that
+ * the code and the phase are of one moment. No signal interrupts a system call, no GIL changes hands,
+ * and lines that hold the GIL are seen as often as lines that release it. How long the answer took
+ * tells Python from native code; the thread's processor time tells running from waiting. When no answer comes (the main thread is blocked), this thread takes the GIL and looks
  * at every thread itself. */
 
 #include "core.h"
@@ -19,6 +19,7 @@ void nudge_main_thread(PyInterpreterState *interpreter); /* nudge.c */
 #define UNANSWERED_TICKS 3       /* then the main thread is taken to be blocked */
 #define PYTHON_ANSWERS_NS 6000   /* a bytecode boundary is nearer than this; a native call's end is not */
 #define WAITING_NS 200000        /* below this, processor time is too coarse to judge by */
+#define NO_CORE_NS 50000         /* that the main thread is kept from its core by the one that asks */
 
 enum { MODE_PYTHON, MODE_NATIVE, MODE_WAITING, MODE_UNKNOWN };
 
@@ -65,7 +66,6 @@ typedef struct {
     volatile int queued; /* a pending call is still to come; the queue is short, so at most one */
     volatile uint64_t asked_ns;
     volatile uint64_t asked_cpu;
-    Node *volatile asked_node;
     ThreadClock main_clock;
     int has_main_clock;
     unsigned long main_ident;
@@ -286,10 +286,13 @@ main_mode(Sampler *self, uint64_t now)
     if (delay < PYTHON_ANSWERS_NS) {
         return MODE_PYTHON;
     }
-    if (self->has_main_clock && delay > WAITING_NS) {
+    if (self->has_main_clock) {
         uint64_t busy = platform_thread_cpu_ns(self->main_clock) - self->asked_cpu;
-        if (busy < delay / 2) {
+        if (delay > WAITING_NS && busy < delay / 2) {
             return MODE_WAITING;
+        }
+        if (delay < NO_CORE_NS && busy < PYTHON_ANSWERS_NS) {
+            return MODE_PYTHON;
         }
     }
     return MODE_NATIVE;
@@ -299,11 +302,13 @@ static void
 answer(Sampler *self, PyThreadState *main_state)
 {
     uint64_t now = platform_clock_ns();
+    Thread *thread = self->core->main_thread;
+    Node *node = thread != NULL ? thread->top : NULL;
     /* Making a frame's object may set off a garbage collection, and that may run Python, which may
      * give the GIL away: the frame that was being looked at would be gone. (CPython does the same
      * in sys._current_frames, gh-106883.) */
     int collects = PyGC_Disable();
-    look_at(self, main_state, self->asked_node, 0, main_mode(self, now), now - self->last_main);
+    look_at(self, main_state, node, 0, main_mode(self, now), now - self->last_main);
     self->last_main = now;
     if (now - self->last_others >= OTHERS_EVERY * self->interval) {
         look_at_others(self, now);
@@ -313,16 +318,20 @@ answer(Sampler *self, PyThreadState *main_state)
     }
     self->taken++;
     self->pending = 0;
+    self->core->question = NULL;
 }
 
-/* Runs in the main thread, at a bytecode boundary. */
-static int
-answer_in_main(void *argument)
+/* Runs in the main thread. */
+void
+sampler_answer(void *sampler)
 {
-    Sampler *self = argument;
-    self->queued = 0;
+    Sampler *self = sampler;
     if (!self->running || !self->pending) {
-        return 0;
+        self->core->question = NULL;
+        return;
+    }
+    if (PyErr_Occurred()) {
+        return; /* of the program's: at the next boundary there is none */
     }
     uint64_t begin = platform_clock_ns();
     answer(self, PyThreadState_Get());
@@ -336,6 +345,14 @@ answer_in_main(void *argument)
             thread->stack->frames[i].mark += cost;
         }
     }
+}
+
+/* The same at a bytecode boundary. */
+static int
+answer_in_main(void *argument)
+{
+    ((Sampler *)argument)->queued = 0;
+    sampler_answer(argument);
     return 0;
 }
 
@@ -375,15 +392,14 @@ static void
 tick(Sampler *self)
 {
     Thread *thread = self->core->main_thread;
-    Node *node = thread != NULL ? thread->top : NULL;
-    note_resident(self, node);
     self->ticks++;
     uint64_t now = platform_clock_ns();
+    Node *node = thread != NULL ? thread->top : NULL;
     if (!self->pending) {
         self->asked_cpu = self->has_main_clock ? platform_thread_cpu_ns(self->main_clock) : 0;
-        self->asked_node = node;
         self->asked_ns = platform_clock_ns();
         self->pending = 1;
+        self->core->question = self;
         if (!self->queued) {
             self->queued = 1;
             if (Py_AddPendingCall(answer_in_main, self) < 0) {
@@ -395,6 +411,8 @@ tick(Sampler *self)
     else if (now - self->asked_ns > UNANSWERED_TICKS * self->interval) {
         answer_for_main(self);
     }
+    /* Last, because it takes longer than some phases. */
+    note_resident(self, node);
 }
 
 #if defined(_WIN32)
@@ -473,6 +491,7 @@ sampler_stop(Sampler *self, PyObject *unused)
         pthread_join(self->thread, NULL);
 #endif
         Py_END_ALLOW_THREADS
+        self->core->question = NULL;
     }
     Py_RETURN_NONE;
 }
@@ -486,6 +505,7 @@ sampler_after_fork(Sampler *self, PyObject *unused)
     (void)unused;
     self->running = 0;
     self->pending = self->queued = 0;
+    self->core->question = NULL;
     self->resident_peak = 0;
     memset(self->samples, 0, self->sample_room * sizeof(SampleEntry));
     self->sample_count = 0;

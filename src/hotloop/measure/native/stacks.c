@@ -312,6 +312,7 @@ void
 stack_enter(Core *core, Thread *thread, Stack *stack, Region *region)
 {
     Region *resume = NULL;
+    thread_answer(core, thread);
     if (stack_in_gap(stack)) {
         if (region->flags & REGION_BESIDE) {
             resume = stack->frames[stack->depth - 1].region;
@@ -327,6 +328,7 @@ stack_enter(Core *core, Thread *thread, Stack *stack, Region *region)
     }
     Node *node = region->node;
     int nested = region->nested;
+    region->entered++;
     /* This may run Python, and let another thread enter the region elsewhere. */
     if (RARELY(core->loop_first == 0) && (node->flags & REGION_LOOP)) {
         core_begin_loop(core);
@@ -442,12 +444,13 @@ void
 region_exit(Region *region)
 {
     Core *core = region->core;
-    uint64_t now = core_now(core);
     PyThreadState *state = PyThreadState_Get();
     Thread *thread = core_thread_of(core, state);
     if (RARELY(thread == NULL)) {
         return;
     }
+    thread_answer(core, thread);
+    uint64_t now = core_now(core);
     Stack *stack = thread_stack_of(thread, state);
     if (core->enabled) {
         thread_charge(thread, now);

@@ -12,12 +12,15 @@ typedef struct {
     Core *core;
     PyObject *order;  /* told of each step; None */
     Region *evaluate; /* steps inside it are not the training's */
+    Region *reset;    /* entered where an episode begins */
     PyObject *whole;  /* the note in Python, for results of another kind: (result, env) */
     PyObject *look;   /* what it notes beside counting: (result, env, envs, ended) */
     int rewards;      /* where a vector's rewards are in its result; or ONE, or EITHER */
     long long envs;   /* of the step before */
     void *env;
     int repeated;     /* the step before was of the same */
+    void *over;       /* the environment whose episode has ended, and the resets until then */
+    uint64_t resets;
     unsigned calls;
     Counter *env_steps;
     Counter *episodes;
@@ -118,6 +121,21 @@ understand(Steps *self, PyObject *result, long long *envs)
     return ended_of(PyTuple_GET_ITEM(result, 2), size == 5 ? PyTuple_GET_ITEM(result, 3) : NULL);
 }
 
+/* Some programs step on after the end of an episode, which is no other end. */
+static long long
+newly_ended(Steps *self, PyObject *env, long long ended)
+{
+    if (!ended) {
+        self->over = self->over == (void *)env ? NULL : self->over;
+        return 0;
+    }
+    uint64_t resets = self->reset->entered;
+    int again = self->over == (void *)env && self->resets == resets && resets > 0;
+    self->over = env;
+    self->resets = resets;
+    return again ? 0 : ended;
+}
+
 static int
 count(Steps *self, long long envs, long long ended)
 {
@@ -169,6 +187,9 @@ steps_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
         self->calls++;
         return PyObject_CallFunctionObjArgs(self->whole, result, env, NULL);
     }
+    if (envs == 1 && self->rewards < 0) {
+        ended = newly_ended(self, env, ended);
+    }
     if (count(self, envs, ended) < 0 || look(self, result, env, envs, ended) < 0) {
         return NULL;
     }
@@ -181,18 +202,18 @@ steps_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
 static PyObject *
 steps_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *core, *order, *evaluate, *whole, *look_at;
+    PyObject *core, *order, *evaluate, *reset, *whole, *look_at;
     int rewards;
     if ((kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0) ||
-        !PyArg_ParseTuple(args, "O!OO!OOi", &CoreType, &core, &order, &RegionType, &evaluate, &whole,
-                          &look_at, &rewards)) {
+        !PyArg_ParseTuple(args, "O!OO!O!OOi", &CoreType, &core, &order, &RegionType, &evaluate,
+                          &RegionType, &reset, &whole, &look_at, &rewards)) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_TypeError, "Steps takes no keywords");
         }
         return NULL;
     }
     if ((order != Py_None && Py_TYPE(order) != &OrderType) || rewards > 3 ||
-        ((Region *)evaluate)->core != (Core *)core) {
+        ((Region *)evaluate)->core != (Core *)core || ((Region *)reset)->core != (Core *)core) {
         PyErr_SetString(PyExc_TypeError, "an Order or None, a region of the core, a place below 4");
         return NULL;
     }
@@ -208,12 +229,14 @@ steps_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     Py_INCREF(core);
     Py_INCREF(order);
     Py_INCREF(evaluate);
+    Py_INCREF(reset);
     Py_INCREF(whole);
     Py_INCREF(look_at);
     self->call = steps_call;
     self->core = (Core *)core;
     self->order = order;
     self->evaluate = (Region *)evaluate;
+    self->reset = (Region *)reset;
     self->whole = whole;
     self->look = look_at;
     self->rewards = rewards;
@@ -228,6 +251,7 @@ steps_traverse(Steps *self, visitproc visit, void *arg)
     Py_VISIT(self->core);
     Py_VISIT(self->order);
     Py_VISIT(self->evaluate);
+    Py_VISIT(self->reset);
     Py_VISIT(self->whole);
     Py_VISIT(self->look);
     return 0;
@@ -240,6 +264,7 @@ steps_dealloc(Steps *self)
     Py_XDECREF(self->core);
     Py_XDECREF(self->order);
     Py_XDECREF(self->evaluate);
+    Py_XDECREF(self->reset);
     Py_XDECREF(self->whole);
     Py_XDECREF(self->look);
     Py_TYPE(self)->tp_free((PyObject *)self);
@@ -248,7 +273,7 @@ steps_dealloc(Steps *self)
 PyTypeObject StepsType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "hotloop.measure._native.Steps",
-    .tp_doc = "Steps(core, order, evaluate, whole, look, rewards): see hotloop.hooks.steps.",
+    .tp_doc = "Steps(core, order, evaluate, reset, whole, look, rewards): see hotloop.hooks.steps.",
     .tp_basicsize = sizeof(Steps),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(Steps, call),

@@ -31,7 +31,7 @@ _BITS_KEPT = STEPS_BITS + 1
 class Region:
     """A named stretch of code: a context manager that can be entered any number of times."""
 
-    __slots__ = ("_core", "flags", "longest_ns", "name")
+    __slots__ = ("_core", "entered", "flags", "longest_ns", "name")
 
     def __init__(self, core: Core | None, name: str, flags: int) -> None:
         self._core = core
@@ -39,6 +39,8 @@ class Region:
         self.flags = flags
         #: Of its gaps that were claimed.
         self.longest_ns = 0
+        #: How often, in all threads.
+        self.entered = 0
 
     def __repr__(self) -> str:
         return f"<Region {self.name!r}>"
@@ -76,6 +78,7 @@ class Region:
             core._begin_loop()
         frame = [node, self, 0, 0, node.parent is not parent, False, 0, resume, 0]
         frames.append(frame)
+        self.entered += 1
         top, thread.top = thread.top, node
         frame[MARK] = frame[BEGIN] = now = core._clock()
         if now > thread.last:
