@@ -254,6 +254,31 @@ def test_advantages_from_their_share(make: Make, seconds: float, said: bool) -> 
     assert bool(data.python_gae(analysis)) is said
 
 
+@pytest.mark.parametrize(
+    ("line", "function", "said"),
+    [
+        (None, "finish", True),  # arithmetic
+        ([["returns.insert"], 40], "finish", True),
+        ([["np.stack"], 40], "finish", False),
+        ([["states.append"], 40], "Agent.make_batch", False),
+        ([["compute"], 0], "finish", False),  # in no loop
+    ],
+)
+def test_what_is_inferred_must_be_a_loop_over_numbers(
+    make: Make, line: list[object] | None, function: str, said: bool
+) -> None:
+    here = frame(function, line=42)
+    notes = {
+        "lines": {here.file: {"42": line} if line else {}},
+        "recognised": {"advantage": "inferred"},
+    }
+    samples = [sample("advantage", 3.0, here)]
+    analysis = make(phase("advantage", 3.0), samples=samples, notes=notes, env_steps=1000)
+    assert bool(data.python_gae(analysis)) is said
+    nobody = make(phase("advantage", 3.0), samples=samples, notes=notes)
+    assert data.python_gae(nobody) == []
+
+
 def test_advantages_of_a_library_are_not_the_programs(make: Make) -> None:
     file = "/venv/lib/python3.11/site-packages/torchrl/objectives/value.py"
     analysis = make(phase("advantage", 3.0), samples=[sample("advantage", 3.0, frame("gae", file))])

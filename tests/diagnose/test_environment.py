@@ -45,6 +45,26 @@ def test_pandas_in_a_worker_counts_on_the_scale_of_the_parent(make: Make) -> Non
     assert found.evidence["seconds"] == pytest.approx(4.0)
 
 
+@pytest.mark.parametrize(("seconds", "said"), [(0.9, False), (1.1, True)])
+def test_copies_that_a_library_makes(make: Make, seconds: float, said: bool) -> None:
+    """Stable-Baselines3 copies the infos of every step: little of it is nobody's fault."""
+    copies = frame("deepcopy", "/usr/lib/python3.11/copy.py")
+    library = "/venv/lib/python3.11/site-packages/stable_baselines3/common/vec_env/dummy_vec_env.py"
+    stack = (copies, frame("DummyVecEnv.step_wait", library), frame("train", line=9))
+    analysis = make(
+        phase("env.step", 5.0, 100),
+        samples=[
+            sample("env.step", seconds, *stack),
+            sample("env.step", 5.0 - seconds, frame("Env.step")),
+        ],
+        env_steps=100,
+    )
+    found = environment.deepcopy_in_step(analysis)
+    assert bool(found) is said
+    if said:
+        assert "Hand out small infos" in found[0].fix
+
+
 def test_deepcopy_is_known_by_its_file(make: Make) -> None:
     library = frame("deepcopy", "/usr/lib/python3.11/copy.py")
     own = frame("deepcopy", "/home/me/copy_of_mine.py")

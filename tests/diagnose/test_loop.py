@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from analyses import Make, frame, phase, sample, window
 
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Frame
 from hotloop.diagnose import diagnose, loop
 from hotloop.diagnose.verdict import verdict
 
@@ -124,6 +124,52 @@ def test_a_line_that_writes_is_logging(make: Make, name: str, seconds: float) ->
     assert found.evidence["seconds"] == pytest.approx(seconds)
     assert found.where[0].line == 10
     assert loop.logging(make(samples=taken, notes=calling("append"), env_steps=1000)) == []
+
+
+def test_the_python_around_a_call_of_c_is_the_programs_line(make: Make) -> None:
+    """`Path.write_text(json.dumps(…))` ends in frames of Python's own library."""
+    around = (
+        Frame("<frozen codecs>", "IncrementalEncoder.__init__", 1, 186, of_program=False),
+        frame("Path.write_text", "/usr/lib/python3.11/pathlib.py"),
+    )
+    names = calling("self.path.write_text", "json.dumps")
+    taken = [sample("callback", 2.0, *around, frame("Watcher._on_step"))]
+    (found,) = loop.logging(make(samples=taken, notes=names, env_steps=1000))
+    assert found.where[0].line == 10
+    # Another library's code is its own affair, whatever else the line calls.
+    other = frame("send", "/venv/lib/python3.11/site-packages/requests/sessions.py")
+    taken = [sample("callback", 2.0, other, frame("Watcher._on_step"))]
+    assert loop.logging(make(samples=taken, notes=names, env_steps=1000)) == []
+
+
+def test_plots_that_are_drawn_in_the_loop(make: Make) -> None:
+    figure = frame("Figure.savefig", "/venv/lib/python3.11/site-packages/matplotlib/figure.py")
+    taken = [sample("", 4.0, figure, frame("train", line=24))]
+    (found,) = loop.logging(make(samples=taken, env_steps=1000))
+    assert found.title.startswith("Drawing plots takes 40%")
+    assert "draw them once" in found.fix
+    assert found.where[0].line == 24
+    taken = [sample("env.step", 4.0, figure, frame("Env.step", line=24))]
+    assert loop.logging(make(samples=taken, env_steps=1000)) == []  # that is drawing a frame
+
+
+def test_what_packs_a_network_is_no_log(make: Make) -> None:
+    taken = [sample("", 4.0, frame("keep"))]
+    analysis = make(samples=taken, notes=calling("f.write", "pickle.dumps"), env_steps=1000)
+    assert [found.id for found in diagnose(analysis)] == ["checkpointing"]
+
+
+def test_what_a_callback_plays_is_an_evaluation(make: Make) -> None:
+    phases = (
+        phase("collect/callback/env.step", 2.0, 500),
+        phase("collect/callback/policy.act", 2.0, 500),
+        phase("collect/env.step", 1.0, 1000),
+    )
+    samples = [sample("collect/callback/env.step", 2.0, frame("Coach._on_step", line=39))]
+    (found,) = loop.evaluation(make(*phases, samples=samples, env_steps=1000))
+    assert found.evidence["seconds"] == pytest.approx(4.0)
+    assert found.where[0].line == 39
+    assert loop.evaluation(make(phases[1], phases[2], env_steps=1000)) == []
 
 
 def test_a_table_that_is_written_is_logging_and_not_pandas_in_step(make: Make) -> None:

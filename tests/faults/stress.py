@@ -241,8 +241,7 @@ class Loop:
         steps = native.Steps(
             core,
             self.order,
-            core.region("evaluate"),
-            core.region("env.reset"),
+            *map(core.region, ("evaluate", "callback", "env.reset")),
             lambda *_: None,
             lambda *_: None,
             -1,

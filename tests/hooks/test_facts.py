@@ -198,6 +198,49 @@ for episode in range(60):
 """
 
 
+ACTS_AND_LEARNS = """
+import numpy as np, torch
+from torch.distributions import Categorical
+
+class Env:
+    def reset(self): self.t = 0; return np.zeros(4, np.float32)
+    def step(self, action):
+        self.t += 1
+        return np.full(4, self.t / 50, np.float32), 1.0, self.t >= 20, {}
+class Agent(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body, self.head = torch.nn.Linear(4, 16), torch.nn.Linear(16, 2)
+    def pi(self, x):
+        return torch.softmax(self.head(torch.relu(self.body(x))), -1)
+def train():
+    for _ in range(3):
+        chosen = agent.pi(torch.tensor(np.array(states)))
+        loss = -chosen.log().mean()
+        optimizer.zero_grad(); loss.backward(); optimizer.step()
+torch.manual_seed(0)
+env, agent = Env(), Agent()
+optimizer = torch.optim.Adam(agent.parameters(), 1e-3)
+for episode in range(120):
+    state, done, states = env.reset(), False, []
+    while not done:
+        action = Categorical(agent.pi(torch.from_numpy(state))).sample()  # the act
+        states.append(state)
+        state, reward, done, _ = env.step(int(action))
+    train()
+"""
+
+
+def test_a_method_that_acts_and_learns_is_not_where_gradients_can_go(profile: Profile) -> None:
+    """Without gradients in `pi` nothing would be learned any more; its caller that acts may."""
+    run = profile(ACTS_AND_LEARNS)
+    found = read_capture(run.capture).main.notes["places"]["acts with a graph"]
+    act = 1 + [*ACTS_AND_LEARNS.splitlines()].index(
+        next(line for line in ACTS_AND_LEARNS.splitlines() if "# the act" in line)
+    )
+    assert [line for _, line, _ in found] == [act]
+
+
 def test_a_policy_gradient_goes_back_through_its_actions(profile: Profile) -> None:
     counters = profile(POLICY_GRADIENT).report["run"]["counters"]
     assert counters["act_graphs_watched"] > 10

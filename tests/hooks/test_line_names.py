@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hotloop.capture.lines import StackRow
-from hotloop.hooks.line_names import MOST_LINES, LineNames, lines_of
+from hotloop.hooks.line_names import MOST_FILES, MOST_LINES, LineNames, lines_of
 
 SOURCE = """import json
 def train(env, out):
@@ -97,6 +97,19 @@ def test_unreadable_sources_say_nothing(tmp_path: Path) -> None:
 class FakeProfiler:
     def __init__(self) -> None:
         self.stacks: list[StackRow] = []
+
+
+def test_files_of_libraries_do_not_crowd_out_the_programs(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text("f()")
+    profiler: Any = FakeProfiler()
+    names = LineNames(profiler)
+    for i in range(3 * MOST_FILES):
+        file = f"/venv/lib/python3.11/site-packages/torch/_{i}.py"
+        profiler.stacks.append(StackRow(i + 1, 0, file, "<module>", 1, 1))
+    assert names.notes() == {}
+    profiler.stacks.append(StackRow(999, 0, str(program), "<module>", 1, 1))
+    assert names.notes() == {"lines": {str(program): {"1": [["f"], 0]}}}
 
 
 def test_only_lines_that_were_seen_are_noted_and_not_too_many(tmp_path: Path) -> None:

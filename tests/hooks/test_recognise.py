@@ -273,6 +273,10 @@ def run_test_episodes(net: Any, env: Any) -> Any:
     return env.step(net(env.reset()))
 
 
+def evaluate_and_save(net: Any, env: Any) -> Any:
+    return env.step(net(env.reset()))
+
+
 def test_and_train(net: Any, env: Any, optimizer: Any) -> None:
     env.step(net(env.reset())).backward()
 
@@ -284,6 +288,7 @@ test_and_train.__test__ = False  # type: ignore[attr-defined]
     ("function", "phases"),
     [
         (run_test_episodes, [("evaluate",)]),
+        (evaluate_and_save, [("evaluate",)]),
         (test_and_train, []),  # what changes weights is no evaluation, whatever its name
         (discounted_returns, [("advantage",)]),
         (log_returns, []),

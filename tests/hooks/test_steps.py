@@ -68,10 +68,11 @@ def test_steps_after_an_end_are_no_other_end(native: bool, values: int) -> None:
     assert counted(note, [over] * 5, resets=True)["episodes"] == 5
 
 
-def test_steps_of_an_evaluation_are_not_the_trainings() -> None:
+@pytest.mark.parametrize("inside", steps.NOT_TRAINING)
+def test_steps_of_an_evaluation_are_not_the_trainings(inside: str) -> None:
     core = get_profiler().core
     core.enable()
-    with core.region("evaluate"):
+    with core.region(inside):
         assert counted(steps.one_stepped, [(0, 0.0, True, False, {})]) == {
             "env_steps": 0,
             "episodes": 0,

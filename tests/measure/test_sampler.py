@@ -8,6 +8,8 @@ import time
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 PYTHON, NATIVE, WAITING, UNKNOWN = range(4)
 
 
@@ -126,3 +128,36 @@ def test_it_can_be_stopped_and_started_again(region_clock: ModuleType) -> None:
         assert sampler.drain()[0]
     busy_python(0.02)
     assert sampler.drain()[0] == []
+
+
+def in_first(n: int) -> int:
+    return sum(range(n))
+
+
+def in_second(n: int) -> int:
+    return len([i + 1 for i in range(n)])
+
+
+RIGHT = {("first", "in_first"), ("second", "in_second")}
+
+
+def test_code_of_one_phase_is_never_in_the_next(region_clock: ModuleType) -> None:
+    """Phases of some microseconds: by the time that a thread looks at itself it is elsewhere."""
+
+    def work(core: Any) -> None:
+        first, second = core.region("first"), core.region("second")
+        one, two = first.wrap(in_first), second.wrap(in_second)
+        end = time.perf_counter() + 1.5
+        while time.perf_counter() < end:
+            for _ in range(100):
+                one(60)
+                two(60)
+
+    if region_clock.__name__.endswith("twin"):
+        pytest.skip("its thread looks from outside")
+    seen, _ = sample(region_clock, work)
+    ours = [(p, f.partition(".")[0], ns) for (p, f, _), ns in seen.items()]
+    right = sum(ns for p, f, ns in ours if (p, f) in RIGHT)
+    wrong = sum(ns for p, f, ns in ours if f in ("in_first", "in_second") and (p, f) not in RIGHT)
+    assert right > 3e8
+    assert wrong < 0.02 * right

@@ -372,10 +372,15 @@ def python_gae(analysis: Analysis) -> list[Finding]:
     if of_loop(analysis, seconds) < ADVANTAGE_SHARE:
         return []
     samples = samples_under(analysis, "advantage")
+    inferred = note(analysis, "recognised", "advantage") == "inferred"
+    if inferred and not analysis.run.env_steps:
+        return []  # nobody collects rewards
     own = sum(
         sample.seconds
         for sample in samples
-        if _is_programs_own(sample) and not _makes_a_loss(analysis, sample)
+        if _is_programs_own(sample)
+        and not _makes_a_loss(analysis, sample)
+        and not (inferred and _makes_batches(analysis, sample))
     )
     if own < 0.5 * sum(sample.seconds for sample in samples) or not own:
         return []  # a library's own computation is what it is
@@ -418,6 +423,27 @@ def _makes_a_loss(analysis: Analysis, sample: Sample) -> bool:
     place = program_place(sample.frames)
     called = called_at(analysis, place)[0] if place else frozenset()
     return any("loss" in name.lower() for name in called)
+
+
+#: What brings rows into shape, takes them out or takes part in the loop around it.
+_SHAPES = frozenset(["stack", "vstack", "concatenate", "cat", "sample", "choice", "multinomial",
+                     "shuffle", "permutation", "step", "backward", "pop", "recv",
+                     "send"])  # fmt: skip
+_BATCHES = re.compile(r"(?:^|[._])(?:make|get|build|to|sample|collate)?_?(?:mini)?batch", re.I)
+
+
+def _makes_batches(analysis: Analysis, sample: Sample) -> bool:
+    """Whether the program's line does something else that stands between acting and learning.
+
+    Where nobody says what the code there is, only a loop that does none of this is taken for one
+    that goes through the rewards.
+    """
+    place = program_place(sample.frames)
+    if place is None or _BATCHES.search(place.function):
+        return True
+    called, loop = called_at(analysis, place)
+    # A line that calls nothing has no entry: arithmetic.
+    return bool(called) and (not loop or any(name.rpartition(".")[2] in _SHAPES for name in called))
 
 
 def _program_places(samples: list[Sample]) -> list[Place]:

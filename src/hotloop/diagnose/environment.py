@@ -83,6 +83,7 @@ DEEPCOPY_WINS = (0.75, 0.98)
 #: Where a library copies what an environment hands out (its infos), the program can only hand out
 #: less.
 HANDED_OUT_WINS = (0.4, 0.9)
+HANDED_OUT_SHARE = 0.10
 
 
 def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
@@ -99,26 +100,40 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
         return []
     own = [s for s in inside.samples if _copies_itself(s) or copies_by_dumping(analysis, s)]
     scaled = sum(sample.seconds for sample in own) * inside.scale
-    low, high = DEEPCOPY_WINS if scaled >= 0.5 * use.seconds else HANDED_OUT_WINS
-    return [
-        finding(
-            analysis,
-            "deepcopy-in-step",
-            title=f"Deep copies are made in every step{by_name(use.where())}: "
-            f"{of_loop(analysis, use.seconds):.0%} of the loop",
-            phase=phase,
-            seconds=use.seconds,
-            low=low,
-            high=high,
-            confidence=HIGH,
-            where=use.where(),
-            evidence={"share_of_env_step": part_of(use.seconds, inside.seconds)},
-            fix="A deep copy walks through every object in Python. Copy only what changes: arrays "
-            "with `.copy()`, dictionaries with `dict(…)`; what nobody changes needs no copy.",
-            before="state = copy.deepcopy(self.state)",
-            after='state = {**self.state, "board": self.state["board"].copy()}',
-        )
-    ]
+    handed_out = scaled < 0.5 * use.seconds
+    share = of_loop(analysis, use.seconds)
+    if handed_out and share < HANDED_OUT_SHARE:
+        return []  # what a library does in any case
+    low, high = HANDED_OUT_WINS if handed_out else DEEPCOPY_WINS
+    found = finding(
+        analysis,
+        "deepcopy-in-step",
+        title=f"Deep copies are made in every step{by_name(use.where())}: {share:.0%} of the loop",
+        phase=phase,
+        seconds=use.seconds,
+        low=low,
+        high=high,
+        confidence=HIGH,
+        where=use.where(),
+        evidence={"share_of_env_step": part_of(use.seconds, inside.seconds)},
+        fix="A deep copy walks through every object in Python. Copy only what changes: arrays "
+        "with `.copy()`, dictionaries with `dict(…)`; what nobody changes needs no copy.",
+        before="state = copy.deepcopy(self.state)",
+        after='state = {**self.state, "board": self.state["board"].copy()}',
+    )
+    return [_of_a_library(found, share) if handed_out else found]
+
+
+def _of_a_library(found: Finding, share: float) -> Finding:
+    return replace(
+        found,
+        title="A library copies in depth what the environment hands out in every step: "
+        f"{share:.0%} of the loop",
+        fix="A deep copy walks through every object in Python. Hand out small infos: a few plain "
+        "numbers, and only where somebody reads them.",
+        before="return obs, reward, done, False, self.everything()",
+        after='return obs, reward, done, False, {"score": self.score} if done else {}',
+    )
 
 
 def _copying(analysis: Analysis, inside: InsideSteps) -> Use:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from hotloop.analyze.model import Analysis, Sample
+from dataclasses import replace
+
+from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.diagnose.evaluating import evaluated_by, evaluated_inline
 from hotloop.diagnose.evidence import (
+    Use,
     callers,
     calls_of,
     finding,
     in_package,
     inner_places,
     of_loop,
+    phases_named,
+    program_place,
     samples_under,
     seconds_in,
     use_of,
@@ -18,7 +23,12 @@ from hotloop.diagnose.evidence import (
     vector_size,
 )
 from hotloop.diagnose.finding import HEALTHY, HIGH, Finding, Gain, Rule
-from hotloop.diagnose.recorded import at_lines_that_call, copies_by_dumping, writes_table
+from hotloop.diagnose.recorded import (
+    at_lines_that_call,
+    copies_by_dumping,
+    use_at_lines,
+    writes_table,
+)
 from hotloop.words import names_of
 
 LEARN = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.optimizer",
@@ -118,6 +128,9 @@ def evaluation(analysis: Analysis) -> list[Finding]:
     inline = evaluated_inline(analysis)
     if inline.seconds > seconds:
         seconds, times = inline.seconds, None  # nobody counted these
+    within = _played_in_callbacks(analysis)
+    if within > seconds:
+        seconds, times, inline = within, None, use_of(_callback_samples(analysis), _of_program)
     if of_loop(analysis, seconds) < EVALUATE_SHARE:
         return []
     if times is not None and times < OFTEN and of_loop(analysis, seconds) < EVALUATE_MOST:
@@ -155,6 +168,24 @@ def evaluation(analysis: Analysis) -> list[Finding]:
     ]
 
 
+#: What an evaluation consists of.
+_PLAYS = ("env.step", "env.reset", "policy.act")
+
+
+def _played_in_callbacks(analysis: Analysis) -> float:
+    """Seconds in which a library's callback plays: training steps are the library's own."""
+    played = [p for p in phases_named(analysis, *_PLAYS) if "callback" in names_of(p.path)]
+    return sum(p.total_s for p in played) if any(p.name == "env.step" for p in played) else 0.0
+
+
+def _callback_samples(analysis: Analysis) -> list[Sample]:
+    return [s for s in samples_under(analysis, "callback") if set(_PLAYS) & set(names_of(s.path))]
+
+
+def _of_program(frame: Frame) -> bool:
+    return frame.of_program
+
+
 #: Logging from this share on is worth a word.
 LOG_SHARE = 0.05
 #: Once in a hundred steps, what remains is collecting the values; a disk that is waited for takes
@@ -169,7 +200,7 @@ _LOGS = in_package(
 _NOT_LOGGING = frozenset({"data", "checkpoint", "import", "startup", "evaluate", "log", "transfer"})
 #: What a line calls to write something down that has no frame of its own.
 _WRITES = frozenset(["print", "write", "writelines", "writerow", "writerows", "flush", "os.fsync",
-                     "json.dump", "json.dumps", "commit"])  # fmt: skip
+                     "json.dump", "json.dumps", "commit", "write_text", "write_bytes"])  # fmt: skip
 #: Of these, the ones that an environment calls for people only; it may write to its simulator.
 _TELLS = frozenset({"print", "writerow", "writerows", "os.fsync", "json.dump", "commit"})
 
@@ -180,36 +211,59 @@ def logging(analysis: Analysis) -> list[Finding]:
     named = samples_under(analysis, "log")
     beside = [s for s in samples_under(analysis) if not _NOT_LOGGING & set(names_of(s.path))]
     beside = [s for s in beside if not copies_by_dumping(analysis, s)]
-    use = use_of(beside, lambda frame: _LOGS(frame) or writes_table(frame))
-    apart = at_lines_that_call(analysis, _not_in_environments(beside), _WRITES)
-    within = at_lines_that_call(analysis, [s for s in beside if _is_in_environment(s)], _TELLS)
+    # Whatever a line writes that packs a network or a buffer is a checkpoint.
+    saved = use_at_lines(analysis, beside, _DUMPS).places
+    beside = [s for s in beside if program_place(s.frames) not in saved]
+    plots = use_of(_not_in_environments(beside), _PLOTS)
+    rest = [s for s in beside if not any(_PLOTS(frame) for frame in s.frames)]
+    use = use_of(rest, lambda frame: _LOGS(frame) or writes_table(frame))
+    apart = at_lines_that_call(analysis, _not_in_environments(rest), _WRITES)
+    within = at_lines_that_call(analysis, [s for s in rest if _is_in_environment(s)], _TELLS)
     written = apart[0] + within[0]
     lines = list(dict.fromkeys([*apart[1], *within[1]]))
-    seconds += use.seconds + written
+    seconds += use.seconds + written + plots.seconds
     if of_loop(analysis, seconds) < LOG_SHARE:
         return []
-    calls = calls_of(analysis, "log")
+    # Calls that were counted say how often only if they are most of it.
+    calls = calls_of(analysis, "log") if 2 * seconds_in(analysis, "log") > seconds else 0
     each = calls / analysis.run.env_steps if analysis.run.env_steps else None
-    return [
-        finding(
-            analysis,
-            "logging",
-            title=f"Logging takes {of_loop(analysis, seconds):.0%} of the loop"
-            + (f": {each:.2g} calls a step" if each and calls else ""),
-            phase="log",
-            seconds=seconds,
-            low=LOG_WINS[0],
-            high=LOG_WINS[1],
-            confidence=HIGH,
-            where=lines if written > use.seconds else inner_places(named) or use.where(),
-            evidence={"log_calls_per_step": each},
-            fix="Write every hundred steps or every episode: add values up in plain Python numbers "
-            "meanwhile. A database gets many rows in one transaction.",
-            before='db.execute("INSERT …", row); db.commit()      # every step',
-            after="rows.append(row)\nif step % 1000 == 0:\n"
-            '    db.executemany("INSERT …", rows); db.commit()',
-        )
-    ]
+    found = finding(
+        analysis,
+        "logging",
+        title=f"Logging takes {of_loop(analysis, seconds):.0%} of the loop"
+        + (f": {each:.2g} calls a step" if each and calls else ""),
+        phase="log",
+        seconds=seconds,
+        low=LOG_WINS[0],
+        high=LOG_WINS[1],
+        confidence=HIGH,
+        where=lines if written > use.seconds else inner_places(named) or use.where(),
+        evidence={"log_calls_per_step": each},
+        fix="Write every hundred steps or every episode: add values up in plain Python numbers "
+        "meanwhile. A database gets many rows in one transaction.",
+        before='db.execute("INSERT …", row); db.commit()      # every step',
+        after="rows.append(row)\nif step % 1000 == 0:\n"
+        '    db.executemany("INSERT …", rows); db.commit()',
+    )
+    if plots.seconds > 0.5 * seconds:
+        found = _of_plots(found, of_loop(analysis, seconds), plots)
+    return [found]
+
+
+#: Libraries that draw curves for people; an environment may draw its frames with them.
+_PLOTS = in_package("matplotlib", "plotly", "seaborn", "bokeh", "imageio", "visdom")
+
+
+def _of_plots(found: Finding, share: float, plots: Use) -> Finding:
+    return replace(
+        found,
+        title=f"Drawing plots takes {share:.0%} of the loop",
+        where=plots.where(),
+        fix="Keep the numbers and draw them once, at the end or every few hundred episodes. A "
+        "curve that is looked at while it grows is TensorBoard's job: it draws elsewhere.",
+        before="plt.plot(scores); plt.savefig(path)      # every episode",
+        after="if episode % 500 == 0:\n    plt.plot(scores); plt.savefig(path); plt.close()",
+    )
 
 
 def _not_in_environments(samples: list[Sample]) -> list[Sample]:
@@ -273,10 +327,7 @@ _DUMPS = frozenset(["pickle.dump", "pickle.dumps", "joblib.dump", "np.save", "np
 _SAVES = ("savez", "savez_compressed", "save", "_savez", "dump")
 
 
-def _saves(frame: object) -> bool:
-    from hotloop.analyze.model import Frame
-
-    assert isinstance(frame, Frame)
+def _saves(frame: Frame) -> bool:
     if frame.of_program:
         return False
     name = frame.function.rpartition(".")[2]
@@ -341,17 +392,14 @@ def longer_episodes(analysis: Analysis) -> list[Finding]:
     # A machine that others use as well slows every phase alike; that is not the program's.
     if slowdown.steps_slower / slowdown.everything_slower > FLAT:
         return []
-    takes = f"An episode takes {slowdown.episode:.1f} times longer at the end"
-    more = f"it has {slowdown.episodes_longer:.1f} times more steps"
-    slower = f"a step takes {slowdown.steps_slower:.2f} times as long"
-    if slowdown.steps_slower > FLAT:
-        why = f"{takes}: {more}, and {slower} with every phase alike, as on a busy machine"
-    else:
-        why = f"{takes} because {more}; {slower}"
+    if slowdown.steps_slower > slowdown.episodes_longer:
+        return []  # that is the smaller part of it, whatever the other one is
     return [
         _explanation(
             "longer-episodes",
-            why,
+            f"An episode takes {slowdown.episode:.1f} times longer at the end because it has "
+            f"{slowdown.episodes_longer:.1f} times more steps; a step takes "
+            f"{slowdown.steps_slower:.2f} times as long",
             "collect",
             "Nothing to change: the agent survives longer. Count progress in environment steps "
             "rather than in episodes, and give the budget in steps.",

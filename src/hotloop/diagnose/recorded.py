@@ -89,18 +89,19 @@ def called_at(analysis: Analysis, frame: Frame | Place) -> tuple[frozenset[str],
 def use_at_lines(analysis: Analysis, samples: Iterable[Sample], names: frozenset[str]) -> Use:
     """The use of samples that end in a program's line that calls one of these.
 
-    What such a line calls in C has no frame of its own. `pickle.dump` is that of `pickle`, `dump`
-    of any object, `pygame.draw.` whatever is in there.
+    What such a line calls in C has no frame of its own, or those of the little Python around it
+    (`random.choices`, `Path.write_text`). `pickle.dump` is that of `pickle`, `dump` of any object,
+    `pygame.draw.` whatever is in there.
     """
     use = Use()
     answers: dict[Place, bool] = {}
     for sample in samples:
-        frame = sample.frames[0] if sample.frames else None
-        if frame is None or not frame.of_program:
+        inside = itertools.takewhile(lambda frame: not frame.of_program, sample.frames)
+        place = program_place(sample.frames) if all(map(_helps, inside)) else None
+        if place is None:
             continue
-        place = Place(frame.file, frame.line, frame.function)
         if place not in answers:
-            called, _ = called_at(analysis, frame)
+            called, _ = called_at(analysis, place)
             answers[place] = any(_is_named(name, names) for name in called)
         if answers[place]:
             use.seconds += sample.seconds
@@ -147,6 +148,16 @@ def copies_by_dumping(analysis: Analysis, sample: Sample) -> bool:
     place = program_place(sample.frames)
     called = called_at(analysis, place)[0] if place else ()
     return {"dumps", "loads"} <= {name.rpartition(".")[2] for name in called}
+
+
+#: Python's and NumPy's own Python around a call of C: whoever calls it is the program's line.
+_HELPERS = in_package("numpy", "random", "json", "pathlib", "codecs", "io", "gzip", "csv", "pickle",
+                      "encodings", "_compression", "zipfile", "bz2", "lzma")  # fmt: skip
+_FROZEN = frozenset({"<frozen codecs>", "<frozen io>", "<frozen abc>", "<frozen posixpath>"})
+
+
+def _helps(frame: Frame) -> bool:
+    return _HELPERS(frame) or frame.file in _FROZEN
 
 
 _PACKS = in_package("json", "pickle", "copyreg", "copy", "dill", "cloudpickle")

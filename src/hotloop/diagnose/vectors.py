@@ -7,16 +7,17 @@ from dataclasses import replace
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose.evidence import (
     callers,
-    calls_of,
     finding,
     gauge,
     of_loop,
+    phases_named,
     seconds_in,
     uses,
     vector_size,
     workers,
 )
 from hotloop.diagnose.finding import CRITICAL, HIGH, MEDIUM, WARNING, Finding, Rule
+from hotloop.words import names_of
 
 #: Choosing actions one at a time is worth a word from this share on: below it, more environments
 #: win less than they cost in changed data.
@@ -93,8 +94,9 @@ def unbatched_policy(analysis: Analysis) -> list[Finding]:
     in_turn = int(gauge(analysis, "envs_in_turn") or 1)
     envs = max(vector_size(analysis), in_turn)
     rounds = analysis.run.env_steps / envs if envs else 0.0
-    acts = calls_of(analysis, "policy.act")
-    acting = seconds_in(analysis, "policy.act")
+    # What a library's callback plays is no part of the training.
+    own = [p for p in phases_named(analysis, "policy.act") if "callback" not in names_of(p.path)]
+    acts, acting = sum(p.calls for p in own), sum(p.total_s for p in own)
     if envs < BATCH or not rounds or acts / rounds < ONE_EACH * envs:
         return []
     if of_loop(analysis, acting) < 0.03:

@@ -20,7 +20,8 @@ import gc
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from types import FrameType
 from typing import Any
 
 from hotloop.hooks.install import Hooks
@@ -42,12 +43,24 @@ MOST_PLACES = 4
 _DEEPEST = 40
 
 
+#: (file, line, function) of the program.
+Where = tuple[str, int, str]
+#: Lines that are kept of calls of another kind, and stacks whose line is looked for among them.
+MOST_ELSEWHERE, MOST_STACKS = 512, 16
+#: So many calls of another kind are chance: what a call is for is sometimes a guess.
+CHANCE = 1
+
+
 class Places:
     """Where in the program costly calls come from."""
 
     def __init__(self) -> None:
         self._seen: dict[str, int] = {}
-        self._found: dict[str, dict[tuple[str, int, str], int]] = {}
+        self._found: dict[str, dict[Where, int]] = {}
+        #: Kind -> the program's lines from the inside out -> calls that came through them.
+        self._stacks: dict[str, dict[tuple[Where, ...], int]] = {}
+        #: Kind -> line -> calls of another kind that came through it.
+        self._elsewhere: dict[str, dict[Where, int]] = {}
 
     def note(self, what: str, depth: int = 1) -> None:
         """A call of this kind was made; find out where, but rarely."""
@@ -58,32 +71,61 @@ class Places:
         if place is not None:
             self.add(what, place)
 
-    def add(self, what: str, place: tuple[str, int, str]) -> None:
+    def note_stack(self, what: str) -> None:
+        """A call of this kind came through these lines; which one tells it from others?"""
+        stacks, stack = self._stacks.setdefault(what, {}), tuple(calling_places(0))
+        if stack in stacks or len(stacks) < MOST_STACKS:
+            stacks[stack] = stacks.get(stack, 0) + 1
+
+    def note_elsewhere(self, what: str) -> None:
+        """A call that is not of this kind came through these lines."""
+        lines = self._elsewhere.setdefault(what, {})
+        for line in calling_places(0):
+            if line in lines or len(lines) < MOST_ELSEWHERE:
+                lines[line] = lines.get(line, 0) + 1
+
+    def add(self, what: str, place: Where) -> None:
         found = self._found.setdefault(what, {})
         if place in found or len(found) < MOST_PLACES:
             found[place] = found.get(place, 0) + 1
 
     def notes(self) -> dict[str, list[list[Any]]]:
         """Kind -> places, the most frequent first."""
-        return {
+        noted = {
             what: [list(p) for p in sorted(found, key=lambda place: -found[place])]
             for what, found in list(self._found.items())
         }
+        for what, stacks in list(self._stacks.items()):
+            noted[what] = [list(place) for place in self._own_lines(what, list(stacks.items()))]
+        return noted
+
+    def _own_lines(self, what: str, stacks: list[tuple[tuple[Where, ...], int]]) -> list[Where]:
+        """Of each stack the innermost line that calls of another kind do not come through."""
+        elsewhere = self._elsewhere.get(what, {})
+        own = (
+            next((line for line in stack if elsewhere.get(line, 0) <= CHANCE), None)
+            for stack, _ in sorted(stacks, key=lambda item: -item[1])
+        )
+        return [place for place in dict.fromkeys(own) if place is not None][:MOST_PLACES]
 
 
-def calling_place(depth: int) -> tuple[str, int, str] | None:
-    """(file, line, function) of the innermost frame of the program's own."""
+def calling_place(depth: int) -> Where | None:
+    """The innermost line of the program's own."""
+    return next(calling_places(depth + 1), None)
+
+
+def calling_places(depth: int) -> Iterator[Where]:
+    """The program's own lines from the inside out."""
     try:
-        frame = sys._getframe(depth + 1)
+        frame: FrameType | None = sys._getframe(depth)
     except ValueError:
-        return None
+        return
     for _ in range(_DEEPEST):
+        if frame is None:
+            return
         if is_program_file(frame.f_code.co_filename):
-            return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
-        if frame.f_back is None:
-            return None
+            yield frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
         frame = frame.f_back
-    return None
 
 
 class Facts:

@@ -31,6 +31,11 @@ _WATCHED = 64
 OLD = 256
 
 
+#: Kind of places, for `missing-no-grad`, and learning passes whose lines are looked at for it.
+ACTS_WITH_GRAPH = "acts with a graph"
+MOST_PLACED = 10_000
+
+
 class _Mark:
     """Lives as long as the node that holds it."""
 
@@ -105,13 +110,17 @@ class Graphs:
             self._count("act_graphs_watched", 1)
             for node in nodes:
                 node.register_hook(self._used)
-            self._facts.places.note("acts with a graph", 3)
+            self._facts.places.note_stack(ACTS_WITH_GRAPH)
             self._mark(nodes)
 
     def _learned(self, result: Any) -> None:
         nodes = _nodes_of(result)
         if nodes:
             self._count("forwards_with_graph", 1)
+            # Before anything was learned, what a call is for is a guess.
+            if self._backwards and self._forwards < MOST_PLACED:
+                # A method that acts and learns must keep its gradients: who calls it may not.
+                self._facts.places.note_elsewhere(ACTS_WITH_GRAPH)
             if self._may_mark(FORWARD):
                 self._mark(nodes)
 

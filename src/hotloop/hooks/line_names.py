@@ -49,9 +49,10 @@ class LineNames:
         if self._count >= MOST_LINES or str(line) in self._found.get(file, ()):
             return
         if file not in self._files:
-            if len(self._files) >= MOST_FILES:
+            # Libraries do not count: an import alone goes through hundreds of files.
+            if not is_program_file(file) or len(self._files) >= MOST_FILES:
                 return
-            self._files[file] = lines_of(file) if is_program_file(file) else {}
+            self._files[file] = lines_of(file)
         entry = self._files[file].get(line)
         if entry is not None:
             self._found.setdefault(file, {})[str(line)] = entry
@@ -68,14 +69,15 @@ def lines_of(file: str) -> dict[int, list[Any]]:
     return _Source(text).lines if len(text) <= LARGEST_FILE else {}
 
 
-#: What a source is made of, as far as it matters here. Python's own parser is not asked: up to 3.12.1
-#: two threads that use it at a time can make each other fail (`SystemError` of its recursion depth),
-#: and this is a thread that the program knows nothing of.
+#: What a source is made of, as far as it matters here. Python's own parser is not asked: in 3.11.7,
+#: for one, two threads that use it at a time can make each other fail (`SystemError` of its
+#: recursion depth, gh-106905), and this is a thread that the program knows nothing of.
 _PART = re.compile(
     r"""
-    (?P<skipped> [rRbBfFuU]{0,2} (?: \"{3} (?: \\. | [^\\] )*? \"{3} | \'{3} (?: \\. | [^\\] )*? \'{3}
-                                  | " (?: \\. | [^"\\\n] )* " | ' (?: \\. | [^'\\\n] )* ' )
-               | \# [^\n]* | \\ \n )
+    (?P<skipped>
+        [rRbBfFuU]{0,2} (?: \"{3} (?: \\. | [^\\] )*? \"{3} | \'{3} (?: \\. | [^\\] )*? \'{3}
+                          | " (?: \\. | [^"\\\n] )* " | ' (?: \\. | [^'\\\n] )* ' )
+        | \# [^\n]* | \\ \n )
     | (?P<newline> \n (?P<indent> [ \t]* ) )
     | (?P<dot> \. \s* )? (?P<name> [^\W\d] \w* (?: \. [^\W\d] \w* )* ) (?P<call> [ \t]* \( )?
     | (?P<open> [(\[{] )

@@ -7,6 +7,7 @@ workers, which wait for orders.
 
 from __future__ import annotations
 
+import functools
 import os
 import select
 from collections.abc import Callable
@@ -20,9 +21,10 @@ def _receive(original: Callable[..., Any]) -> Callable[..., Any]:
     core = get_profiler().core
     wait, transfer = core.region("wait"), core.region("transfer")
 
-    def recv(self: Any, *arguments: Any) -> Any:
+    @functools.wraps(original)
+    def recv(self: Any, *arguments: Any, **named: Any) -> Any:
         if not core.enabled:
-            return original(self, *arguments)
+            return original(self, *arguments, **named)
         wait.enter()
         try:
             _until_readable(self.fileno())
@@ -30,11 +32,10 @@ def _receive(original: Callable[..., Any]) -> Callable[..., Any]:
             wait.exit()
         transfer.enter()
         try:
-            return original(self, *arguments)
+            return original(self, *arguments, **named)
         finally:
             transfer.exit()
 
-    recv.__doc__ = original.__doc__
     return recv
 
 
@@ -66,6 +67,13 @@ LIBRARY = Library(
         Place(
             "multiprocessing.connection",
             "_ConnectionBase.recv",
+            "wait",
+            wrapper=_receive if _POSIX else None,
+        ),
+        # A queue reads so.
+        Place(
+            "multiprocessing.connection",
+            "_ConnectionBase.recv_bytes",
             "wait",
             wrapper=_receive if _POSIX else None,
         ),

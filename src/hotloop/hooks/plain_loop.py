@@ -263,8 +263,8 @@ class Flow:
         if self._native is None:
             return None
         core, order = self._core, self.order if tells else None
-        evaluate, reset = core.region("evaluate"), core.region("env.reset")
-        note = self._native.Steps(core, order, evaluate, reset, whole, look, rewards)
+        regions = map(core.region, ("evaluate", "callback", "env.reset"))
+        note = self._native.Steps(core, order, *regions, whole, look, rewards)
         return note  # type: ignore[no-any-return]
 
     # -- names of gaps --

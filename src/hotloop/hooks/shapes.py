@@ -31,7 +31,7 @@ from hotloop.hooks.standin import (
     stand_in,
     timed,
 )
-from hotloop.hooks.steps import EITHER, Ends, look_at_one, look_at_vector
+from hotloop.hooks.steps import EITHER, NOT_TRAINING, Ends, look_at_one, look_at_vector
 from hotloop.measure.profiler import Profiler
 
 _MAIN = ("__main__", "__mp_main__")
@@ -198,7 +198,7 @@ class Shapes:
                 for entry in entries.values():
                     entry.switch_off()
                 return
-            if is_open("evaluate"):
+            if is_open(*NOT_TRAINING):
                 return
             envs, ended = outcome
             if envs == 1:

@@ -22,6 +22,9 @@ _is_open = _core.is_open
 
 Note = Callable[..., None]
 
+#: Steps inside these are not the training's: a library that has callbacks makes its own elsewhere.
+NOT_TRAINING = ("evaluate", "callback")
+
 #: Where a vector's result has one entry for each environment.
 REWARDS = 1
 #: Instead of that, for the step of one environment, and where only the result can tell.
@@ -68,7 +71,7 @@ def _noting(rewards: int, tells: bool, native: bool = True) -> Note:
 
     def stepped(result: Any, env: Any = None, *_: Any, **__: Any) -> None:
         # (observation, reward, terminated, truncated, info), or four of them with `done`.
-        if _is_open("evaluate"):
+        if _is_open(*NOT_TRAINING):
             return
         cut = result[3] if len(result) == 5 else None
         if rewards == ONE:

@@ -11,7 +11,8 @@ typedef struct {
     vectorcallfunc call;
     Core *core;
     PyObject *order;  /* told of each step; None */
-    Region *evaluate; /* steps inside it are not the training's */
+    Region *evaluate; /* steps inside it are not the training's, */
+    Region *callback; /* nor are those that a library's callback makes */
     Region *reset;    /* entered where an episode begins */
     PyObject *whole;  /* the note in Python, for results of another kind: (result, env) */
     PyObject *look;   /* what it notes beside counting: (result, env, envs, ended) */
@@ -175,7 +176,7 @@ steps_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
         return NULL;
     }
     PyObject *result = args[0], *env = nargs > 1 ? args[1] : Py_None;
-    if (core_is_open(self->core, self->evaluate)) {
+    if (core_is_open(self->core, self->evaluate) || core_is_open(self->core, self->callback)) {
         Py_RETURN_NONE;
     }
     long long envs, ended = understand(self, result, &envs);
@@ -202,18 +203,20 @@ steps_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
 static PyObject *
 steps_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *core, *order, *evaluate, *reset, *whole, *look_at;
+    PyObject *core, *order, *evaluate, *callback, *reset, *whole, *look_at;
     int rewards;
     if ((kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0) ||
-        !PyArg_ParseTuple(args, "O!OO!O!OOi", &CoreType, &core, &order, &RegionType, &evaluate,
-                          &RegionType, &reset, &whole, &look_at, &rewards)) {
+        !PyArg_ParseTuple(args, "O!OO!O!O!OOi", &CoreType, &core, &order, &RegionType, &evaluate,
+                          &RegionType, &callback, &RegionType, &reset, &whole, &look_at,
+                          &rewards)) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_TypeError, "Steps takes no keywords");
         }
         return NULL;
     }
     if ((order != Py_None && Py_TYPE(order) != &OrderType) || rewards > 3 ||
-        ((Region *)evaluate)->core != (Core *)core || ((Region *)reset)->core != (Core *)core) {
+        ((Region *)evaluate)->core != (Core *)core ||
+        ((Region *)callback)->core != (Core *)core || ((Region *)reset)->core != (Core *)core) {
         PyErr_SetString(PyExc_TypeError, "an Order or None, a region of the core, a place below 4");
         return NULL;
     }
@@ -229,6 +232,7 @@ steps_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     Py_INCREF(core);
     Py_INCREF(order);
     Py_INCREF(evaluate);
+    Py_INCREF(callback);
     Py_INCREF(reset);
     Py_INCREF(whole);
     Py_INCREF(look_at);
@@ -236,6 +240,7 @@ steps_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->core = (Core *)core;
     self->order = order;
     self->evaluate = (Region *)evaluate;
+    self->callback = (Region *)callback;
     self->reset = (Region *)reset;
     self->whole = whole;
     self->look = look_at;
@@ -251,6 +256,7 @@ steps_traverse(Steps *self, visitproc visit, void *arg)
     Py_VISIT(self->core);
     Py_VISIT(self->order);
     Py_VISIT(self->evaluate);
+    Py_VISIT(self->callback);
     Py_VISIT(self->reset);
     Py_VISIT(self->whole);
     Py_VISIT(self->look);
@@ -264,6 +270,7 @@ steps_dealloc(Steps *self)
     Py_XDECREF(self->core);
     Py_XDECREF(self->order);
     Py_XDECREF(self->evaluate);
+    Py_XDECREF(self->callback);
     Py_XDECREF(self->reset);
     Py_XDECREF(self->whole);
     Py_XDECREF(self->look);
@@ -273,7 +280,7 @@ steps_dealloc(Steps *self)
 PyTypeObject StepsType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "hotloop.measure._native.Steps",
-    .tp_doc = "Steps(core, order, evaluate, reset, whole, look, rewards): see hotloop.hooks.steps.",
+    .tp_doc = "Steps(core, order, evaluate, callback, reset, whole, look, rewards): see hotloop.hooks.steps.",
     .tp_basicsize = sizeof(Steps),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_vectorcall_offset = offsetof(Steps, call),
