@@ -9,7 +9,7 @@ from recorded_run import HOSTILE
 
 from hotloop.report import units
 from hotloop.report.detailed import render as render_detailed
-from hotloop.report.markdown import code, escape, render
+from hotloop.report.markdown import code, escape, prose, render
 from hotloop.report.output import Material
 
 
@@ -56,6 +56,12 @@ def test_escaping(name: str) -> None:
     assert "://" not in escape("http://x")
     assert code(name).count("`") == 2
     assert code("") == ""
+
+
+def test_code_in_advice_is_code() -> None:
+    assert prose("Use `torch.no_grad`, not *this*") == "Use `torch.no_grad`, not \\*this\\*"
+    assert prose("one ` alone") == "one \\` alone"
+    assert prose("`<b>` & <b>") == "`<b>` &amp; &lt;b>"
 
 
 def test_detailed_json_has_what_an_analyzer_needs(material: Material) -> None:

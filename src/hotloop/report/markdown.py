@@ -63,6 +63,14 @@ def code(text: str) -> str:
     return f"`{text}`" if text.strip() else ""
 
 
+def prose(text: str) -> str:
+    """Advice, in which code stands between backticks."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return "".join(code(part) if i % 2 else escape(part) for i, part in enumerate(parts))
+
+
 def _headline(analysis: Analysis) -> str:
     run = analysis.run
     parts = [f"training loop {units.seconds(run.loop_s)} of {units.seconds(run.wall_s)}"]
@@ -83,7 +91,7 @@ def _in_short(analysis: Analysis, findings: list[Finding]) -> str:
     """The page that is read if only one is: what it was, and what to do, in order."""
     said = [f"- {escape(line)}" for line in summary(analysis)]
     advised = [
-        f"{number}. {escape(line)}"
+        f"{number}. {prose(line)}"
         for number, line in enumerate(recommendations(analysis, findings), 1)
     ]
     parts = []
@@ -108,7 +116,7 @@ def _finding(finding: Finding) -> str:
             for p in finding.where[:3]
         ]
         lines.append("At " + ", ".join(places) + ".")
-    lines += [escape(text) for text in (finding.fix, finding.learning) if text]
+    lines += [prose(text) for text in (finding.fix, finding.learning) if text]
     for title, source in (("Now", finding.before), ("Instead", finding.after)):
         if source:
             lines.append(f"{title}:\n\n{_indented(source)}")
