@@ -58,6 +58,17 @@ def test_every_line_fits_and_no_number_is_cut(width: int, name: str) -> None:
     assert not re.search(r"\d…", text)
 
 
+@pytest.mark.parametrize(("waited", "said"), [(0.5, False), (2.0, True)])
+def test_a_machine_that_others_use_is_named(waited: float, said: bool) -> None:
+    seen = analysis()
+    for number, at in enumerate((1.0, 1.0 + waited)):
+        window = Window(number, number, number * 5 * S, (number + 1) * 5 * S)
+        window.gauges["main_delay_s"] = at
+        seen.loop_windows[number:] = [window]
+    text = " ".join(text_report(seen, [], Style(100)).split())
+    assert ("ready without a core for 40% of the loop" in text) is said
+
+
 def test_findings_come_first() -> None:
     text = text_report(analysis(), [finding()], Style())
     assert text.index("env-bound") < text.index("Where the")

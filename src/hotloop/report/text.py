@@ -10,6 +10,7 @@ from hotloop.analyze.functions import short_file
 from hotloop.analyze.model import Analysis, Phase
 from hotloop.analyze.workers import split_steps
 from hotloop.diagnose.finding import Finding
+from hotloop.diagnose.recorded import gauge_rise
 from hotloop.diagnose.verdict import verdict
 from hotloop.report import units
 from hotloop.report.device import bound_line, device_text
@@ -320,6 +321,10 @@ def _processes(analysis: Analysis, style: Style) -> str:
     return "\n".join(lines)
 
 
+#: Waiting for a core is worth a word from this share of the loop on.
+BUSY_MACHINE = 0.1
+
+
 def _small_print(analysis: Analysis, style: Style) -> str:
     overhead = analysis.overhead
     lines = [
@@ -330,6 +335,12 @@ def _small_print(analysis: Analysis, style: Style) -> str:
         f"hooks {units.seconds(overhead.hooks_s)}, sampler {units.seconds(overhead.sampler_s)}), "
         "taken out of these figures."
     ]
+    waited = (gauge_rise(analysis, "main_delay_s") or 0.0) / max(analysis.run.loop_s, 1e-9)
+    if waited > BUSY_MACHINE:
+        lines.append(
+            f"The main thread stood ready without a core for {min(waited, 1.0):.0%} of the loop: "
+            "more was running here than there are cores for, and everything took longer for it."
+        )
     if analysis.run.header.get("native") is False:
         why = clean(str(analysis.run.header.get("why_twin") or ""))
         lines.append(f"Measured with the pure-Python twin: {why}.")
