@@ -153,6 +153,17 @@ def test_plots_that_are_drawn_in_the_loop(make: Make) -> None:
     assert loop.logging(make(samples=taken, env_steps=1000)) == []  # that is drawing a frame
 
 
+def test_what_has_a_frame_is_not_counted_again_by_its_line(make: Make) -> None:
+    numpy = frame("savez", "/venv/lib/python3.11/site-packages/numpy/lib/npyio.py")
+    taken = [sample("", 2.0, numpy, frame("keep"))]
+    (found,) = loop.checkpointing(make(samples=taken, notes=calling("np.savez"), env_steps=1000))
+    assert found.evidence["seconds"] == pytest.approx(2.0)
+    rows = frame("DictWriter.writerow", "/usr/lib/python3.11/csv.py")
+    taken = [sample("", 2.0, rows, frame("train"))]
+    (found,) = loop.logging(make(samples=taken, notes=calling("w.writerow"), env_steps=1000))
+    assert found.evidence["seconds"] == pytest.approx(2.0)
+
+
 def test_what_packs_a_network_is_no_log(make: Make) -> None:
     taken = [sample("", 4.0, frame("keep"))]
     analysis = make(samples=taken, notes=calling("f.write", "pickle.dumps"), env_steps=1000)

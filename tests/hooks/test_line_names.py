@@ -75,6 +75,26 @@ def test_strings_comments_and_lines_that_go_on(tmp_path: Path) -> None:
     }
 
 
+def test_numbers_and_dots_at_the_end_of_a_line(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(
+        "class A:\n    def stub(self): ...\n    def f(self, rewards):\n        total = 0.\n"
+        "        for r in reversed(rewards):\n            out.insert(0, r)\n            y = 1.\n"
+        "def g():\n    h(1)\nx = f'{f'('}'\nimport os\nfor i in z:\n    last(i)\n"
+    )
+    lines = lines_of(str(program))
+    assert lines[6] == [["out.insert"], 5]
+    assert lines[9] == [["h"], 0]
+    assert lines[13] == [["last"], 12]
+
+
+def test_a_long_name_in_a_string_takes_no_time(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    chain = ".".join("a" for _ in range(200_000))
+    program.write_text(f'x = f\'{{{chain}}}\'\ny = """{"word " * 100_000}"""\nf()\n')
+    assert lines_of(str(program)) == {3: [["f"], 0]}
+
+
 def test_pythons_parser_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads that parse at a time can fail, and one of them may be the program's."""
 

@@ -31,3 +31,27 @@ def test_a_queue_that_is_waited_for(profile: Profile, kind: str) -> None:
     assert phases["wait"]["calls"] >= 20
     assert phases["wait"]["total_s"] > 0.3
     assert phases["transfer"]["calls"] >= 20
+
+
+WRONG = """
+import multiprocessing
+
+reader, writer = multiprocessing.Pipe(duplex=False)
+for call in (lambda: reader.recv_bytes(-1), writer.recv_bytes, writer.recv):
+    try:
+        call()
+    except (ValueError, OSError) as error:
+        print(type(error).__name__)
+writer.send_bytes(b"abc")
+print(reader.recv_bytes(maxlength=9))
+reader.close()
+try:
+    reader.recv_bytes()
+except OSError as error:
+    print(error)
+"""
+
+
+def test_a_wrong_call_fails_at_once(profile: Profile) -> None:
+    expected = "ValueError\nOSError\nOSError\nb'abc'\nhandle is closed\n"
+    assert profile(WRONG).out == expected

@@ -64,8 +64,25 @@ def test_steps_after_an_end_are_no_other_end(native: bool, values: int) -> None:
     assert counted(note, results, resets=False) == {"env_steps": 4, "episodes": 1}
     # A reset that is not seen: an episode goes on again, and ends again.
     assert counted(note, results * 2, resets=False)["episodes"] == 2
-    # Episodes of one step.
+    # Episodes of one step, with resets and in an environment that needs none.
     assert counted(note, [over] * 5, resets=True)["episodes"] == 5
+    bandit = steps._noting(steps.ONE, True, native)
+    assert counted(bandit, [over] * 5, resets=False)["episodes"] == 5
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_environments_in_turn_end_once_each(native: bool) -> None:
+    note = steps._noting(steps.ONE, True, native)
+    core = get_profiler().core
+    core.enable()
+    core.snapshot()
+    envs = [object() for _ in range(3)]
+    for ended in (False, True, True, True):
+        for env in envs:
+            note((0, 0.0, ended, False, {}), env)
+    counters = core.snapshot()[2]
+    core.disable()
+    assert counters["episodes"] == 3
 
 
 @pytest.mark.parametrize("inside", steps.NOT_TRAINING)

@@ -123,8 +123,8 @@ def missing_no_grad(analysis: Analysis) -> list[Finding]:
             analysis,
             "missing-no-grad",
             title=f"Actions are chosen with gradients on{at(places)}: each call builds a graph "
-            f"that no backward pass uses (policy.act is {of_loop(analysis, seconds):.0%} of the "
-            "loop)",
+            f"that {'hardly any' if used else 'no'} backward pass uses (policy.act is "
+            f"{of_loop(analysis, seconds):.0%} of the loop)",
             phase="policy.act",
             seconds=seconds,
             low=low,

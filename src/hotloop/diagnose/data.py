@@ -156,7 +156,8 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
     match = _by_priority(analysis)
     use = use_of(samples, match)
     # Drawing with weights, or without replacement, looks at every row; it is done in C.
-    drawn = [s for s in samples if not any(match(f) for f in s.frames)]
+    # Python's `random` is left out: mostly it is asked for rows that are all alike.
+    drawn = [s for s in samples if not any(match(f) or _RANDOM(f) for f in s.frames)]
     chosen, lines = at_lines_that_call(analysis, drawn, _DRAWS_FROM_ALL)
     seconds = seconds_in(analysis, "buffer.sample", "buffer.add")
     seconds *= (use.seconds + chosen) / whole if whole > 0 else 0.0
@@ -185,6 +186,7 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
     ]
 
 
+_RANDOM = in_package("random")
 #: Functions that go through all rows to draw a few of them.
 _DRAWS_FROM_ALL = frozenset({"choice", "choices", "multinomial", "cumsum"})
 
@@ -429,7 +431,7 @@ def _makes_a_loss(analysis: Analysis, sample: Sample) -> bool:
 _SHAPES = frozenset(["stack", "vstack", "concatenate", "cat", "sample", "choice", "multinomial",
                      "shuffle", "permutation", "step", "backward", "pop", "recv",
                      "send"])  # fmt: skip
-_BATCHES = re.compile(r"(?:^|[._])(?:make|get|build|to|sample|collate)?_?(?:mini)?batch", re.I)
+_BATCHES = re.compile(r"(?:^|[._])(?:make|get|build|to|sample|collate|next)_(?:mini)?batch", re.I)
 
 
 def _makes_batches(analysis: Analysis, sample: Sample) -> bool:

@@ -216,7 +216,8 @@ def logging(analysis: Analysis) -> list[Finding]:
     beside = [s for s in beside if program_place(s.frames) not in saved]
     plots = use_of(_not_in_environments(beside), _PLOTS)
     rest = [s for s in beside if not any(_PLOTS(frame) for frame in s.frames)]
-    use = use_of(rest, lambda frame: _LOGS(frame) or writes_table(frame))
+    use = use_of(rest, _logs)
+    rest = [s for s in rest if not any(_logs(frame) for frame in s.frames)]
     apart = at_lines_that_call(analysis, _not_in_environments(rest), _WRITES)
     within = at_lines_that_call(analysis, [s for s in rest if _is_in_environment(s)], _TELLS)
     written = apart[0] + within[0]
@@ -254,6 +255,10 @@ def logging(analysis: Analysis) -> list[Finding]:
 _PLOTS = in_package("matplotlib", "plotly", "seaborn", "bokeh", "imageio", "visdom")
 
 
+def _logs(frame: Frame) -> bool:
+    return _LOGS(frame) or writes_table(frame)
+
+
 def _of_plots(found: Finding, share: float, plots: Use) -> Finding:
     return replace(
         found,
@@ -288,7 +293,8 @@ def checkpointing(analysis: Analysis) -> list[Finding]:
         if not {"checkpoint", "data"} & set(names_of(s.path)) and not copies_by_dumping(analysis, s)
     ]
     use = use_of(beside, _saves)
-    dumped, lines = at_lines_that_call(analysis, _not_in_environments(beside), _DUMPS)
+    rest = [s for s in _not_in_environments(beside) if not any(map(_saves, s.frames))]
+    dumped, lines = at_lines_that_call(analysis, rest, _DUMPS)
     seconds += use.seconds + dumped
     if of_loop(analysis, seconds) < CHECKPOINT_SHARE:
         return []

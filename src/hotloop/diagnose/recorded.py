@@ -151,12 +151,15 @@ def copies_by_dumping(analysis: Analysis, sample: Sample) -> bool:
 
 
 #: Python's and NumPy's own Python around a call of C: whoever calls it is the program's line.
-_HELPERS = in_package("numpy", "random", "json", "pathlib", "codecs", "io", "gzip", "csv", "pickle",
+_NUMPY = in_package("numpy")
+_HELPERS = in_package("random", "json", "pathlib", "codecs", "io", "gzip", "csv", "pickle",
                       "encodings", "_compression", "zipfile", "bz2", "lzma")  # fmt: skip
 _FROZEN = frozenset({"<frozen codecs>", "<frozen io>", "<frozen abc>", "<frozen posixpath>"})
 
 
 def _helps(frame: Frame) -> bool:
+    if "-packages" in frame.file:  # a library may have an `io` of its own
+        return _NUMPY(frame)
     return _HELPERS(frame) or frame.file in _FROZEN
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections import deque
+from contextlib import suppress
 from typing import Any
 
 from hotloop import get_profiler
@@ -150,9 +151,10 @@ class Growth:
                 if len(self._others) < MOST_IN_TURN:
                     self._others.add(id(outermost))
                 return False
-            self._outermost = weakref.ref(outermost)
         except TypeError:  # it cannot be held weakly
             return False
+        with suppress(TypeError):  # a wrapper that cannot is looked into each time
+            self._outermost = weakref.ref(outermost)
         return True
 
     def _entry(self, name: str) -> list[int]:

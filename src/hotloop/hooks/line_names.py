@@ -75,19 +75,23 @@ def lines_of(file: str) -> dict[int, list[Any]]:
 _PART = re.compile(
     r"""
     (?P<skipped>
-        [rRbBfFuU]{0,2} (?: \"{3} (?: \\. | [^\\] )*? \"{3} | \'{3} (?: \\. | [^\\] )*? \'{3}
-                          | " (?: \\. | [^"\\\n] )* " | ' (?: \\. | [^'\\\n] )* ' )
+        [rRbBfFuU]{0,2} (?: "{3} [^"\\]* (?: (?: \\. | "(?!"") ) [^"\\]* )* "{3}
+                          | '{3} [^'\\]* (?: (?: \\. | '(?!'') ) [^'\\]* )* '{3}
+                          | " [^"\\\n]* (?: \\. [^"\\\n]* )* "
+                          | ' [^'\\\n]* (?: \\. [^'\\\n]* )* ' )
         | \# [^\n]* | \\ \n )
     | (?P<newline> \n (?P<indent> [ \t]* ) )
-    | (?P<dot> \. \s* )? (?P<name> [^\W\d] \w* (?: \. [^\W\d] \w* )* ) (?P<call> [ \t]* \( )?
+    | (?P<dot> \. [ \t]* )? (?P<name> [^\W\d] \w* (?: \. [^\W\d] \w* )* ) (?P<call> [ \t]* \( )?
     | (?P<open> [(\[{] )
     | (?P<close> [)\]}] )
     """,
     re.VERBOSE | re.DOTALL,
 )
 #: Inside a formatted string: what is between braces, and the names that are called there.
-_FIELD = re.compile(r"\{[^{}]*\}")
-_CALL = re.compile(r"(?P<dot>\.)?(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)\(")
+_FIELD = re.compile(r"\{[^{}]{1,200}\}")
+_CALL = re.compile(r"(?:(?<![\w.])|(?<=[)\]}])(?P<dot>\.))(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)\(")
+#: What begins a statement for sure: a bracket that is open here was none.
+_STATEMENTS = ("def", "class", "import")
 #: What stands before a name that is defined, not called.
 _DEFINES = ("def", "class")
 _FORMATTED = ('f"', "f'", "rf", "fr")
@@ -123,6 +127,9 @@ class _Source:
 
     def _name(self, part: re.Match[str], line: int) -> None:
         name = part["name"]
+        if self._open and name in _STATEMENTS and part.string[part.start() - 1] == "\n":
+            self._open.clear()
+            self._indent = 0
         if self._indent is not None and name != "async":
             while self._blocks and self._blocks[-1][0] >= self._indent:
                 self._blocks.pop()

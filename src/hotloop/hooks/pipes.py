@@ -23,7 +23,7 @@ def _receive(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def recv(self: Any, *arguments: Any, **named: Any) -> Any:
-        if not core.enabled:
+        if not core.enabled or not _will_read(self, *arguments, **named):
             return original(self, *arguments, **named)
         wait.enter()
         try:
@@ -50,6 +50,12 @@ def _count_bytes(original: Callable[..., Any]) -> Callable[..., Any]:
         return message
 
     return recv_bytes
+
+
+def _will_read(connection: Any, maxlength: int | None = None, *_: Any, **__: Any) -> bool:
+    """Whether the call reads; one that is wrong raises at once."""
+    wrong = connection.closed or not connection.readable
+    return not wrong and (maxlength is None or maxlength >= 0)
 
 
 def _until_readable(descriptor: int) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from hotloop import get_profiler
 from hotloop.hooks import tables
-from hotloop.hooks.env_facts import growth, turns, vector_stepped
+from hotloop.hooks.env_facts import MOST_IN_TURN, growth, turns, vector_stepped
 from hotloop.hooks.plain_loop import flow
 
 _core = get_profiler().core
@@ -46,22 +46,26 @@ def look_at_vector(result: Any, env: Any, envs: int, ended: int | None) -> None:
 
 
 class Ends:
-    """Ends of one environment's episodes. Some programs step on after one, which is no other."""
+    """Ends of single environments' episodes.
+
+    Some programs step on after one, which is no other end. Where every step is one, episodes are of
+    one step.
+    """
 
     def __init__(self) -> None:
         self._reset = _core.region("env.reset")
-        #: The environment whose episode has ended, and the resets until then.
-        self._over = self._resets = 0
+        #: Environment -> (whether it has had a step that ended nothing, whether its last one ended
+        #: an episode, resets of all environments by then).
+        self._played: dict[int, tuple[bool, bool, int]] = {}
 
     def new(self, env: Any, ended: int) -> int:
         """How many episodes a step has ended."""
-        if not ended:
-            self._over = 0 if self._over == id(env) else self._over
-            return 0
+        goes_on, over, before = self._played.get(id(env), (False, False, 0))
         resets = self._reset.entered
-        again = self._over == id(env) and self._resets == resets > 0
-        self._over, self._resets = id(env), resets
-        return 0 if again else ended
+        if len(self._played) >= MOST_IN_TURN:
+            self._played.clear()
+        self._played[id(env)] = (goes_on or not ended, bool(ended), resets)
+        return 0 if over and goes_on and before == resets else ended
 
 
 def _noting(rewards: int, tells: bool, native: bool = True) -> Note:

@@ -318,6 +318,7 @@ thread_answer(Core *core, Thread *thread)
 {
     void *sampler = core->question;
     if (RARELY(sampler != NULL) && thread == core->main_thread) {
+        FENCE();
         sampler_answer(sampler);
     }
 }

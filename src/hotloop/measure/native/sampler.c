@@ -1,12 +1,13 @@
 /* The sampler: which Python lines run in which phase, about a hundred times a second.
  *
- * A thread of our own, without the GIL, notes the phase on top and asks the main thread to look
+ * A thread of our own, without the GIL, asks the main thread to look
  * at itself (Py_AddPendingCall). The main thread does so at its next bytecode boundary, which is
  * in the very frame whose native call was under way, or before it enters or leaves a region, so that
  * the code and the phase are of one moment. No signal interrupts a system call, no GIL changes hands,
  * and lines that hold the GIL are seen as often as lines that release it. How long the answer took
- * tells Python from native code; the thread's processor time tells running from waiting. When no answer comes (the main thread is blocked), this thread takes the GIL and looks
- * at every thread itself. */
+ * tells Python from native code; the thread's processor time tells running from waiting. When no
+ * answer comes (the main thread is blocked), this thread takes the GIL and looks at every thread
+ * itself. */
 
 #include "core.h"
 
@@ -317,8 +318,8 @@ answer(Sampler *self, PyThreadState *main_state)
         PyGC_Enable();
     }
     self->taken++;
+    self->core->question = NULL; /* first: the next one may be asked right after */
     self->pending = 0;
-    self->core->question = NULL;
 }
 
 /* Runs in the main thread. */
@@ -399,6 +400,7 @@ tick(Sampler *self)
         self->asked_cpu = self->has_main_clock ? platform_thread_cpu_ns(self->main_clock) : 0;
         self->asked_ns = platform_clock_ns();
         self->pending = 1;
+        FENCE(); /* who sees the question sees when it was asked */
         self->core->question = self;
         if (!self->queued) {
             self->queued = 1;

@@ -449,9 +449,9 @@ region_exit(Region *region)
     if (RARELY(thread == NULL)) {
         return;
     }
+    Stack *stack = thread_stack_of(thread, state);
     thread_answer(core, thread);
     uint64_t now = core_now(core);
-    Stack *stack = thread_stack_of(thread, state);
     if (core->enabled) {
         thread_charge(thread, now);
     }

@@ -6,6 +6,17 @@
 /* What changes rarely is looked at in Python now and then. */
 #define LOOKED_AT 64
 
+/* One of the environments that are stepped in turn. */
+typedef struct {
+    void *env;
+    uint64_t resets; /* of all environments, as its last episode ended */
+    int goes_on;     /* it has had a step that ended nothing */
+    int over;        /* the last one has ended an episode */
+} Played;
+
+/* Environments that are told apart; of two in one place the newer counts. */
+#define MOST_PLAYED 64
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
@@ -20,8 +31,7 @@ typedef struct {
     long long envs;   /* of the step before */
     void *env;
     int repeated;     /* the step before was of the same */
-    void *over;       /* the environment whose episode has ended, and the resets until then */
-    uint64_t resets;
+    Played played[MOST_PLAYED];
     unsigned calls;
     Counter *env_steps;
     Counter *episodes;
@@ -122,18 +132,20 @@ understand(Steps *self, PyObject *result, long long *envs)
     return ended_of(PyTuple_GET_ITEM(result, 2), size == 5 ? PyTuple_GET_ITEM(result, 3) : NULL);
 }
 
-/* Some programs step on after the end of an episode, which is no other end. */
+/* Some programs step on after the end of an episode, which is no other end. Where every step is one,
+ * episodes are of one step. */
 static long long
 newly_ended(Steps *self, PyObject *env, long long ended)
 {
-    if (!ended) {
-        self->over = self->over == (void *)env ? NULL : self->over;
-        return 0;
+    Played *played = &self->played[((uintptr_t)env >> 5 ^ (uintptr_t)env >> 11) % MOST_PLAYED];
+    if (played->env != (void *)env) {
+        *played = (Played){env, 0, 0, 0};
     }
     uint64_t resets = self->reset->entered;
-    int again = self->over == (void *)env && self->resets == resets && resets > 0;
-    self->over = env;
-    self->resets = resets;
+    int again = played->over && played->goes_on && played->resets == resets;
+    played->over = ended != 0;
+    played->goes_on |= !ended;
+    played->resets = resets;
     return again ? 0 : ended;
 }
 
