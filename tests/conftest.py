@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -35,6 +36,8 @@ def pytest_configure() -> None:
     # A shell lets what it starts in the background ignore Ctrl-C, and children inherit that; the
     # programs of these tests must hear it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # And print as they do for everybody: what is in a buffer as they end is written late.
+    os.environ.pop("PYTHONUNBUFFERED", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

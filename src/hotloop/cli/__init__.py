@@ -11,6 +11,7 @@ import errno
 import importlib
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from hotloop import __version__
 from hotloop.errors import HotloopError
@@ -75,10 +76,18 @@ def _dispatch(argv: list[str]) -> int:
     return 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help reaches its reader before it ends the process, or says so."""
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        sys.stdout.flush()
+        super().exit(status, message)
+
+
 def parser_of(name: str) -> argparse.ArgumentParser:
     """The parser of a command's arguments."""
     command = importlib.import_module(f"hotloop.cli.{name}")
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"hotloop {name}",
         description=command.__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -78,6 +78,7 @@ def main(options: argparse.Namespace) -> int:
     if options.list:
         for name, demo in DEMOS.items():
             print(f"{name:<10} {demo.what}")
+        sys.stdout.flush()  # a program's own is flushed as Python ends
         return 0
     if options.name not in DEMOS:
         raise HotloopError(f"no demo {options.name!r}; there are {', '.join(DEMOS)}")

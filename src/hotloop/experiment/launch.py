@@ -132,7 +132,10 @@ def end(process: subprocess.Popen[Any]) -> int:
 
 
 def last_lines(log: Path, most: int = LAST_LINES) -> list[str]:
-    """The end of a program's output."""
+    """The end of a program's output: its error, where it has one.
+
+    What a program printed before is often written only after that, as its buffer is emptied.
+    """
     try:
         with open(log, "rb") as file:
             file.seek(0, os.SEEK_END)
@@ -140,7 +143,12 @@ def last_lines(log: Path, most: int = LAST_LINES) -> list[str]:
             text = file.read().decode("utf-8", "replace")
     except OSError:
         return []
-    return [line.rstrip() for line in text.splitlines() if line.strip()][-most:]
+    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
+    begun = [i for i, line in enumerate(lines) if line.startswith("Traceback (most recent call")]
+    if begun:
+        error = next((i for i in range(begun[-1] + 1, len(lines)) if lines[i][0] != " "), None)
+        lines = lines[: error + 1] if error is not None else lines
+    return lines[-most:]
 
 
 def read_outcome(launch: Launch) -> Outcome | None:

@@ -107,3 +107,6 @@ def write(stream: TextIO, text: str) -> None:
     except BrokenPipeError:
         silence(stream)
         sys.exit(0)
+    except OSError:
+        silence(stream)  # closed by the program; what is in its buffer must not fail later
+        raise
