@@ -106,7 +106,7 @@ FEW_ROWS_WIN = (0.10, 0.25)
 
 
 def missing_no_grad(analysis: Analysis) -> list[Finding]:
-    """Graphs are built while acting, and nobody ever goes back through them."""
+    """Graphs are built while acting, and hardly any of them is gone back through."""
     watched = counted(analysis, "act_graphs_watched")
     used = counted(analysis, "act_graphs_used")
     if watched < ENOUGH_LOOKS or used > MOST_USED * watched:

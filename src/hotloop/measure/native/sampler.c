@@ -1,13 +1,12 @@
 /* The sampler: which Python lines run in which phase, about a hundred times a second.
  *
- * A thread of our own, without the GIL, asks the main thread to look
- * at itself (Py_AddPendingCall). The main thread does so at its next bytecode boundary, which is
- * in the very frame whose native call was under way, or before it enters or leaves a region, so that
- * the code and the phase are of one moment. No signal interrupts a system call, no GIL changes hands,
- * and lines that hold the GIL are seen as often as lines that release it. How long the answer took
- * tells Python from native code; the thread's processor time tells running from waiting. When no
- * answer comes (the main thread is blocked), this thread takes the GIL and looks at every thread
- * itself. */
+ * A thread of our own, without the GIL, asks the main thread to look at itself (Py_AddPendingCall).
+ * The main thread does so at its next bytecode boundary, which is in the very frame whose native call
+ * was under way, or before it enters or leaves a region, so that the code and the phase are of one
+ * moment. No signal interrupts a system call, no GIL changes hands, and lines that hold the GIL are
+ * seen as often as lines that release it. How long the answer took tells Python from native code; the
+ * thread's processor time tells running from waiting. When no answer comes (the main thread is
+ * blocked), this thread takes the GIL and looks at every thread itself. */
 
 #include "core.h"
 
