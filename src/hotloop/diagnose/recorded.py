@@ -90,8 +90,8 @@ def use_at_lines(analysis: Analysis, samples: Iterable[Sample], names: frozenset
     """The use of samples that end in a program's line that calls one of these.
 
     What such a line calls in C has no frame of its own, or those of the little Python around it
-    (`np.random.choice`, `Path.write_text`). `pickle.dump` is that of `pickle`, `dump` of any object,
-    `pygame.draw.` whatever is in there.
+    (`np.random.choice`, `Path.write_text`). `pickle.dump` is that of `pickle`, `dump` of any
+    object, `pygame.draw.` whatever is in there.
     """
     use = Use()
     answers: dict[Place, bool] = {}
