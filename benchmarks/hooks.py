@@ -47,9 +47,10 @@ def train(training: str, mode: str, switch: str) -> None:
     )
     if mode != "plain":
         from hotloop import get_profiler
+        from hotloop.hooks.context import HookContext
         from hotloop.hooks.install import Hooks
 
-        Hooks(get_profiler()).install()
+        Hooks(HookContext(get_profiler())).install()
         if mode == "measuring":
             get_profiler().enable()
     model.learn(STEPS_BEFORE)

@@ -64,18 +64,19 @@ def train(speed: float, folder: Path | None) -> None:
 
 
 def _begin(folder: Path, speed: float) -> Any:
-    from hotloop.measure import session as sessions
+    from hotloop.run import functions
+    from hotloop.run.session import Session
+    from hotloop.run.settings import Settings
 
-    sessions.SAMPLES_PER_SECOND = int(sessions.SAMPLES_PER_SECOND * speed)
-    settings = sessions.Settings(str(folder), window_s=1 / speed)
-    session = sessions.Session(settings)
+    functions.SAMPLES_PER_SECOND = int(functions.SAMPLES_PER_SECOND * speed)
+    session = Session(Settings(str(folder), window_s=1 / speed))
     session.start(["benchmarks.memory"])
     return session
 
 
 def measure(speed: float) -> Grown:
     """Both trainings, one after the other."""
-    from hotloop.capture.reader import read_capture
+    from hotloop.analyze.training import read_capture
 
     with tempfile.TemporaryDirectory() as name:
         hotloop, plain = _child(speed, name), _child(speed, "")

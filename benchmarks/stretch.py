@@ -2,9 +2,9 @@
 
     python benchmarks/stretch.py CAPTURE FOLDER --hours 8 --workers 64
 
-The windows are the real ones of the short run, said again and again and merged by the writer's own
-rule (64 windows of each length, then twice as long). So sizes and shapes are those of a real
-capture, and only time is made up.
+The windows are the real ones of the short run, repeated and merged by the writer's own rule (64
+windows of each length, then twice as long; a summary after every 16). So sizes and shapes are those
+of a real capture, and only time is made up.
 """
 
 from __future__ import annotations
@@ -17,10 +17,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from hotloop.analyze.timeline import split_timeline
+from hotloop.analyze.training import read_capture
 from hotloop.capture import lines
-from hotloop.capture.reader import Capture, Shard, read_capture
+from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import Window, largest_samples, merged
-from hotloop.capture.writer import LONGEST, MOST_SAMPLES, WINDOWS_PER_LENGTH
+from hotloop.capture.writer import (
+    LONGEST,
+    MOST_SAMPLES,
+    WINDOWS_PER_LENGTH,
+    WINDOWS_PER_SUMMARY,
+)
 
 #: Distinct merged windows that are made of each length; the rest repeat them.
 VARIANTS = 6
@@ -31,11 +37,11 @@ def stretch(capture: Capture, folder: Path, hours: float, workers: int, seed: in
     folder.mkdir(parents=True)
     chance = random.Random(seed)
     main = "\n".join(_body(capture.main, hours, chance))
-    _write(folder / "main.jsonl", capture.main.header, main)
+    _write(folder / "main.jsonl", capture.main.header.raw, main)
     others = [shard for shard in capture.shards[1:] if len(shard.windows) > 2] or [capture.main]
     # Many workers repeat a few: only their names differ.
     sources = (others * VARIANTS)[: min(workers, max(VARIANTS, len(others)))]
-    bodies = [(shard.header, "\n".join(_body(shard, hours, chance))) for shard in sources]
+    bodies = [(shard.header.raw, "\n".join(_body(shard, hours, chance))) for shard in sources]
     for number in range(1, workers + 1):
         header, body = bodies[number % len(bodies)]
         header = {**header, "role": f"EnvWorker-{number}", "pid": 10_000 + number}
@@ -52,7 +58,7 @@ def _body(shard: Shard, hours: float, chance: random.Random) -> Iterator[str]:
     parts = split_timeline(shard.windows)
     end_ns = int(hours * 3600e9)
     yield lines.stacks_line(list(shard.stacks.values()))
-    yield lines.notes_line(shard.notes)
+    yield lines.notes_line(shard.notes.raw)
     number = 0
     for window in parts.startup:
         yield lines.window_line(window)
@@ -60,12 +66,17 @@ def _body(shard: Shard, hours: float, chance: random.Random) -> Iterator[str]:
     begin = parts.loop_begin_ns
     length, at_length = 1, 0
     variants: dict[int, list[Window]] = {}
+    summarized: list[Window] = []
     while begin < end_ns:
         if length not in variants:
             variants[length] = [_long(parts.loop, length, chance) for _ in range(VARIANTS)]
         window = _at(chance.choice(variants[length]), number, length, begin)
-        yield lines.window_line(window)
+        yield (lines.packed_line if length > 1 else lines.window_line)(window)
         number, begin = window.last + 1, window.end_ns
+        summarized.append(window)
+        if len(summarized) == WINDOWS_PER_SUMMARY:
+            yield _summary(summarized)
+            summarized = []
         at_length += 1
         if at_length >= WINDOWS_PER_LENGTH and length < LONGEST:
             length, at_length = length * 2, 0
@@ -80,6 +91,13 @@ def _long(windows: list[Window], length: int, chance: random.Random) -> Window:
     assert window is not None
     window.samples = largest_samples(window.samples, MOST_SAMPLES)
     return replace(window, begin_ns=0, end_ns=sum(w.end_ns - w.begin_ns for w in chosen))
+
+
+def _summary(windows: list[Window]) -> str:
+    whole = merged(windows)
+    assert whole is not None
+    whole.samples = largest_samples(whole.samples, MOST_SAMPLES)
+    return lines.summary_line(whole)
 
 
 def _at(window: Window, number: int, length: int, begin_ns: int) -> Window:

@@ -74,11 +74,12 @@ def measure(training: str, seconds: float) -> None:
     from stable_baselines3.common.callbacks import ConvertCallback
 
     from hotloop import get_profiler
+    from hotloop.hooks.context import HookContext
     from hotloop.hooks.install import Hooks
 
     torch.set_num_threads(1)
     profiler = get_profiler()
-    hooks = Hooks(profiler)
+    hooks = Hooks(HookContext(profiler))
     hooks.install()
     profiler.enable()
     both: dict[str, Any] = {"policy": "MlpPolicy", "env": "CartPole-v1", "seed": 0, "device": "cpu"}

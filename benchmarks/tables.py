@@ -55,7 +55,7 @@ def markdown(head: list[str], rows: Iterable[list[str]]) -> str:
 
 
 def goals_table(goals: Iterable[Goal]) -> str:
-    return markdown(["what", "reach", "measured", "reached"], [goal.row() for goal in goals])
+    return markdown(["what", "goal", "measured", "reached"], [goal.row() for goal in goals])
 
 
 # -- cost --
@@ -78,7 +78,7 @@ def loop_table(runs: list[Run]) -> str:
 
 
 def cpu_table(runs: list[Run]) -> str:
-    return _by_peer(runs, cpu_ratio, _ratio, "processor time in the loop, times plain")
+    return _by_peer(runs, cpu_ratio, _ratio, "CPU time in the loop, times plain")
 
 
 def start_table(runs: list[Run]) -> str:

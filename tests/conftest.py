@@ -1,4 +1,4 @@
-"""What every test may use: a clock that is told the time, and both region clocks."""
+"""Fixtures for every test: a clock that tests set, both region clocks, the real command."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+#: Fixtures that tests of several folders share; `tests/support` is on the path (pyproject.toml).
+pytest_plugins = ["analyses", "browsing", "recorded_run", "retries", "sleeping_program"]
 
 
 class FakeClock:
@@ -26,10 +29,8 @@ class FakeClock:
         self.ns += ns
 
 
-#: Fixtures that run programs in real time, beside whatever else the machine does.
-IN_REAL_TIME = {"hotloop", "profile", "open_terminal", "recorded", "pytester"}
-#: Such a test may be tried again: one that is wrong is wrong every time.
-TRIES_MORE = 2
+#: Fixtures that run whole programs, seconds each: left out of `make quick`.
+STARTS_PROGRAMS = {"profile", "press_ctrl_c", "program", "open_terminal", "recorded", "pytester"}
 
 
 def pytest_configure() -> None:
@@ -38,12 +39,17 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # And print as they do for everybody: what is in a buffer as they end is written late.
     os.environ.pop("PYTHONUNBUFFERED", None)
+    # A key of a capture that the schema does not declare is an error, in subprocesses as well.
+    os.environ["HOTLOOP_STRICT_SCHEMA"] = "1"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if IN_REAL_TIME & set(getattr(item, "fixturenames", ())):
-            item.add_marker(pytest.mark.flaky(reruns=TRIES_MORE))
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if "browser" in fixtures:
+            item.add_marker(pytest.mark.browser)
+        if fixtures & STARTS_PROGRAMS:
+            item.add_marker(pytest.mark.programs)
 
 
 @pytest.fixture
@@ -68,8 +74,6 @@ def hotloop(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     def run(
         *arguments: str, env: dict[str, str] | None = None, timeout: float = 120, **options: object
     ) -> subprocess.CompletedProcess[str]:
-        import os
-
         return subprocess.run(
             [sys.executable, "-m", "hotloop", *arguments],
             cwd=options.pop("cwd", tmp_path),

@@ -15,8 +15,13 @@ import re
 import sys
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from pathlib import Path
+
+from hotloop.experiment.fixes import RUN_TIME, envs
+from hotloop.experiment.patches import SHAPES
+from hotloop.hooks.context import HookContext
+from hotloop.hooks.library import read_table
+from hotloop.measure.profiler import Profiler
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -72,25 +77,40 @@ def rule_part(id: str) -> str:
     rule = rules()[id]
     lines = [f"**Fix.** {rule.fix}"] if rule.fix else []
     if rule.learning:
-        lines.append(f"**What it may do to the learning.** {rule.learning}")
+        lines.append(f"**Effect on learning.** {rule.learning}")
     lines.append(f"Rule and limits: `diagnose/{rule.file}`.")
     return "\n\n".join(_wrap(line) for line in lines)
 
 
 def library_part(name: str) -> str:
     """A library's phases, and the functions that are them."""
-    module, _, table = name.partition(":")
-    library = getattr(import_module(f"hotloop.hooks.{module}"), table or "LIBRARY")
     phases: dict[str, list[str]] = {}
-    for place in library.places:
-        if place.phase:
-            names = phases.setdefault(place.phase, [])
-            if place.name not in names:
-                names.append(place.name)
+    for target in read_table(name, HookContext(Profiler())).targets:
+        if target.phase:
+            names = phases.setdefault(target.phase, [])
+            if target.name not in names:
+                names.append(target.name)
     rows = [
         f"| `{phase}` | {', '.join(f'`{n}`' for n in names)} |" for phase, names in phases.items()
     ]
     return "\n".join(["| phase | what is timed as it |", "|---|---|", *rows]) if rows else ""
+
+
+def fixes_part(kind: str) -> str:
+    """The fixes that `hotloop prove` tries: those of the run, or patches of the source."""
+    lines = ["| finding | fix | effect on learning |", "|---|---|---|"]
+    if kind == "patches":
+        shapes = {**SHAPES, "per-item-buffer-push": [("batched push", None, "")]}
+        rows = [(id, name, learning) for id, each in shapes.items() for name, _, learning in each]
+    else:
+        rows = [
+            (id, fix.how, fix.learning)
+            for id, fixes in RUN_TIME.items()
+            for fix in (fixes if isinstance(fixes, tuple) else (envs(2),))
+        ]
+    for id, how, learning in sorted(rows):
+        lines.append(f"| `{id}` | {how} | {learning or 'nothing'} |")
+    return "\n".join(lines)
 
 
 def _wrap(text: str) -> str:
@@ -101,7 +121,7 @@ def _wrap(text: str) -> str:
 
 def filled(text: str) -> str:
     """A page with its parts as the code has them now."""
-    makers = {"rule": rule_part, "library": library_part}
+    makers = {"rule": rule_part, "library": library_part, "fixes": fixes_part}
 
     def part(match: re.Match[str]) -> str:
         content = makers[match[2]](match[3])

@@ -4,7 +4,7 @@ python -m benchmarks.diagnosis                     every cause and every healthy
 python -m benchmarks.diagnosis env-bound logging   some causes
 python -m benchmarks.diagnosis --healthy           the healthy programs only
 python -m benchmarks.diagnosis --json board.json   also as a file
-python -m benchmarks.diagnosis --keep FOLDER       keep captures and times, run what is missing
+python -m benchmarks.diagnosis --keep FOLDER       keep captures, run what is missing
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import subprocess
 import sys
 from pathlib import Path
 
@@ -23,9 +24,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("ids", nargs="*")
     parser.add_argument("--healthy", action="store_true")
-    parser.add_argument("--pairs", type=int, default=3, help="timed runs of each version")
+    parser.add_argument("--pairs", type=int, default=3, help="runs of each version, interleaved")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--keep", type=Path, help="captures and times; those there are used again")
+    parser.add_argument("--keep", type=Path, help="captures; those there are used again")
     options = parser.parse_args()
     ids = [] if options.healthy else options.ids or all_ids()
     unknown = [id for id in ids if id not in all_ids()]
@@ -33,7 +34,7 @@ def main() -> int:
         print(f"no programs for {', '.join(unknown)}", file=sys.stderr)
         return 2
     scores = []
-    heading = f"{'id':<26} {'first':<6} {'predicted':>14} {'measured':>9} {'loop':>6}"
+    heading = f"{'id':<26} {'first':<6} {'predicted':>14} {'measured':>9}"
     print(f"{heading}  inside  on the fixed version / instead")
     for id in ids:
         try:
@@ -41,7 +42,7 @@ def main() -> int:
         except NotHereError as error:
             print(f"{id:<26} not here: {error}", flush=True)
             continue
-        except (RuntimeError, ValueError, OSError) as error:
+        except (RuntimeError, ValueError, OSError, subprocess.TimeoutExpired) as error:
             print(f"{id:<26} failed: {error}", flush=True)
             continue
         print(row(scores[-1]), flush=True)
@@ -66,7 +67,7 @@ def row(each: Score) -> str:
     inside = {True: "yes", False: "NO", None: "-"}[each.inside]
     return (
         f"{each.id:<26} {'yes' if each.first else 'NO':<6} {low:6.2f} - {high:5.2f}"
-        f" {measured:>9} {each.loop_gain:6.2f}  {inside:<6}  {'; '.join(rest)}"
+        f" {measured:>9}  {inside:<6}  {'; '.join(rest)}"
     ).rstrip()
 
 
@@ -104,7 +105,6 @@ def _plain(each: Score) -> dict[str, object]:
         "first": each.first,
         "predicted": each.predicted,
         "measured": each.gain,
-        "loop": each.loop_gain,
         "inside": each.inside,
         "still": each.still,
         "slow": each.slow.ids(),

@@ -1,4 +1,4 @@
-"""Runs the scoreboard's programs: under hotloop for the findings, alone for the times."""
+"""Run the scoreboard's programs under hotloop, for findings and the time of their loops."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,8 +27,8 @@ TIME_LIMIT_S = 300
 #: Programs that run with a limit, in cores' worth of time, by the beginning of their names.
 LIMITED = {"cpu_quota": 0.4}
 
-#: Causes whose very effect is that threads wait for cores.
-SHARES_CORES = frozenset({"thread-oversubscription", "cpu-quota"})
+#: Causes before the training loop: what their fix gains is of the whole run.
+OF_THE_RUN = frozenset({"data-loading"})
 
 
 @dataclass
@@ -48,7 +47,8 @@ class Seen:
 
     @property
     def per_step_s(self) -> float:
-        steps = self.run.get("env_steps") or 0
+        # Learning from a dataset steps no environment.
+        steps = self.run.get("env_steps") or self.run.get("gradient_steps") or 0
         return float(self.run["loop_s"]) / steps if steps else float("nan")
 
 
@@ -59,9 +59,9 @@ class Score:
     id: str
     slow: Seen
     fixed: Seen
-    #: (seconds, of which waiting for a core) of each timed run.
-    slow_s: list[tuple[float, float]] = field(default_factory=list)
-    fixed_s: list[tuple[float, float]] = field(default_factory=list)
+    #: Seconds per step of the training loop in each run, or of the whole run (`OF_THE_RUN`).
+    slow_s: list[float] = field(default_factory=list)
+    fixed_s: list[float] = field(default_factory=list)
 
     @property
     def first(self) -> bool:
@@ -79,33 +79,18 @@ class Score:
 
     @property
     def gain(self) -> float | None:
-        """Measured: the whole run, from start to exit; medians of the timed runs.
-
-        What the main thread stood ready without a core is left out where that is other programs'
-        doing: where both versions are one process, and the cause is not just that. With workers
-        it is these that wait, which the main thread's clock does not show.
-        """
+        """Measured: medians over the interleaved runs of both versions."""
         if not self.slow_s or not self.fixed_s:
             return None
-        alone = self.slow.run["processes"] == self.fixed.run["processes"] == 1
-        counted = self.id in SHARES_CORES or not alone
-        slow, fixed = (
-            statistics.median(seconds if counted else seconds - waited for seconds, waited in times)
-            for times in (self.slow_s, self.fixed_s)
-        )
-        return slow / fixed
-
-    @property
-    def loop_gain(self) -> float:
-        """Measured: time per environment step of the two captures."""
-        return self.slow.per_step_s / self.fixed.per_step_s if self.fixed.per_step_s else 0.0
+        return statistics.median(self.slow_s) / statistics.median(self.fixed_s)
 
     @property
     def predicted(self) -> tuple[float, float] | None:
         finding = self.slow.finding(self.id)
         if finding is None or finding["severity"] == "healthy":
             return None
-        return finding["gain"]["low"], finding["gain"]["high"]
+        gain = finding["run_gain" if self.id in OF_THE_RUN else "gain"]
+        return gain["low"], gain["high"]
 
     @property
     def inside(self) -> bool | None:
@@ -136,88 +121,40 @@ def _group_of(path: Path) -> AbstractContextManager[list[str]]:
     return limited(cores) if cores is not None else nullcontext([])
 
 
-def look_at(path: Path, keep: Path | None = None) -> Seen:
+def look_at(path: Path, keep: Path | None = None, *arguments: str, turn: int = 0) -> Seen:
     """Run a program under hotloop and read its report; a capture that was kept is read again."""
     folder = Path(tempfile.mkdtemp(prefix="hotloop-scoreboard-"))
     try:
-        capture = (keep or folder) / path.stem
+        capture = (keep or folder) / "".join([path.stem, *arguments, f".{turn}" if turn else ""])
         if not capture.exists():
             made = folder / "capture"
             command = [sys.executable, "-m", "hotloop", "run", "--quiet", "-o", str(made)]
             with _group_of(path) as before:
-                _call([*before, *command, str(path)], folder)
+                _call([*before, *command, str(path), *arguments], folder)
             capture.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(made, capture)
         report = [sys.executable, "-m", "hotloop", "report", str(capture), "--format", "json"]
         document = json.loads(_call(report, folder))
-        return Seen(document["findings"], document["run"], document["verdict"])
+        return Seen(document["findings"], document["run"], document["verdict"]["sentence"])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-#: How often a running program is looked at for the time in which it had no core.
-LOOK_S = 0.05
-
-
-def time_of(path: Path) -> tuple[float, float]:
-    """(seconds from start to exit without hotloop, of which its main thread waited for a core).
-
-    Other people's programs on the same machine make any program slower; what the system says of
-    its waiting (Linux's `schedstat`) tells that from what it does itself.
-    """
-    with tempfile.TemporaryDirectory(prefix="hotloop-scoreboard-") as folder:
-        begin = time.perf_counter()
-        with open(Path(folder) / "errors", "w+") as errors, _group_of(path) as before:
-            running = subprocess.Popen(
-                [*before, sys.executable, str(path)], cwd=folder, env=_environment(),
-                stdout=subprocess.DEVNULL, stderr=errors,
-            )  # fmt: skip
-            waited = 0.0
-            while running.poll() is None:
-                waited = max(waited, _waited_s(running.pid))
-                if time.perf_counter() - begin > TIME_LIMIT_S:
-                    running.kill()
-                time.sleep(LOOK_S)
-            seconds = time.perf_counter() - begin
-            if running.returncode:
-                errors.seek(0)
-                raise RuntimeError(f"{path} ended with {running.returncode}:\n{errors.read()}")
-        return seconds, waited
-
-
-def _waited_s(pid: int) -> float:
-    """Seconds that a process's main thread stood ready without a core; 0 where nobody says."""
-    try:
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-    except (OSError, ValueError, IndexError):
-        return 0.0
-
-
 def score(id: str, pairs: int, keep: Path | None = None) -> Score:
-    """Both versions of one cause, timed in turn."""
+    """Both versions of one cause, run in turn."""
     slow, fixed = program(id, "slow"), program(id, "fixed")
     result = Score(id, look_at(slow, keep), look_at(fixed, keep))
-    result.slow_s, result.fixed_s = _kept_times(keep, slow), _kept_times(keep, fixed)
-    for turn in range(len(result.fixed_s), pairs):
+    result.slow_s.append(_seconds(id, result.slow))
+    result.fixed_s.append(_seconds(id, result.fixed))
+    for turn in range(1, pairs):
         order = [(slow, result.slow_s), (fixed, result.fixed_s)]
         for path, times in order if turn % 2 == 0 else order[::-1]:
-            times.append(time_of(path))
-    if keep is not None:
-        for path, times in ((slow, result.slow_s), (fixed, result.fixed_s)):
-            _times_file(keep, path).write_text(json.dumps(times))
+            times.append(_seconds(id, look_at(path, keep, turn=turn)))
     return result
 
 
-def _times_file(keep: Path, path: Path) -> Path:
-    return keep / f"{path.stem}.times.json"
-
-
-def _kept_times(keep: Path | None, path: Path) -> list[tuple[float, float]]:
-    if keep is None or not _times_file(keep, path).exists():
-        return []
-    return [
-        (seconds, waited) for seconds, waited in json.loads(_times_file(keep, path).read_text())
-    ]
+def _seconds(id: str, seen: Seen) -> float:
+    return float(seen.run["wall_s"]) if id in OF_THE_RUN else seen.per_step_s
 
 
 def _environment() -> dict[str, str]:

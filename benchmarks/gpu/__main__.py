@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.gpu import critical
+
 PROGRAMS = Path(__file__).parent / "programs"
 
 #: Spans that the program sets itself in its full trace, which hotloop finds without help.
@@ -136,6 +138,8 @@ DEVICE_FINDINGS = frozenset(
         "launch-bound",
         "sync-per-step",
         "host-transfers",
+        "pageable-copies",
+        "tf32-off",
         "mixed-precision-no-gain",
     ]
 )
@@ -291,6 +295,17 @@ def known_memory(run: Measured) -> Row:
     )
 
 
+def on_critical_path(each: critical.Compared) -> Row:
+    return Row(
+        f"`{each.program.file}` against a full trace",
+        "critical path within 5 points, kernel time within 5%, the right finding first",
+        critical.text(each),
+        each.points <= critical.POINTS
+        and each.worst_kernels <= critical.KERNELS
+        and each.cause_first,
+    )
+
+
 # -- all of it --
 
 
@@ -327,6 +342,16 @@ def measure(bench: Bench, options: argparse.Namespace) -> tuple[list[Row], dict[
     return rows, details
 
 
+def against_traces(bench: Bench) -> tuple[list[Row], dict[str, Any]]:
+    compared = []
+    for program in critical.PROGRAMS:
+        compared.append(critical.compare(bench, program, DEVICE_FINDINGS))
+        _say(critical.text(compared[-1]))
+    return [on_critical_path(each) for each in compared], {
+        "traced": {each.program.file: each.report for each in compared}
+    }
+
+
 def full_trace(bench: Bench, iterations: int) -> dict[str, float]:
     """Kernel seconds of each range in a trace of a part of the run, scaled to all of it."""
     part = max(iterations // 10, 1)
@@ -361,6 +386,7 @@ def main() -> int:
     parser.add_argument("--alone", type=int, default=60, help="iterations of the small PPO alone")
     parser.add_argument("--steps", type=int, default=200, help="of the push loop")
     parser.add_argument("--updates", type=int, default=80, help="of the large network")
+    parser.add_argument("--traces-only", action="store_true", help="skip cost and the small PPO")
     parser.add_argument("--json", help="also write all figures to this file")
     options = parser.parse_args()
     try:
@@ -373,7 +399,10 @@ def main() -> int:
         return 0
     card = torch.cuda.get_device_name(0)
     with tempfile.TemporaryDirectory() as folder:
-        rows, details = measure(Bench(Path(folder)), options)
+        bench = Bench(Path(folder))
+        rows, details = ([], {}) if options.traces_only else measure(bench, options)
+        traced, reports = against_traces(bench)
+        rows, details = [*rows, *traced], details | reports
     print(f"{card}, torch {torch.__version__}, Python {sys.version.split()[0]}\n")
     print("| what | asked | measured | holds |\n|---|---|---|---|")
     for row in rows:

@@ -1,4 +1,4 @@
-"""hotloop: where the time of a reinforcement-learning training goes, why, and what to change.
+"""hotloop: where your RL training time goes, why, and what to change.
 
     hotloop run train.py            # profiles a program as it is
 
@@ -16,13 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hotloop.measure.profiler import F, Profiler
+from hotloop.measure.profiler import F, Profiler, Reports
+from hotloop.measure.shared import get_profiler
 
 __version__ = "0.1.0"
 
 __all__ = ["Profiler", "count", "get_profiler", "profile", "profile_function", "step"]
 
-_profiler = Profiler(shared=True)
+_profiler = get_profiler()
 
 #: `with profile(name, category=None, track_memory=False):`
 profile = _profiler.profile
@@ -55,6 +56,10 @@ def unload_ipython_extension(shell: Any) -> None:
     unload(shell)
 
 
-def get_profiler() -> Profiler:
-    """The profiler that `profile`, `count` and `hotloop run` share."""
-    return _profiler
+def _reports() -> Reports:
+    from hotloop.integrations import figures
+
+    return figures
+
+
+Profiler.reports = staticmethod(_reports)

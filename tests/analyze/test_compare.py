@@ -5,27 +5,19 @@ from __future__ import annotations
 import math
 import random
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hotloop.analyze.analysis import analyze
 from hotloop.analyze.compare import (
     Figures,
     compare_pairs,
     describe_work,
-    figures,
     log_ratio,
     work_changes,
 )
-from hotloop.analyze.contention import Contention, share_due_to_others
 from hotloop.analyze.judgement import FASTER, NOT_COMPARABLE, SAME, SLOWER, UNKNOWN, judge
-from hotloop.analyze.portion import Course, common_unit
 from hotloop.analyze.statistics import Paired
-from hotloop.analyze.unpaired import compare_captures, differences
-from hotloop.capture.reader import Capture, Shard
-from hotloop.capture.window import PhaseDelta, Window
 
 pytest.importorskip("scipy")
 
@@ -234,191 +226,7 @@ def test_work_that_is_only_coarsely_known_is_not_a_change() -> None:
 # -- portions of a run --
 
 
-def window(number: int, steps: float, env_ms: float, learn_ms: float = 0.0, **more: Any) -> Window:
-    phases_of = {
-        "": PhaseDelta(0, 0, 0),
-        "collect": PhaseDelta(1, 0, int(env_ms * 1e6)),
-        "collect/env.step": PhaseDelta(1, int(env_ms * 1e6), int(env_ms * 1e6)),
-        "learn": PhaseDelta(1, int(learn_ms * 1e6), int(learn_ms * 1e6)),
-    }
-    begin = more.get("begin", number * 1_000_000_000)
-    length = int((env_ms + learn_ms) * 1e6)
-    counters = {"env_steps": steps, **more.get("counters", {})}
-    made = Window(number, number, begin, begin + length, phases_of, counters)
-    made.loop_last_ns = begin + length
-    return made
-
-
-def analysis_of(windows: list[Window], **header: Any) -> Any:
-    shard = Shard("main", {"role": "main", "started": 1000.0, "host": "here", **header})
-    shard.windows = windows
-    shard.notes = header.get("notes", {})
-    return analyze(Capture(Path("run"), [shard]))
-
-
-def in_a_row(rates: list[tuple[float, float, float]]) -> list[Window]:
-    windows, begin = [], 0
-    for number, (steps, env_ms, learn_ms) in enumerate(rates):
-        windows.append(window(number, steps, env_ms, learn_ms, begin=begin))
-        begin = windows[-1].end_ns
-    return windows
-
-
-def test_a_portion_ends_where_the_steps_end() -> None:
-    course = Course(analysis_of(in_a_row([(100, 1000, 0), (100, 3000, 1000)])))
-    whole = course.portion("env_steps", 0, 200)
-    assert whole.amounts.seconds == pytest.approx(5.0)
-    half = course.portion("env_steps", 100, 150)
-    assert half.amounts.seconds == pytest.approx(2.0)
-    assert half.amounts.own["env.step"] == pytest.approx(1.5)
-    assert half.amounts.total["collect"] == pytest.approx(1.5)
-    assert (half.begin_s, half.end_s) == pytest.approx((1.0, 3.0))
-
-
-def test_more_steps_than_a_run_made_are_all_its_steps() -> None:
-    course = Course(analysis_of(in_a_row([(100, 1000, 0)])))
-    assert course.portion("env_steps", 0, 1e9).amounts.seconds == pytest.approx(1.0)
-    assert course.reached("env_steps") == 100
-    assert course.reached("gradient_steps") == 0
-
-
-def test_a_run_that_went_further_is_read_up_to_where_the_other_ended() -> None:
-    # Steps get slower as a run goes on; the longer run is no slower for having gone further.
-    rows = [(100.0, 1000.0 * (n + 1), 0.0) for n in range(6)]
-    long, short = analysis_of(in_a_row(rows)), analysis_of(in_a_row(rows[:3]))
-    sides = [figures(Course(each), "env_steps", 300, each) for each in (long, short)]
-    assert sides[0].seconds == pytest.approx(sides[1].seconds)
-
-
-def test_the_unit_is_the_best_that_both_count() -> None:
-    steps = Course(analysis_of(in_a_row([(100, 1000, 0)])))
-    offline = Course(
-        analysis_of([window(0, 0, 1000, counters={"gradient_steps": 5, "iterations": 2})])
-    )
-    nothing = Course(analysis_of([window(0, 0, 1000)]))
-    assert common_unit([steps, steps]) == "env_steps"
-    assert common_unit([offline]) == "iterations"
-    assert common_unit([steps, nothing]) is None
-    assert common_unit([]) is None
-
-
 # -- other programs --
 
 
-def test_waiting_for_other_programs_is_taken_out() -> None:
-    analysis = analysis_of(in_a_row([(100, 2000, 0)]))
-    course = Course(analysis)
-    busy = Contention([(1000.0, 0.0), (1002.0, 1.0)], due_to_others=1.0)
-    plain = figures(course, "env_steps", 100, analysis)
-    taken = figures(course, "env_steps", 100, analysis, busy)
-    assert taken.seconds == pytest.approx(plain.seconds / 2)
-    assert taken.own["env.step"] == pytest.approx(plain.own["env.step"] / 2)
-    assert taken.waited == pytest.approx(0.5)
-
-
-def test_a_run_that_seems_to_have_only_waited_still_took_time() -> None:
-    analysis = analysis_of(in_a_row([(100, 2000, 0)]))
-    busy = Contention([(1000.0, 0.0), (1002.0, 5.0)], due_to_others=1.0)
-    taken = figures(Course(analysis), "env_steps", 100, analysis, busy)
-    assert taken.seconds > 0
-    assert taken.own["env.step"] > 0
-
-
-def test_waiting_is_read_between_the_marks() -> None:
-    contention = Contention([(10.0, 0.0), (11.0, 0.5), (12.0, 0.5)], 0.5)
-    assert contention.waited(10.0, 10.5) == pytest.approx(0.125)
-    assert contention.waited(0.0, 100.0) == pytest.approx(0.25)
-    assert contention.waited(5.0, 5.0) == 0.0
-    assert Contention().waited(0.0, 1.0) == 0.0
-
-
-def test_a_program_that_waits_for_its_own_workers_waits_for_itself() -> None:
-    alone = share_due_to_others(main_s=1.0, tree_s=1.0, machine_s=3.0, usable=1.0)
-    workers = share_due_to_others(main_s=1.0, tree_s=5.0, machine_s=5.0, usable=1.0)
-    both = share_due_to_others(main_s=1.0, tree_s=3.0, machine_s=5.0, usable=1.0)
-    elsewhere = share_due_to_others(main_s=1.0, tree_s=3.0, machine_s=203.0, usable=0.01)
-    assert (alone, workers, both, elsewhere) == (1.0, 0.0, 0.5, 0.5)
-
-
 # -- two captures --
-
-
-def capture(seconds_a_step: float, seed: int, windows: int = 60, **header: Any) -> Any:
-    chance = random.Random(seed)
-    rows = []
-    for _ in range(windows):
-        ms = 1000.0 * seconds_a_step * math.exp(chance.gauss(0, 0.02))
-        rows.append((100.0, 100 * ms * 0.7, 100 * ms * 0.3))
-    return analysis_of(in_a_row(rows), **header)
-
-
-def test_captures_that_differ_a_lot() -> None:
-    comparison = compare_captures(capture(0.02, 1), capture(0.01, 2))
-    assert comparison.whole.verdict == FASTER
-    assert comparison.whole.estimate == pytest.approx(2.0, rel=0.05)
-    assert not comparison.interleaved
-
-
-def test_captures_that_differ_by_less_than_runs_do() -> None:
-    comparison = compare_captures(capture(0.010, 1), capture(0.0102, 2))
-    assert comparison.whole.verdict in (UNKNOWN, SAME)
-    assert comparison.whole.more_pairs is None
-
-
-def test_captures_with_too_few_windows() -> None:
-    comparison = compare_captures(capture(0.02, 1, windows=3), capture(0.01, 2))
-    assert comparison.whole.verdict == UNKNOWN
-
-
-def test_captures_without_steps() -> None:
-    nothing = analysis_of([window(0, 0, 1000)])
-    comparison = compare_captures(nothing, capture(0.01, 2))
-    assert comparison.whole.verdict == NOT_COMPARABLE
-
-
-def test_captures_of_unequal_length_are_compared_over_common_steps() -> None:
-    comparison = compare_captures(capture(0.01, 1, windows=200), capture(0.01, 2, windows=40))
-    assert comparison.whole.estimate == pytest.approx(1.0, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    ("header", "what", "refuses"),
-    [
-        ({"notes": {"device": "cuda"}}, "device", True),
-        ({"host": "elsewhere"}, "machine", True),
-        ({"functions": "exact"}, "sampler settings", True),
-        ({"functions": "off"}, "sampler settings", False),
-        ({"python": "3.12"}, "Python", False),
-        ({"notes": {"libraries": {"PyTorch": {"version": "2.1"}}}}, "PyTorch version", False),
-        ({"notes": {"altered": {"skip": {"learn": {}}}}}, "training", True),
-        ({"native": False}, "region clock", False),
-    ],
-)
-def test_what_else_differs_is_flagged_or_refused(
-    header: dict[str, Any], what: str, refuses: bool
-) -> None:
-    base: dict[str, Any] = {
-        "functions": "samples",
-        "python": "3.11",
-        "native": True,
-        "notes": {"device": "cpu", "libraries": {"PyTorch": {"version": "2.0"}}},
-    }
-    notes = {**base["notes"], **header.get("notes", {})}
-    first, second = capture(0.01, 1, **base), capture(0.01, 2, **{**base, **header, "notes": notes})
-    found = {difference.what: difference.refuses for difference in differences(first, second)}
-    assert found == {what: refuses}
-    comparison = compare_captures(first, second)
-    if refuses:
-        assert comparison.whole.verdict == NOT_COMPARABLE
-        assert what in comparison.whole.why
-    else:
-        assert any(what in note for note in comparison.notes)
-
-
-def test_the_number_of_environments_is_flagged() -> None:
-    one = analysis_of([window(0, 1.0, 1000)])
-    many = analysis_of([window(0, 256.0, 1000)])
-    found = differences(one, many)
-    assert [str(difference) for difference in found] == [
-        "different number of environments: 1 and 256"
-    ]

@@ -2,39 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
+from device_windows import BACKWARD, GPU, phase, window
 
-from hotloop.analyze.bounds import TITLES, Bound, bounds
-from hotloop.analyze.device import add_memory, device_use, slowdown
-from hotloop.analyze.model import Phase
-from hotloop.capture.device import DeviceDelta
-from hotloop.capture.lines import parse, read_window, window_line
-from hotloop.capture.window import Window
-
-GPU: dict[str, Any] = {"gpu": {"name": "CUDA", "card": "A card", "mode": "windows", "remarks": []}}
-
-
-def phase(path: str, self_s: float, calls: int, **more: Any) -> Phase:
-    name = path.rpartition("/")[2]
-    given: dict[str, Any] = {"p50_s": 0.0, "p95_s": 0.0, "p99_s": 0.0} | more
-    return Phase(
-        path, name, "Model", "main", "main", 0, calls, self_s, self_s, 0.0, 0.0, 0.0, 0.0, **given
-    )
-
-
-def window(number: int = 0, **more: Any) -> Window:
-    begin = number * 1_000_000_000
-    return Window(number, number, begin, begin + 1_000_000_000, **more)
-
-
-#: Ten calls of a millisecond each, half as long again because they were recorded; each launched
-#: three kernels that took 200 microseconds together.
-BACKWARD = DeviceDelta(
-    host_ns=15_000_000, millicalls=10_000, kernels=30, kernel_ns=2_000_000, launches=30,
-    launch_ns=3_000_000, late_ns=9_000_000, queue_ns=500_000, copy_ns=500_000,
-)  # fmt: skip
+from hotloop.analyze.device_use import add_memory, device_use, slowdown
+from hotloop.capture.device_delta import DeviceDelta
+from hotloop.capture.schema import Notes
 
 
 def test_work_is_scaled_by_calls() -> None:
@@ -82,7 +55,7 @@ def test_idle_time_and_its_causes_add_up() -> None:
 
 
 def test_a_run_without_a_device() -> None:
-    assert device_use([window()], [], {}, 1.0) is None
+    assert device_use([window()], [], Notes(), 1.0) is None
 
 
 def test_a_short_run_says_so() -> None:
@@ -118,74 +91,11 @@ def test_sampled_memory_goes_to_phases_around_it() -> None:
         phase("learn/learn.backward", 1.0, 1, gpu_peak_mb=7.0),
         phase("learning", 1.0, 1),
     ]
-    add_memory(phases, {"gpu_sampled_peaks": {"learn/learn.backward": [5_000_000, 9_000_000]}})
+    peaks = {"learn/learn.backward": [5_000_000, 9_000_000]}
+    add_memory(phases, Notes({"gpu_sampled_peaks": peaks}))
     assert [p.gpu_peak_mb for p in phases] == [5.0, 7.0, None]  # an exact one stays
     assert [p.gpu_reserved_mb for p in phases] == [9.0, 9.0, None]
-    add_memory(phases, {"gpu_sampled_peaks": {"learn": ["x"], "learning": 3}})
-
-
-def test_device_work_in_a_capture() -> None:
-    before = window(device={"a": BACKWARD}, device_parts={"": DeviceDelta(host_ns=5)})
-    line = window_line(before)
-    after = read_window(parse(line.encode()))
-    assert (after.device, after.device_parts) == (before.device, before.device_parts)
-    after.add(window(1, device={"a": BACKWARD}))
-    assert after.device["a"].kernel_ns == 2 * BACKWARD.kernel_ns
-    assert '"d"' not in window_line(window())
-
-
-@pytest.mark.parametrize("bad", ['{"a":[1.5]}', '{"a":[-1]}', '{"a":3}', "[]", '{"a":["x"]}'])
-def test_damaged_device_work_is_not_believed(bad: str) -> None:
-    from hotloop.capture.lines import DamagedError
-
-    line = window_line(window(device={"a": BACKWARD}))
-    begin = line.index('"d":') + 4
-    damaged = line[:begin] + bad + "}"
-    with pytest.raises(DamagedError):
-        read_window(parse(damaged.encode()))
+    add_memory(phases, Notes({"gpu_sampled_peaks": {"learn": ["x"], "learning": 3}}))
 
 
 # -- bounds --
-
-
-def sampled(path: str, self_s: float, python: float, native: float, waiting: float = 0.0) -> Phase:
-    shares = {"python_share": python, "native_share": native, "waiting_share": waiting}
-    return phase(path, self_s, 100, **shares)
-
-
-def test_shares_add_up() -> None:
-    phases = [
-        sampled("learn.backward", 9.0, 0.1, 0.9),
-        sampled("env.step", 3.0, 0.2, 0.3, 0.5),
-        sampled("learn", 1.0, 0.9, 0.0, 0.1),
-    ]
-    use = device_use([window(device={"learn.backward": BACKWARD})], phases, GPU, 14.0)
-    found, whole = bounds(phases, use, outside_s=1.0)
-    assert whole is not None
-    for bound in (*found.values(), whole):
-        assert sum(vars(bound).values()) == pytest.approx(1.0)
-    backward = found["learn.backward"]
-    assert (backward.python, backward.launching) == pytest.approx((0.1, 0.2))
-    assert backward.native == pytest.approx(0.7)
-    assert found["env.step"].waiting == 0.5
-    assert found["learn"].waiting == 0.0  # it waits for a core, not for an environment
-    assert whole.largest() == "native"
-    assert set(vars(whole)) == set(TITLES)
-
-
-def test_waits_and_transfers_without_samples() -> None:
-    found, _ = bounds([phase("wait", 1.0, 1), phase("transfer", 1.0, 1)], None, 0.0)
-    assert found == {"wait": Bound(waiting=1.0), "transfer": Bound(moving=1.0)}
-
-
-def test_nothing_is_said_without_samples() -> None:
-    assert bounds([phase("learn", 1.0, 1)], None, 0.0) == ({}, None)
-
-
-def test_what_the_device_takes_may_be_more_than_samples_left() -> None:
-    everything = DeviceDelta(host_ns=100, millicalls=9000, sync_ns=100, waited_ns=100)
-    phases = [sampled("transfer", 1.0, 0.5, 0.5)]
-    use = device_use([window(device={"transfer": everything})], phases, GPU, 1.0)
-    found, _ = bounds(phases, use, 0.0)
-    assert sum(vars(found["transfer"]).values()) == pytest.approx(1.0)
-    assert found["transfer"].kernels == pytest.approx(2 / 3)

@@ -5,54 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from made_shards import made_shard
+from sampled_phases import S, analysis
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.flame import FUNCTION, NO_PHASE, PHASE, Box, flame, groups
-from hotloop.analyze.model import Analysis
-from hotloop.analyze.stacks import weighted_stacks
-from hotloop.capture.lines import StackRow
-from hotloop.capture.reader import Capture, Shard
-from hotloop.capture.window import PhaseDelta, Window
-
-S = 1_000_000_000
-LIBRARY = "/x/site-packages/lib/core.py"
-
-#: id, parent, file, function, first line, line
-STACKS = [
-    (1, 0, "/p/train.py", "main", 1, 5),
-    (2, 1, "/p/train.py", "loop", 10, 12),
-    (3, 2, LIBRARY, "call", 1, 2),
-    (4, 3, LIBRARY, "call_inner", 5, 6),
-    (5, 4, "/p/env.py", "step", 20, 22),
-    (6, 5, "/p/env.py", "draw", 40, 41),
-    (7, 5, "/p/env.py", "move", 60, 61),
-    (8, 5, "/p/env.py", "draw", 40, 44),
-]
-
-
-def shard(name: str, samples: dict[tuple[str, int, int], list[int]]) -> Shard:
-    phases = {
-        "collect": PhaseDelta(1, 1 * S, 8 * S, 0, 0, 0, 1, 2),
-        "collect/env.step": PhaseDelta(10, 7 * S, 7 * S, 0, 0, 0, 1, 2),
-        "": PhaseDelta(self_ns=2 * S),
-    }
-    window = Window(0, 0, 0, 10 * S, phases, {}, dict(samples), {}, 10 * S)
-    made = Shard(name, {"role": name, "pid": 7}, {}, [window])
-    made.stacks = {row[0]: StackRow(*row) for row in STACKS}
-    return made
-
-
-def analysis(
-    *others: str, samples: dict[tuple[str, int, int], list[int]] | None = None
-) -> Analysis:
-    step = "collect/env.step"
-    samples = samples or {
-        (step, 6, 0): [10, 2 * S],
-        (step, 8, 2): [10, 1 * S],
-        (step, 7, 0): [5, 1 * S],
-        ("", 2, 0): [1, S],
-    }
-    return analyze(Capture(Path("run"), [shard(n, samples) for n in ("main", *others)]))
+from hotloop.analyze.flame import FUNCTION, PHASE, Box, flame, groups
+from hotloop.analyze.weighted_stacks import weighted_stacks
+from hotloop.capture.reader import Capture
+from hotloop.phases import NO_PHASE_LABEL
 
 
 def find(root: Box, name: str) -> Box:
@@ -67,7 +27,10 @@ def tree(**options: int) -> Box:
 
 def test_phases_come_first_and_everything_adds_up() -> None:
     root = tree()
-    assert [(box.name, box.kind) for box in root.inside] == [("collect", PHASE), (NO_PHASE, PHASE)]
+    assert [(box.name, box.kind) for box in root.inside] == [
+        ("collect", PHASE),
+        (NO_PHASE_LABEL, PHASE),
+    ]
     assert root.total_s == pytest.approx(10)
     for box in root.walk():
         inside = sum(inner.total_s for inner in box.inside)
@@ -127,25 +90,6 @@ def test_workers_that_do_the_same_are_one_group() -> None:
 
 
 def test_nothing_measured_is_no_tree() -> None:
-    empty = analyze(Capture(Path("run"), [Shard("main", {"role": "main"})]))
+    empty = analyze(Capture(Path("run"), [made_shard("main", {"role": "main"})]))
     assert flame(empty) is None
     assert weighted_stacks(empty) == []
-
-
-def test_weighted_stacks_add_up_to_the_phases() -> None:
-    stacks = weighted_stacks(analysis())
-    by_path: dict[str, float] = {}
-    for stack in stacks:
-        by_path[stack.path] = by_path.get(stack.path, 0.0) + stack.seconds
-    assert by_path == {
-        "collect": pytest.approx(1),
-        "collect/env.step": pytest.approx(7),
-        "": pytest.approx(2),
-    }
-    assert {stack.phases for stack in stacks} == {
-        ("collect",),
-        ("collect", "env.step"),
-        (NO_PHASE,),
-    }
-    inner = next(stack for stack in stacks if stack.frames and stack.frames[-1].function == "move")
-    assert [frame.function for frame in inner.frames][:2] == ["main", "loop"]

@@ -6,13 +6,14 @@ import random
 from pathlib import Path
 
 import pytest
+from made_shards import made_shard
 
 from hotloop.analyze.analysis import analyze
 from hotloop.analyze.contention import Contention
 from hotloop.analyze.limits import BROKEN, KEPT, UNKNOWN, check_phase, check_shares, check_speed
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.unpaired import compare_captures
-from hotloop.capture.reader import Capture, Shard
+from hotloop.capture.reader import Capture
 from hotloop.capture.window import PhaseDelta, Window
 from hotloop.report.limits import limit_text
 
@@ -37,7 +38,7 @@ def run(
         }
         window.counters = {"env_steps": WINDOW_S / step_s * chance.gauss(1, noise)}
         made.append(window)
-    return analyze(Capture(Path("."), [Shard("main", {"started": 1000.0}, {}, made)]))
+    return analyze(Capture(Path("."), [made_shard("main", {"started": 1000.0}, {}, made)]))
 
 
 @pytest.mark.parametrize(

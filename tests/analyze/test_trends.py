@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from analyses import window
 
 from hotloop.analyze.trends import find_trends, mann_kendall, trend
 from hotloop.capture.window import PhaseDelta, Window
@@ -119,7 +120,7 @@ def test_a_machine_that_slows_down_is_no_trend_of_a_phase() -> None:
 
 
 def test_fourteen_times_longer_than_predicted_is_explained() -> None:
-    """Seed 004: time by episodes foretold 14 times too little; here by longer episodes alone."""
+    """Time predicted by episodes may be 14 times too little; here by longer episodes alone."""
     slowdown = find_trends(loop(40, longer=27.0)).slowdown
     assert slowdown is not None
     assert slowdown.episode == pytest.approx(slowdown.episodes_longer * slowdown.steps_slower)
@@ -145,3 +146,14 @@ def test_no_windows_no_trends() -> None:
     assert trends.points == []
     assert trends.per_step is None
     assert trends.slowdown is None
+
+
+@pytest.mark.parametrize("counters", [{"gradient_steps": 100}, {}])
+def test_without_environment_steps_trends_follow_updates_or_time(counters: dict[str, int]) -> None:
+    windows = [
+        window(number, {"learn.backward": (0.1 + 0.05 * number, 10)}, counters=counters)
+        for number in range(12)
+    ]
+    slower = find_trends(windows).per_call["learn.backward"]
+    assert slower.grows
+    assert slower.ratio > 5

@@ -11,13 +11,11 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from benchmarks import cost, proof, runs, scale, stretch, tables
 from benchmarks.figures import added_start, figure, interval, load, loop_ratio
 from benchmarks.peers import HAND_TIMERS, HOTLOOP, HOTLOOP_TIMED, PEERS, PLAIN, Peer
 from benchmarks.runs import NAMES, PROGRAMS, Run, from_line, outermost, with_variant
-from hotloop.capture.reader import read_capture
+from hotloop.analyze.training import read_capture
 
 SEEN = sys.platform == "linux"
 

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hotloop.analyze.training import read_capture
 from hotloop.capture import lines, reader
 from hotloop.capture.growing import GrowingShard, Shard
-from hotloop.capture.reader import CaptureReader, read_capture
+from hotloop.capture.reader import CaptureReader
+from hotloop.capture.records import Damage
+from hotloop.capture.schema import End
 from hotloop.capture.window import PhaseDelta, Window, merged
 from hotloop.capture.writer import WINDOWS_PER_LENGTH, ShardWriter
 from hotloop.errors import HotloopError
@@ -56,7 +59,7 @@ def test_only_what_is_new_is_read(tmp_path: Path) -> None:
             assert total.counters == {"env_steps": 4 * (number + 1)}
     writer.end({"code": 0})
     last = reader.read()
-    assert last.main.end == {"code": 0}
+    assert last.main.end == End({"code": 0})
     whole = read_capture(tmp_path).main.windows
     assert merged(last.main.windows) == merged(whole)
     assert last.main.windows[-1] == whole[-1]
@@ -149,10 +152,92 @@ def test_a_histogram_is_decoded_when_it_is_looked_at() -> None:
     assert (len(found), found[70]) == (1, 10)
     for text in ("x", "1:2\u00e9", "1:2'"):
         row = lines.window_line(window(0)).replace('"70:10"', f'"{text}"').encode()
-        with pytest.raises(lines.DamagedError):
-            lines.read_window(lines.parse(row))
+        damage = Damage()
+        assert lines.read_window(lines.parse(row), damage).phases == {}
+        assert damage.values == 1
     # The right letters in a wrong order are noticed late; they count for nothing.
     late = lines.read_window(
-        lines.parse(lines.window_line(window(0)).replace('"70:10"', '"7:;,1"').encode())
+        lines.parse(lines.window_line(window(0)).replace('"70:10"', '"7:;,1"').encode()), Damage()
     )
     assert dict(late.phases["env.step"].histogram) == {}
+
+
+def coarse(folder: Path) -> Shard:
+    growing = GrowingShard("main", 8, coarse=True)
+    for line in (folder / "main.jsonl").read_bytes().splitlines():
+        growing.take(line)
+    found = growing.shard()
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("ended", [True, False])
+@pytest.mark.parametrize("count", [5, 16, 64, 65, 333, 700])
+def test_a_coarse_reader_takes_summaries_and_every_sum(
+    tmp_path: Path, count: int, ended: bool
+) -> None:
+    writer = ShardWriter(tmp_path, "main", {"role": "main"})
+    for number in range(count):
+        writer.window(window(number, loop=number > 40))
+    if ended:
+        writer.end({"code": 0})
+    exact = merged(read_capture(tmp_path).main.windows)
+    found = coarse(tmp_path)
+    assert exact is not None
+    assert found.damaged == 0
+    # What is in the tail only is not in this file.
+    in_shard = merged(w for w in found.windows)
+    assert in_shard is not None
+    assert in_shard.counters["env_steps"] == 4 * (in_shard.last + 1)
+    if ended:
+        assert in_shard == exact
+    assert all(not (w.first <= 40 < w.last) for w in found.windows), "before and in the loop"
+
+
+def test_a_coarse_reader_of_a_growing_shard_loses_nothing(tmp_path: Path) -> None:
+    writer = ShardWriter(tmp_path, "main", {"role": "main"})
+    reader = CaptureReader(tmp_path, most_of_main=1)
+    for number in range(500):
+        writer.window(window(number))
+        if number % 11 == 0:
+            total = merged(reader.read().main.windows)
+            assert total is not None
+            assert total.counters == {"env_steps": 4 * (number + 1)}
+
+
+def test_a_coarse_reader_without_a_summary_reads_its_windows(tmp_path: Path) -> None:
+    writer = ShardWriter(tmp_path, "main", {"role": "main"})
+    for number in range(700):
+        writer.window(window(number))
+    writer.end({"code": 0})
+    path = tmp_path / "main.jsonl"
+    rows = path.read_bytes().splitlines(keepends=True)
+    summaries = [n for n, row in enumerate(rows) if row.startswith(b'{"m":')]
+    rows[summaries[1]] = rows[summaries[1]].replace(b'"z":"', b'"z":"AAAA')  # damaged
+    del rows[summaries[3]]
+    path.write_bytes(b"".join(rows))
+    found = coarse(tmp_path)
+    total = merged(found.windows)
+    assert total is not None
+    assert total.counters == {"env_steps": 4 * 700}
+    assert found.damaged == 1
+    path.write_bytes(b"".join(row for row in rows if not row.startswith(b'{"m":')))
+    total = merged(coarse(tmp_path).windows)
+    assert total is not None
+    assert total.counters == {"env_steps": 4 * 700}
+
+
+def test_packed_windows_are_read_without_trust() -> None:
+    line = lines.packed_line(window(3))
+    assert lines.read_window(lines.parse(line.encode()), Damage()) == lines.read_window(
+        lines.parse(lines.window_line(window(3)).encode()), Damage()
+    )
+    assert lines.numbers_of(line.encode()) == (False, 3, 3)
+    for wrong in (
+        line.replace("[3,3]", "[3,4]"),
+        line.replace('"z":"', '"z":"!'),
+        '{"w":[3,3],"z":7}',
+        '{"w":[3,3],"z":""}',
+    ):
+        with pytest.raises(lines.DamagedError):
+            lines.read_window(lines.parse(wrong.encode()), Damage())

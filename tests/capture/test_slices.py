@@ -6,7 +6,7 @@ import struct
 import sys
 from pathlib import Path
 
-from hotloop.capture.reader import read_capture
+from hotloop.analyze.training import read_capture
 from hotloop.capture.slices import Slice, SliceWriter, read_slices
 
 PATHS = ["", "collect", "collect/env.step"]
@@ -33,7 +33,7 @@ def test_calls_that_windows_cut_are_one_again(tmp_path: Path) -> None:
         Slice("collect/env.step", 210, 220),
         Slice("collect/env.step", 260, 300),
     ]
-    assert (process.lost, process.damaged, process.header["origin_ns"]) == (3, 0, 5)
+    assert (process.lost, process.damaged, process.header and process.header.origin_ns) == (3, 0, 5)
 
 
 def test_calls_that_only_touch_stay_two(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from hotloop.cli.demo import DEMOS, workloads_folder
 
+pytestmark = pytest.mark.programs
+
 Hotloop = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

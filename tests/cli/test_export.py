@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hotloop.errors import HotloopError
-from hotloop.report.output import FORMATS, format_of
+from hotloop.report.formats import FORMATS, format_of
 
 Hotloop = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -60,7 +60,7 @@ def test_an_unknown_ending_lists_the_known(hotloop: Hotloop, recorded: Path) -> 
     for command in ("export", "report"):
         done = hotloop(command, str(recorded), "-o", "report.doc")
         assert done.returncode == 2
-        assert done.stderr.startswith("hotloop: report.doc: unknown ending; known are ")
+        assert done.stderr.startswith("hotloop: report.doc: unknown file ending; use one of ")
         assert done.stderr.count("\n") == 1
         assert all(ending in done.stderr for f in FORMATS.values() for ending in f.endings)
     with pytest.raises(HotloopError):
@@ -83,7 +83,7 @@ def test_every_format_is_written_and_never_over_another(
     assert content
     done = hotloop("report", str(recorded), "-o", name)
     assert done.returncode == 2
-    assert "already exists; -f overwrites it" in done.stderr
+    assert "already exists; use -f to overwrite" in done.stderr
     assert (tmp_path / name).read_bytes() == content
     assert hotloop("report", str(recorded), "-f", "-o", name).returncode == 0
 
@@ -108,7 +108,7 @@ def test_mistakes_are_one_line(hotloop: Hotloop, recorded: Path, tmp_path: Path)
     for options in ([], ["-o", "a.csv", "--format", "csv"]):
         done = hotloop("export", str(recorded), *options)
         assert done.returncode == 2
-        assert "say where to" in done.stderr
+        assert "choose an output" in done.stderr
     done = hotloop("export", "nothing", "-o", "a.csv")
     assert (done.returncode, done.stderr) == (2, "hotloop: nothing: no such capture\n")
     done = hotloop("export", str(recorded), "-o", "no/such/folder.csv")

@@ -9,6 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from hotloop.cli import COMMANDS, parser_of
+
+pytestmark = pytest.mark.programs
+
 PROGRAM = """
 import time
 from hotloop import count, profile
@@ -97,4 +101,61 @@ def test_a_program_that_fails_at_once_is_not_hidden_by_a_report(tmp_path: Path) 
     *traceback, last = done.stderr.splitlines()
     assert done.returncode == 1
     assert traceback[-1].startswith("ModuleNotFoundError")
-    assert last == "hotloop: the program failed before any step of a training; what there is: cap"
+    assert (
+        last == "hotloop: the program failed before its first training step; what was recorded: cap"
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["report", "--fromat", "json"], "unknown option --fromat; did you mean --format?"),
+        (
+            ["run", "--stop-aftr", "5s", "t.py"],
+            "unknown option --stop-aftr; did you mean --stop-after?",
+        ),
+        (["train.py", "--lr", "1"], "did you mean `hotloop run train.py --lr 1`?"),
+    ],
+)
+def test_what_was_meant_is_suggested(typed: list[str], said: str) -> None:
+    command = [sys.executable, "-m", "hotloop", *typed]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_options_behind_the_program_get_a_hint(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("import sys\nprint(sys.argv[1:])\n")
+    command = [
+        sys.executable,
+        "-m",
+        "hotloop",
+        "run",
+        "-o",
+        "cap",
+        "train.py",
+        "--stop-after",
+        "5s",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "['--stop-after', '5s']\n"
+    assert (
+        "--stop-after is passed to the program; hotloop's own options go before it" in done.stderr
+    )
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_option_has_a_help_text(name: str) -> None:
+    for action in parser_of(name)._actions:
+        assert action.help, f"hotloop {name} {action.option_strings or action.dest}"
+
+
+def test_the_list_of_commands_imports_no_analysis() -> None:
+    code = (
+        "import sys; from hotloop.cli import main, parser_of; main(['--help']); "
+        "[parser_of(name) for name in ('run', 'report', 'compare', 'sweep', 'investigate')]; "
+        "print([name for name in sys.modules if name.startswith('hotloop.diagnose') "
+        "or name == 'hotloop.analyze.analysis'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.endswith("[]\n"), done.stdout + done.stderr

@@ -38,7 +38,7 @@ def test_findings_come_first_then_what_everybody_asks_about(make: Make) -> None:
     kinds = [line.partition(":")[0] for line in lines[1:]]
     assert kinds == ["Model size", "Batch size", "Mixed precision", "Conversions", "Hardware"]
     assert "5,059 parameters" in lines[1]
-    assert "64 rows" in lines[2]
+    assert "batch size 64" in lines[2]
     assert "leave them" in lines[4]
 
 

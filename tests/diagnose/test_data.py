@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from analyses import Make, frame, phase, sample, window
 
@@ -307,91 +305,6 @@ def test_memory_is_short_when_pages_come_back_from_disk(make: Make) -> None:
     assert loading.memory_pressure(make()) == []
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(1.0, False), (1.2, True)])
-def test_loading_from_its_share_of_the_run(make: Make, seconds: float, said: bool) -> None:
-    analysis = make(phase("learn", 9.0), startup=[phase("data", seconds)])
-    assert bool(loading.data_loading(analysis)) is said
-
-
-def test_a_run_that_was_cut_is_not_judged_by_its_start(make: Make) -> None:
-    analysis = make(startup=[phase("data", 9.0)], notes={"stop_after": "10s"})
-    assert loading.data_loading(analysis) == []
-    by_itself = {"stop_after": "10s", "stop_reached": False}
-    assert loading.data_loading(make(startup=[phase("data", 9.0)], notes=by_itself))
-
-
-@pytest.mark.parametrize(
-    ("path", "said"), [("", True), ("learn", True), ("env.reset", False), ("checkpoint", False)]
-)
-def test_files_that_are_read_in_the_loop(make: Make, path: str, said: bool) -> None:
-    numpy = frame("loadtxt", "/venv/lib/python3.11/site-packages/numpy/lib/_npyio_impl.py")
-    analysis = make(
-        phase("learn", 5.0),
-        samples=[sample(path, 3.0, numpy, frame("demos", line=7))],
-        env_steps=1000,
-    )
-    found = loading.data_loading(analysis)
-    assert bool(found) is said
-    if said:
-        assert found[0].where[0].line == 7
-        assert found[0].evidence["in_loop_s"] == pytest.approx(3.0)
-
-
-def test_a_loader_leads_to_the_programs_own_code(make: Make) -> None:
-    fetch = frame("_MapDatasetFetcher.fetch", "/venv/lib/site-packages/torch/utils/data/fetch.py")
-    stack = (frame("Rows.__getitem__", line=7), fetch, frame("train", line=30))
-    (found,) = loading.data_loading(make(samples=[sample("", 3.0, *stack)]))
-    assert found.where[0].function == "Rows.__getitem__"
-    over_tensors = make(samples=[sample("", 3.0, fetch, frame("train", line=30))])
-    assert loading.data_loading(over_tensors) == []
-
-
-def test_files_that_are_written_are_not_loaded(make: Make) -> None:
-    numpy = "/venv/lib/python3.11/site-packages/numpy/lib/_npyio_impl.py"
-    for function, said in (("savez_compressed", False), ("NpzFile.__getitem__", True)):
-        stack = (
-            frame("ZipFile._open_to_write", "/usr/lib/python3.11/zipfile.py"),
-            frame(function, numpy),
-        )
-        analysis = make(samples=[sample("", 3.0, *stack, frame("Agent.save"))], env_steps=1000)
-        assert bool(loading.data_loading(analysis)) is said
-
-
-def test_what_the_program_prepares_before_its_loop(make: Make) -> None:
-    """Whatever it is called; not what a library for networks does when it is first used."""
-    numpy = frame("mean", "/venv/lib/python3.11/site-packages/numpy/_core/_methods.py")
-    torchs = frame("Linear.__init__", "/venv/lib/python3.11/site-packages/torch/nn/linear.py")
-    pandas = frame("read", "/venv/lib/python3.11/site-packages/pandas/io/parsers.py")
-    for inner, seconds, said in (
-        (numpy, 5.0, True),
-        (numpy, 1.5, False),
-        (pandas, 1.5, True),
-        (torchs, 5.0, False),
-    ):
-        analysis = make(startup=[phase("startup", seconds)])
-        analysis.startup_samples = [sample("", seconds, inner, frame("before_all", line=3))]
-        found = loading.data_loading(analysis)
-        assert bool(found) is said
-        if said:
-            assert found[0].where[0].line == 3
-
-
-def test_who_waits_before_the_loop_prepares_nothing(make: Make) -> None:
-    starts = frame("Popen.wait", "/usr/lib/python3.11/subprocess.py")
-    for inner, waits in ((starts, False), (frame("wait_for_server"), True)):
-        analysis = make(startup=[phase("startup", 5.0)])
-        each = replace(sample("", 5.0, inner, frame("before_all")), waiting=waits)
-        analysis.startup_samples = [each]
-        assert loading.data_loading(analysis) == []
-
-
-def test_a_replay_buffer_behind_a_loader_reads_nothing(make: Make) -> None:
-    loader = frame("next", "/venv/lib/python3.11/site-packages/torch/utils/data/dataloader.py")
-    for path, said in (("", True), ("buffer.sample", False), ("policy.act", False)):
-        inside = sample(path, 5.0, frame("Dataset.__iter__"), loader, frame("train"))
-        assert bool(loading.data_loading(make(samples=[inside]))) is said
-
-
 def test_a_round_that_is_kept_as_a_whole_is_no_push_for_each(make: Make) -> None:
     """The step is in a function of its own; the loop around it keeps whole vectors."""
     analysis = make(
@@ -414,3 +327,17 @@ def test_a_round_that_is_kept_as_a_whole_is_no_push_for_each(make: Make) -> None
         env_steps=1600,
     )
     assert data.per_item_buffer_push(analysis) == []
+
+
+@pytest.mark.parametrize(("calls", "said"), [(5000, True), (50_000, False)])
+def test_long_draws_in_code_that_nothing_identifies(make: Make, calls: int, said: bool) -> None:
+    """An action is drawn in microseconds; rows of a whole buffer are not."""
+    draw = frame("Speicher.ziehen", line=70)
+    analysis = make(
+        phase("between step and forward", 5.0, calls),
+        samples=[sample("between step and forward", 4.0, draw, frame("main", line=90))],
+        notes={"lines": {draw.file: {"70": [["np.random.choice"], 0]}}},
+        env_steps=10_000,
+    )
+    found = data.naive_priority_sampling(analysis)
+    assert [each.where[0].line for each in found] == [70] * said

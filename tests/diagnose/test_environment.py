@@ -62,7 +62,7 @@ def test_copies_that_a_library_makes(make: Make, seconds: float, said: bool) -> 
     found = environment.deepcopy_in_step(analysis)
     assert bool(found) is said
     if said:
-        assert "Hand out small infos" in found[0].fix
+        assert "Return small infos" in found[0].fix
 
 
 def test_deepcopy_is_known_by_its_file(make: Make) -> None:
@@ -212,3 +212,19 @@ def test_a_copy_by_packing_counts_once_and_a_request_is_none(make: Make) -> None
         assert bool(found) is said
         if said:
             assert found[0].evidence["seconds"] == pytest.approx(3.0)
+
+
+def test_deep_copies_add_up_wherever_they_are_made(make: Make) -> None:
+    copies = frame("deepcopy", "/usr/lib/python3.11/copy.py")
+    analysis = make(
+        phase("env.step", 6.0),
+        phase("buffer.add", 2.5),
+        samples=[
+            sample("env.step", 6.0, copies, STEP),
+            sample("buffer.add", 2.5, copies, frame("Memory.push", line=7)),
+        ],
+        env_steps=1000,
+    )
+    (found,) = environment.deepcopy_in_step(analysis)
+    assert found.evidence["share_of_loop"] == pytest.approx(0.85)
+    assert {place.line for place in found.where} == {40, 7}

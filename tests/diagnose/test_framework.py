@@ -5,42 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from analyses import Make, frame, phase, sample, window
+from analyses import Make, frame, phase, sample
+from framework_windows import check, loop, noted
 
-from hotloop.capture.window import Window
-from hotloop.diagnose import autograd, framework
-from hotloop.diagnose.finding import Finding
-
-PLACE = ["/home/me/train.py", 12, "train"]
-
-
-def loop(counters: dict[str, float] | None = None, gauges: Any = None) -> list[Window]:
-    """Ten seconds whose counters sum to these, with gauges that rise to these."""
-    return [
-        window(
-            i,
-            {},
-            counters={name: amount / 10 for name, amount in (counters or {}).items()},
-            gauges={name: value * (i + 1) / 10 for name, value in (gauges or {}).items()},
-        )
-        for i in range(10)
-    ]
-
-
-def noted(what: str) -> dict[str, Any]:
-    return {"places": {what: [PLACE]}}
-
-
-def check(found: list[Finding], id: str) -> Finding:
-    """Everything that a finding must have."""
-    (one,) = found
-    assert one.id == id
-    assert 1 <= one.gain.low < one.gain.high
-    assert one.fix
-    assert one.before != one.after
-    assert one.verify.startswith("hotloop compare")
-    return one
-
+from hotloop.diagnose import Finding, autograd, framework
 
 # -- tensors of lists --
 
@@ -132,6 +100,22 @@ def test_learning_as_one_goes_is_no_loop_over_a_batch(make: Make) -> None:
     assert framework.per_sample_update(make(phase("learn", 9.0), windows=windows)) == []
 
 
+def test_a_loop_over_agents_that_learns_from_one_row_each(make: Make) -> None:
+    file = "/home/me/train.py"
+    lines = {file: {"61": [["improve"], 60], "52": [["brain"], 50]}}
+    learning = sample("learn", 8.0, frame("improve", line=40), frame("<module>", line=61))
+
+    def found(acting_line: int) -> list[Finding]:
+        acting = sample("policy.act", 1.0, frame("<module>", line=acting_line))
+        windows = loop({"gradient_steps": 6000, "samples": 6000, "learn_events": 6000})
+        samples, notes = [learning, acting], {"lines": lines}
+        analysis = make(phase("learn", 8.0), samples=samples, windows=windows, notes=notes)
+        return framework.per_sample_update(analysis)
+
+    assert check(found(52), "per-sample-update").where[0].line == 61
+    assert not found(61)  # acting and learning by turns: learning as one goes
+
+
 # -- traced and compiled anew --
 
 
@@ -190,94 +174,6 @@ def test_collections_are_timed_exactly(make: Make) -> None:
 
 
 # -- autograd --
-
-
-@pytest.mark.parametrize(("on", "said"), [(0.4, False), (1.0, True), (10.0, True)])
-def test_anomaly_mode_that_stays_on(make: Make, on: float, said: bool) -> None:
-    phases = [phase("learn.forward", 4.0), phase("learn.backward", 3.0)]
-    windows = loop(gauges={"anomaly_s": on})
-    found = autograd.anomaly_mode(make(*phases, windows=windows, notes=noted("anomaly mode")))
-    assert bool(found) is said
-    if said:
-        assert check(found, "anomaly-mode").where[0].line == 12
-
-
-ACTING = {"acts_seen": 50, "acts_with_graph": 50, "act_graphs_watched": 50, "gradient_steps": 9}
-
-
-def test_graphs_of_acting_that_nobody_uses(make: Make) -> None:
-    windows = loop(ACTING)
-    found = autograd.missing_no_grad(make(phase("policy.act", 6.0), windows=windows))
-    one = check(found, "missing-no-grad")
-    assert one.severity == "warning"
-    # A batch of one row looks like an act.
-    windows = loop(ACTING | {"act_graphs_used": 1})
-    check(autograd.missing_no_grad(make(phase("policy.act", 6.0), windows=windows)), one.id)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"act_graphs_used": 10},  # a policy gradient goes back through its actions
-        {"acts_with_graph": 20},
-        {"act_graphs_watched": 4},
-        {"gradient_steps": 0},
-    ],
-)
-def test_graphs_of_acting_that_have_a_reason(make: Make, change: dict[str, float]) -> None:
-    analysis = make(phase("policy.act", 6.0), windows=loop(ACTING | change))
-    assert autograd.missing_no_grad(analysis) == []
-
-
-def growing(ratio: float, gauges: dict[str, float], memory: float = 0.0) -> list[Window]:
-    """Ten seconds in which a backward pass gets `ratio` times longer."""
-    windows = []
-    for i in range(10):
-        each = 1e-3 * (1 + (ratio - 1) * i / 9)
-        counters = {"env_steps": 100.0, "gradient_steps": 0.5 / each}
-        resident = 1e8 * (1 + memory * i / 9)
-        windows.append(
-            window(
-                i,
-                {"learn.backward": (0.5, round(0.5 / each))},
-                counters=counters,
-                gauges=gauges | {"resident": resident},
-            )
-        )
-    return windows
-
-
-@pytest.mark.parametrize(
-    ("alive", "ratio", "said"),
-    [(0.19, 5.0, False), (0.21, 5.0, True), (1.0, 1.1, False)],
-)
-def test_graphs_kept_and_backward_passes_that_grow(
-    make: Make, alive: float, ratio: float, said: bool
-) -> None:
-    windows = growing(ratio, {"graphs_alive": alive})
-    found = autograd.graph_retained(make(phase("learn.backward", 5.0), windows=windows))
-    assert bool(found) is said
-    if said:
-        one = check(found, "graph-retained")
-        assert one.gain.high / one.gain.low < 2
-
-
-def test_graphs_kept_that_only_fill_memory_are_no_alarm(make: Make) -> None:
-    windows = growing(1.0, {"graphs_alive": 1.0}, memory=0.5)
-    (found,) = autograd.graph_retained(make(phase("learn.backward", 5.0), windows=windows))
-    assert found.severity == "info"
-    assert found.evidence["memory_added_mb"] > 30
-
-
-@pytest.mark.parametrize(
-    ("share", "ratio", "said"), [(0.009, 4.0, False), (0.02, 4.0, True), (0.5, 1.0, False)]
-)
-def test_subnormal_numbers_and_time(make: Make, share: float, ratio: float, said: bool) -> None:
-    windows = growing(ratio, {"subnormals": share})
-    found = autograd.denormals(make(phase("learn.backward", 5.0), windows=windows))
-    assert bool(found) is said
-    if said:
-        check(found, "denormals")
 
 
 # -- nothing known --

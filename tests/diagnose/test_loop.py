@@ -7,7 +7,7 @@ from analyses import Make, frame, phase, sample, window
 
 from hotloop.analyze.model import Analysis, Frame
 from hotloop.diagnose import diagnose, loop
-from hotloop.diagnose.verdict import verdict
+from hotloop.diagnose.verdict import judge
 
 
 @pytest.mark.parametrize(("updates", "said"), [(3900, False), (4100, True)])
@@ -23,7 +23,7 @@ def test_gradient_steps_for_each_round(make: Make, updates: int, said: bool) -> 
 
 
 def test_many_environments_are_one_round(make: Make) -> None:
-    """Seed 004: 64 gradient steps for 256 environments are 0.25 a step and far too many."""
+    """64 gradient steps for 256 environments are 0.25 a step and far too many."""
     analysis = make(
         phase("learn", 9.0), phase("buffer.sample", 0.5), phase("env.step", 0.1, 100),
         env_steps=25_600, gradient_steps=6_400,
@@ -38,17 +38,6 @@ def test_epochs_of_an_on_policy_method_are_not_a_ratio(make: Make) -> None:
         phase("env.step", 1.0, 1000), env_steps=1000, gradient_steps=9000,
     )  # fmt: skip
     assert loop.update_ratio(analysis) == []
-
-
-@pytest.mark.parametrize(("seconds", "said"), [(1.4, False), (1.6, True)])
-def test_evaluations_from_their_share(make: Make, seconds: float, said: bool) -> None:
-    analysis = make(phase("evaluate", seconds, 4), env_steps=1000)
-    assert bool(loop.evaluation(analysis)) is said
-
-
-@pytest.mark.parametrize(("seconds", "said"), [(3.9, False), (4.1, True)])
-def test_a_few_evaluations_only_where_they_are_long(make: Make, seconds: float, said: bool) -> None:
-    assert bool(loop.evaluation(make(phase("evaluate", seconds, 3), env_steps=1000))) is said
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.4, False), (0.6, True)])
@@ -67,45 +56,6 @@ def test_a_tracker_that_no_hook_knows_is_seen_in_the_stacks(make: Make) -> None:
 def calling(*names: str) -> dict[str, object]:
     """The note of a program whose line 10 calls these."""
     return {"lines": {"/home/me/train.py": {"10": [list(names), 3]}}}
-
-
-def test_the_place_of_an_evaluation_is_the_line_that_asks_for_it(make: Make) -> None:
-    library = "/venv/lib/python3.11/site-packages/stable_baselines3/common/evaluation.py"
-    own = (frame("Net.greedy", line=5), frame("test_agent", line=9), frame("train", line=40))
-    theirs = (frame("Env.physics", line=5), frame("evaluate_policy", library), own[-1])
-    for stack in (own, theirs):
-        analysis = make(
-            phase("evaluate", 5.0, 9), samples=[sample("evaluate", 5.0, *stack)], env_steps=1000
-        )
-        (found,) = loop.evaluation(analysis)
-        assert (found.where[0].function, found.where[0].line) == ("train", 40)
-
-
-@pytest.mark.parametrize(
-    ("name", "loop_line", "said"),
-    [
-        ("eval_env.step", 20, True),
-        ("self.test_envs.step", 20, True),
-        ("env.step", 20, False),
-        ("eval_env.step", 3, False),  # in the training's own loop: what else is there is unknown
-        ("eval_env.close", 20, False),
-    ],
-)
-def test_an_evaluation_in_the_middle_of_the_code(
-    make: Make, name: str, loop_line: int, said: bool
-) -> None:
-    lines = {"10": [["env.step"], 3], "21": [["act"], loop_line], "22": [[name], loop_line]}
-    taken = [
-        sample("env.step", 4.0, frame("Env.step", line=99), frame("train", line=10)),
-        sample("policy.act", 2.0, frame("train", line=21)),
-        sample("env.step", 3.0, frame("Env.step", line=99), frame("train", line=22)),
-    ]
-    analysis = make(samples=taken, notes={"lines": {taken[1].frames[0].file: lines}}, env_steps=9)
-    found = loop.evaluation(analysis)
-    assert bool(found) is said
-    if said:
-        assert found[0].evidence["seconds"] == pytest.approx(5.0)
-        assert found[0].where[0].line == 22
 
 
 @pytest.mark.parametrize(
@@ -170,19 +120,6 @@ def test_what_packs_a_network_is_no_log(make: Make) -> None:
     assert [found.id for found in diagnose(analysis)] == ["checkpointing"]
 
 
-def test_what_a_callback_plays_is_an_evaluation(make: Make) -> None:
-    phases = (
-        phase("collect/callback/env.step", 2.0, 500),
-        phase("collect/callback/policy.act", 2.0, 500),
-        phase("collect/env.step", 1.0, 1000),
-    )
-    samples = [sample("collect/callback/env.step", 2.0, frame("Coach._on_step", line=39))]
-    (found,) = loop.evaluation(make(*phases, samples=samples, env_steps=1000))
-    assert found.evidence["seconds"] == pytest.approx(4.0)
-    assert found.where[0].line == 39
-    assert loop.evaluation(make(phases[1], phases[2], env_steps=1000)) == []
-
-
 def test_a_table_that_is_written_is_logging_and_not_pandas_in_step(make: Make) -> None:
     pandas = "/venv/lib/python3.11/site-packages/pandas/core/generic.py"
     stack = (frame("write", pandas), frame("NDFrame.to_csv", pandas), frame("Metrics.done", line=4))
@@ -231,7 +168,7 @@ def test_a_slower_run_where_learning_starts_is_healthy(make: Make) -> None:
     analysis = starts(make, 4, 5.0)
     (found,) = loop.learning_starts(analysis)
     assert found.severity == "healthy"
-    assert verdict(analysis, [found]).startswith("Nothing significant")
+    assert judge(analysis, [found]).headline.startswith("No known cause matched")
     assert loop.learning_starts(starts(make, 0, 5.0)) == []
     assert loop.learning_starts(starts(make, 4, 1.1)) == []
 
@@ -261,16 +198,24 @@ def test_a_healthy_explanation_raises_no_alarm(make: Make) -> None:
     assert all(each.severity in ("healthy", "info") for each in findings)
 
 
-def test_a_loop_that_learns_is_no_evaluation(make: Make) -> None:
-    """An evaluation written with `while`, inside the training's own `for`."""
-    lines = {"20": [["eval_env.step"], 15], "30": [["agent.update"], 15]}
-    analysis = make(
-        phase("env.step", 4.0, 1000),
-        samples=[
-            sample("env.step", 3.0, frame("main", line=20)),
-            sample("learn/learn.backward", 6.0, frame("update", line=90), frame("main", line=30)),
-        ],
-        notes={"lines": {"/home/me/train.py": lines}},
-        env_steps=1000,
-    )
-    assert loop.evaluation(analysis) == []
+def test_the_disk_that_a_checkpoint_waits_for_is_part_of_it(make: Make) -> None:
+    train = frame("train", line=90)
+    dump, sync = frame("save", line=20), frame("save", line=22)
+    lines = {dump.file: {"20": [["pickle.dump"], 0], "22": [["os.fsync", "fileno"], 0]}}
+    samples = [
+        sample("between optimizer and act", 2.0, dump, train),
+        sample("between optimizer and act", 1.0, sync, train),
+        sample("learn.backward", 4.0, train),
+    ]
+    analysis = make(phase("learn.backward", 4.0), samples=samples, notes={"lines": lines})
+    (found,) = loop.checkpointing(analysis)
+    assert found.evidence["seconds"] == pytest.approx(3.0)
+    assert loop.logging(analysis) == []
+
+
+def test_a_training_loop_that_saves_may_log_as_well(make: Make) -> None:
+    dump, write = frame("train", line=20), frame("train", line=22)
+    lines = {dump.file: {"20": [["pickle.dump"], 0], "22": [["out.write"], 0]}}
+    samples = [sample("", 2.0, dump), sample("", 1.0, write), sample("learn.backward", 4.0, dump)]
+    analysis = make(phase("learn.backward", 4.0), samples=samples, notes={"lines": lines})
+    assert [each.evidence["seconds"] for each in loop.logging(analysis)] == [pytest.approx(1.0)]

@@ -115,8 +115,8 @@ def test_environments_that_have_all_cores_can_only_be_simpler(make: Make) -> Non
     spread = environment.env_bound(with_workers(make, 8.0, 7.9, cores=4))
     alone = environment.env_bound(make(phase("env.step", 8.0), env_steps=1000))
     assert spread[0].gain.low < alone[0].gain.low
-    assert "processes of their own" in alone[0].fix
-    assert "processes of their own" not in spread[0].fix
+    assert "separate processes" in alone[0].fix
+    assert "separate processes" not in spread[0].fix
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from analyses import Make, frame, ids, phase, sample
+from analyses import Make, found_by, frame, ids, phase, sample
 
 from hotloop.diagnose import vectors
 from hotloop.diagnose.evidence import callers
@@ -83,4 +83,44 @@ def test_an_opponent_inside_a_step_is_the_environments(make: Make) -> None:
     analysis = make(
         phase("env.step", 9.0, 100), inside, env_steps=100, gauges={"envs": 1}, notes=notes
     )
-    assert "single-env" not in ids(vectors.rules(analysis))
+    assert "single-env" not in ids(found_by(vectors.RULES, analysis))
+
+
+def test_a_loop_that_only_acts_is_found_by_structure(make: Make) -> None:
+    file = "/home/me/train.py"
+    linear = frame(
+        "Linear.forward", "/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py"
+    )
+    samples = [sample("policy.act", 4.0, linear, frame("<module>", line=38))]
+    lines = {"38": [["int", "torch.argmax", "q", "torch.from_numpy"], 37]}
+    analysis = make(phase("policy.act", 4.0), samples=samples, notes={"lines": {file: lines}})
+    (found,) = vectors.unbatched_policy(analysis)
+    assert found.where[0].line == 38
+    lines["39"] = [["world.advance"], 37]  # the loop steps something, too
+    analysis = make(phase("policy.act", 4.0), samples=samples, notes={"lines": {file: lines}})
+    assert not vectors.unbatched_policy(analysis)
+
+
+@pytest.mark.parametrize(("envs", "said"), [(1, False), (2, True), (8, False)])
+def test_few_environments_for_a_large_batch(make: Make, envs: int, said: bool) -> None:
+    analysis = make(
+        phase("env.step", 1.0, calls=1000),
+        phase("policy.act", 6.0),
+        env_steps=1000 * envs,
+        gradient_steps=10,
+        samples=[],
+    )
+    analysis.run.counters["samples"] = 5120
+    assert bool(vectors.too_few_envs(analysis)) is said
+
+
+def test_the_line_that_asks_for_one_action_after_another(make: Make) -> None:
+    forward, asking = frame("Agent.act", line=82), frame("main", line=113)
+    analysis = make(
+        phase("policy.act", 6.0, 16_000), phase("env.step", 1.0, 1000),
+        samples=[sample("policy.act", 6.0, forward, asking), sample("env.step", 3.0, asking)],
+        notes={"lines": {asking.file: {"113": [["agent.act"], 112]}}},
+        gauges={"envs": 16}, env_steps=16_000,
+    )  # fmt: skip
+    (found,) = vectors.unbatched_policy(analysis)
+    assert [line.line for line in found.where] == [113]

@@ -20,7 +20,7 @@ TESTED_THERE = ("integrations.md",)
 ALL_PAGES = sorted((ROOT / "docs").rglob("*.md"))
 PAGES = [page for page in ALL_PAGES if page.name not in TESTED_THERE]
 #: Blocks that cannot be run here (installing, a cluster, a server that never ends).
-MOST_NOT_RUN = 8
+MOST_NOT_RUN = 12
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="commands are written for a Unix shell")
 pytest.importorskip("scipy")

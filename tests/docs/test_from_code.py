@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from hotloop.hooks import LIBRARIES
+from hotloop.phases import PHASES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,16 +31,26 @@ def tool() -> ModuleType:
 
 def test_every_cause_has_a_section_and_every_section_a_cause(tool: ModuleType) -> None:
     text = (ROOT / "docs" / "causes.md").read_text()
-    sections = re.findall(r"^### `([a-z-]+)`$", text, re.MULTILINE)
+    sections = re.findall(r"^### `([a-z0-9-]+)`$", text, re.MULTILINE)
     assert sorted(sections) == list(tool.rules())
     assert sorted(tool.marked("rule")) == sorted(sections)
     for part in re.split(r"^### ", text, flags=re.MULTILINE)[1:]:
-        for word in ("**What you see.**", "**How hotloop sees it.**", "**Fix.**"):
+        for word in ("**What you see.**", "**How hotloop detects it.**", "**Fix.**"):
             assert part.count(word) == 1, part[:40]
 
 
 def test_every_library_has_a_table(tool: ModuleType) -> None:
     assert sorted(tool.marked("library")) == sorted(LIBRARIES)
+
+
+def test_the_glossary_has_every_phase_with_its_category() -> None:
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    listed = {}
+    for names, categories in re.findall(r"^\| (`.+?`) \| ([\w, ]+) \|", text, re.MULTILINE):
+        phases = re.findall(r"`([\w.]+)`", names)
+        each = categories.split(", ")
+        listed |= dict(zip(phases, each * len(phases) if len(each) == 1 else each, strict=False))
+    assert listed == PHASES
 
 
 def test_the_pages_are_as_the_code_is(tool: ModuleType) -> None:

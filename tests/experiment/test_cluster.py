@@ -18,6 +18,8 @@ from hotloop.experiment.command import parse_command
 from hotloop.experiment.here import Job
 from hotloop.experiment.launch import Launch
 
+pytestmark = pytest.mark.framework
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 

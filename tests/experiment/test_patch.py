@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from hotloop.errors import HotloopError
-from hotloop.experiment.patch import apply_to_text, parse_patch, patched_copy
+from hotloop.experiment import patch as patches
+from hotloop.experiment.patch import (
+    apply_to_text,
+    copy_folder,
+    linked_in_copy,
+    parse_patch,
+    patched_copy,
+)
 
 BEFORE = "".join(f"line {n}\n" for n in range(1, 31))
 
@@ -99,3 +106,64 @@ def test_the_copy_is_made_anew(tmp_path: Path) -> None:
     copy = patched_copy(program, [], tmp_path / "copy")
     (copy / "left.py").write_text("")
     assert not (patched_copy(program, [], tmp_path / "copy") / "left.py").exists()
+
+
+NEW_FILE = """\
+--- /dev/null
++++ b/{name}
+@@ -0,0 +1 @@
++changed
+"""
+
+
+@pytest.mark.parametrize("name", ["settings.yaml", "data/settings.yaml", "linked/settings.yaml"])
+def test_a_patch_never_writes_through_a_link(tmp_path: Path, name: str) -> None:
+    program, elsewhere = tmp_path / "program", tmp_path / "elsewhere"
+    for folder in (program, program / "data", elsewhere):
+        folder.mkdir()
+        (folder / "settings.yaml").write_text("mine\n")
+    (program / "linked").symlink_to(elsewhere)
+    (tmp_path / "a.patch").write_text(NEW_FILE.format(name=name))
+    copy = patched_copy(program, [tmp_path / "a.patch"], tmp_path / "copy")
+    assert (copy / name).read_text() == "changed\n"
+    assert (program / name).read_text() == "mine\n"
+    assert (elsewhere / "settings.yaml").read_text() == "mine\n"
+
+
+def test_linked_folders_are_in_the_copy(tmp_path: Path) -> None:
+    program, elsewhere = tmp_path / "program", tmp_path / "elsewhere"
+    program.mkdir()
+    elsewhere.mkdir()
+    (elsewhere / "model.py").write_text("x = 1\n")
+    (program / "linked").symlink_to(elsewhere)
+    (program / "nowhere.py").symlink_to(tmp_path / "missing.py")
+    copy = patched_copy(program, [], tmp_path / "copy")
+    assert (copy / "linked" / "model.py").read_text() == "x = 1\n"
+    assert not (copy / "nowhere.py").exists()
+
+
+def test_a_copy_to_run_in_links_only_what_is_large(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patches, "LARGE_BYTES", 10)
+    program = make_program(tmp_path)
+    for name, text in (("small", "1"), ("large", "1" * 11)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "data.bin").write_text(text)
+        (program / name).symlink_to(tmp_path / name)
+    (program / "again").symlink_to(program)
+    (program / "weights.bin").write_text("1" * 11)
+    copy = copy_folder(program, tmp_path / "copy")
+    links = {path.name for path in copy.iterdir() if path.is_symlink()}
+    assert links == {"large", "again", "weights.bin"}
+    assert {path.name for path in linked_in_copy(program)} == links
+    (copy / "small" / "data.bin").write_text("changed")
+    assert (tmp_path / "small" / "data.bin").read_text() == "1"
+
+
+def test_a_folder_that_is_too_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patches, "MOST_BYTES", 10)
+    with pytest.raises(HotloopError, match="too much to copy for each run"):
+        copy_folder(make_program(tmp_path), tmp_path / "copy")

@@ -7,14 +7,10 @@ pytest tests/faults --full     the full form: `make faults`
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-# A run with workers and hostile names, made for the tests of reports.
-sys.path.append(str(Path(__file__).parents[1] / "report"))
 
 Say = Callable[[str], None]
 

@@ -26,16 +26,20 @@ from pathlib import Path
 from typing import Any
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.now import now_of
+from hotloop.analyze.history import RunHistory
+from hotloop.analyze.live_state import live_state_of
+from hotloop.analyze.training import read_capture
 from hotloop.analyze.unpaired import compare_captures
-from hotloop.capture.device import DeviceDelta
-from hotloop.capture.reader import CaptureReader, read_capture
+from hotloop.capture.device_delta import DeviceDelta
+from hotloop.capture.reader import CaptureReader
 from hotloop.diagnose import diagnose
 from hotloop.errors import HotloopError
 from hotloop.report.comparison import comparison_document, comparison_text
 from hotloop.report.comparison_page import render_comparison
+from hotloop.report.document import make_report
+from hotloop.report.formats import FORMATS
 from hotloop.report.live_view import dashboard, status_line
-from hotloop.report.output import FORMATS, render
+from hotloop.report.output import render
 from hotloop.report.page_data import page_data
 from hotloop.report.terminal import Style
 
@@ -246,7 +250,7 @@ def put_through(folder: Path, number: int, whole: Any, seen: Counter[str]) -> No
     for name, every in EVERY.items():
         if number % every == 0:
             try:
-                content = render(name, analysis, findings, capture=capture)
+                content = render(name, make_report(analysis, findings, RunHistory(capture)))
                 if isinstance(content, str):
                     content.encode(errors="replace")  # as it is saved
             except HotloopError:
@@ -255,10 +259,10 @@ def put_through(folder: Path, number: int, whole: Any, seen: Counter[str]) -> No
     if number % LIVE_EVERY == 0:
         watching = CaptureReader(folder, most_of_main=2)
         watching.read()
-        now = now_of(capture, analysis)
+        now = live_state_of(capture, analysis)
         dashboard(now, analysis, findings, Style(80, colour=True), 20)
         status_line(now, analysis)
-        page_data(watching.read(), analysis, findings)
+        page_data(make_report(analysis, findings, RunHistory(watching.read())))
         seen["live"] += 1
     if number % COMPARE_EVERY == 0:
         for sides in ((analysis, whole), (whole, analysis)):
@@ -304,7 +308,7 @@ def limit_memory() -> None:
     """A gigabyte more than what the libraries have taken."""
     for name in EVERY:  # import what the renderers need before the limit
         analysis = analyze(read_capture(DATA / "plain"))
-        render(name, analysis, [], capture=read_capture(DATA / "plain"))
+        render(name, make_report(analysis, [], RunHistory(read_capture(DATA / "plain"))))
     with open("/proc/self/statm") as file:
         size = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (size + MOST_BYTES, resource.RLIM_INFINITY))

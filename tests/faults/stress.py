@@ -144,6 +144,31 @@ def exits(core: Any) -> None:
     done["exits"] += 1
 
 
+def rests(core: Any) -> None:
+    """Stretches of a loop with a recursion, and hooks that come and go while others rest."""
+
+    def deep(depth: int) -> int:
+        return deep(depth - 1) if depth else 0
+
+    def head() -> None:
+        deep(100)
+
+    hooks = [
+        core.attach(deep, core.region("deep").wrap),
+        core.attach(head, core.region("stretch head").wrap),
+    ]
+    core.stretches("stretch head", 0, 1, 2, ["deep", "stretch head"], frozenset({"steps"}))
+    for _ in range(10):
+        head()
+        hooks.append(core.attach(deep, lambda inner: lambda *args: inner(*args)))
+        hooks.pop(0 if len(hooks) > 6 else -1)()
+        core.count("steps", 1)
+        done["rests"] += core.resting
+    for detach in hooks:
+        detach()
+    # What follows runs in a stretch or between two, as it happens.
+
+
 def fork(core: Any, sampler: Any, native: Any) -> None:
     """A child in the middle of a region, which samples and counts on its own."""
     with core.profile("forks"):
@@ -167,7 +192,7 @@ class Network:
 
     _compiled_call_impl: Any = None
 
-    def forward(self, rows: Any) -> Any:
+    def forward(self, rows: Any, mask: Any = None) -> Any:
         return rows
 
     def _call_impl(self, *args: Any, **kwargs: Any) -> Any:
@@ -213,47 +238,34 @@ class Loop:
 
     def __init__(self, core: Any, native: Any) -> None:
         self.core = core
-        self.order = native.Order(
+        self.order = native.EventOrder(
             core,
-            core.region("learn"),
-            core.region("learn.loss"),
-            (core.region("collect"),),
-            lambda kind, where: [core.region("policy.act"), *[core.region("buffer.add")] * 7],
-            lambda name: None,
-            lambda purpose: None,
+            threading.get_ident(),
+            lambda event, where: [core.region("policy.act"), *[core.region("buffer.add")] * 8],
+            lambda before, after, where: None,
         )
-        self.order.thread = threading.get_ident()
         self.network, self.rows = Network(), Rows()
-        self.learning = native.Learning(self.order, lambda loss: None, lambda buffer: None)
+        self.learning = native.Updates(self.order, lambda loss: None, lambda buffer: None)
         self.batch = Batch()
         self.networks = native.Networks(
             self.order,
-            *map(core.region, ("policy.act", "learn.forward", "collect")),
-            (core.region("advantage"),),
-            {Network: None},
-            {id(self.network)},
-            {(id(self.network), grad, 256, event) for event in range(8) for grad in (True, False)},
             self.learning,
+            lambda kind: None,
+            lambda values: 1,
             lambda: done["events"] % 20 < 10,
-            lambda network, args, kwargs: network(*args, **kwargs),
+            lambda event, result: None,
+            (),
+            Rows,
         )
-        self.networks.take(Network.__call__, True)
-        steps = native.Steps(
-            core,
-            self.order,
-            *map(core.region, ("evaluate", "callback", "env.reset")),
-            lambda *_: None,
-            lambda *_: None,
-            -1,
-        )
+        self.networks.take(Network.__call__)
+        returns = native.Returns(core, lambda *_: None, lambda *_: None)
+        steps = native.Steps(core, self.order, returns, lambda _: None, lambda *_: None, -1)
         self.step = core.region("env.step").wrap(self._step, after=steps)
-        self.move = native.Shortcut(core, Rows.move, Rows.move, "is_cpu", "moves", None)
-        kept = native.Transfers(
-            core, core.region("transfer"), lambda file: file == __file__, lambda: None
-        )
+        kept = native.Transfers(core, lambda file: file == __file__, lambda: None)
         self.there, self.kept = Elsewhere(), kept
-        self.fetch = native.Shortcut(
-            core, Elsewhere.move, Elsewhere.move, "is_cpu", None, None, kept, ".cpu()", False
+        self.move = native.TensorMethod(kept, Rows.move, ".item()", True, True, True, None, None)
+        self.fetch = native.TensorMethod(
+            kept, Elsewhere.move, ".cpu()", False, False, True, None, lambda *_: True
         )
 
     def _step(self, env: Any) -> Any:
@@ -265,6 +277,8 @@ class Loop:
             self.order.happened(kind)
             self.network(self.rows)
             self.network(self.batch)
+            self.network([self.batch], mask=self.rows)
+            self.order.purpose(done["events"] + kind, kind % 2 == 0, done["events"] % 300)
             self.move(self.rows)
             self.fetch(self.there)
             self.step(self)
@@ -280,7 +294,7 @@ class Loop:
         self.kept.lines()
         self.networks.skipped()
         if done["events"] % 7 == 0:
-            self.order.forget()
+            self.order.forget_names()
         done["events"] += 10
 
     def learn(self) -> None:
@@ -294,8 +308,6 @@ class Loop:
         learning.after_minibatch(None, self, [1, 2])
         learning.after_step(None, self.rows)
         learning.optimizer(turn)
-        if turn % 50 == 0:
-            learning.forget()
 
 
 def watch(core: Any, sampler: Any, stop: threading.Event) -> None:
@@ -329,6 +341,7 @@ def main(native_path: str, seconds: float) -> None:
         thread.start()
     end = time.monotonic() + seconds
     while time.monotonic() < end or not done["forks"]:
+        rests(core)
         threads(core)
         native_threads(core)
         tasks(core)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from hotloop.capture.reader import read_capture
+from hotloop.analyze.training import read_capture
 from hotloop.capture.window import Window, merged
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks and signals of Unix")
@@ -168,7 +168,7 @@ def test_the_figures_add_up(clock: str, tmp_path: Path, full: bool, say) -> None
         said = json.loads((tmp_path / "said.json").read_text())
         capture = read_capture(tmp_path / f"cap-{number}")
         assert capture.damaged == 0
-        assert capture.main.header["native"] == (clock == "native")
+        assert capture.main.header.native == (clock == "native")
         seen = calls(capture.main.windows)
         for name, expected in said.items():
             assert seen[name] == expected, f"{name}: {seen[name]} of {expected}"

@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browsing import browser as browser
 
 from hotloop.cli import main as hotloop_main
-from hotloop.report.output import FORMATS
+from hotloop.report.formats import FORMATS
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="such file names are Unix's")
 
@@ -45,13 +44,13 @@ HOSTILE = {
 PROGRAM = """
 import json, multiprocessing, sys, time
 from hotloop import count, profile
-from hotloop.measure.session import Session
+from hotloop.run.current import current_session
 
 HOSTILE = json.load(open("names.json"))
 for name in HOSTILE:
-    Session.current.recorder.note("remarks", HOSTILE)
-    Session.current.profiler.core.failures[name] = name
-    Session.current.recorder.note("libraries", {name: {"version": name, "places": 1, "missing": [name]}})
+    current_session().recorder.note("remarks", HOSTILE)
+    current_session().profiler.core.failures[name] = name
+    current_session().recorder.note("libraries", {name: {"version": name, "places": 1, "missing": [name]}})
 
 def worker():
     with profile("env.step"):

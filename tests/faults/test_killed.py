@@ -24,9 +24,9 @@ from pathlib import Path
 
 import pytest
 
-from hotloop.capture.reader import read_capture
+from hotloop.analyze.training import read_capture
 from hotloop.cli import main as command
-from hotloop.measure.recorder import WINDOW_SECONDS
+from hotloop.run.recorder import WINDOW_SECONDS
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes of Unix")
 
@@ -176,11 +176,11 @@ def check(run: Killed, seen: Counter[str]) -> None:
     seen["read"] += 1
     capture = read_capture(run.folder / "cap")
     assert capture.damaged <= len(steps)  # the line that each was writing
-    shards = {int(each.header["pid"]): each for each in capture.shards}
+    shards = {each.header.pid: each for each in capture.shards}
     for pid, stamps in steps.items():
         windows = shards[pid].windows if pid in shards else []
         ended = pid in shards and shards[pid].end is not None
-        origin = int(shards[pid].header["origin_ns"]) if pid in shards else 0
+        origin = shards[pid].header.origin_ns or 0 if pid in shards else 0
         counted = sum(window.counters.get("env_steps", 0) for window in windows)
         assert all(a.last + 1 == b.first for a, b in pairwise(windows))
         if ended:

@@ -20,7 +20,6 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
-from browsing import browser as browser
 
 from hotloop.capture.window import PhaseDelta, Window
 from hotloop.capture.writer import ShardWriter

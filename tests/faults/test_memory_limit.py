@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from hotloop.analyze.analysis import analyze
-from hotloop.capture.reader import read_capture
+from hotloop.analyze.training import read_capture
 from hotloop.diagnose import diagnose
+from hotloop.report.document import make_report
 from hotloop.report.output import render
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
@@ -72,7 +73,7 @@ def start(folder: Path, before: str) -> subprocess.CompletedProcess[str]:
 def check(folder: Path) -> str:
     capture = read_capture(folder / "cap")
     analysis = analyze(capture)
-    assert "env.step" in render("text", analysis, diagnose(analysis))
+    assert "env.step" in render("text", make_report(analysis, diagnose(analysis)))
     done = len((folder / "steps").read_text())
     # A step takes 20 ms at the least: at most the last window's are missing, and one may be late.
     assert done - analysis.run.env_steps <= 80

@@ -210,6 +210,7 @@ print("left")
 """
 
 
+@pytest.mark.real_time
 def test_a_program_that_forks_a_daemon(hotloop: Hotloop, tmp_path: Path, say) -> None:
     (tmp_path / "train.py").write_text(PROGRAM.replace("TOOL", DAEMON))
     done = tmp_path / "done"

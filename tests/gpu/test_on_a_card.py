@@ -47,6 +47,7 @@ def test_every_transfer_is_counted(hotloop: Run, tmp_path: Path) -> None:
     assert len(rows) == 5
 
 
+@pytest.mark.real_time
 def test_kernels_by_phase(hotloop: Run, tmp_path: Path) -> None:
     found, _ = report(hotloop, tmp_path, "ppo_mlp.py", "--iterations", "100")
     device = found["device"]

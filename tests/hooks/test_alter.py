@@ -13,6 +13,8 @@ import pytest
 from hotloop.errors import HotloopError
 from hotloop.hooks.alter import Amount, check, parse_amount
 
+pytestmark = pytest.mark.programs
+
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
 OWN = """
@@ -94,11 +96,37 @@ def test_a_skipped_phase_runs_once_and_repeats_its_result(hotloop: Run, tmp_path
     assert altered(tmp_path / "capture")["skip"] == {"learn": {"calls": 29}}
 
 
+def test_a_phase_that_runs_every_third_time(hotloop: Run, tmp_path: Path) -> None:
+    run_program(hotloop, tmp_path, OWN, "--every", "learn=3")
+    assert altered(tmp_path / "capture")["skip"] == {"learn": {"calls": 20}}
+
+
+NEW_OBJECTS = """
+from hotloop import profile_function
+
+saved = []
+
+@profile_function("checkpoint")
+def save(state):
+    saved.append(state["step"])
+
+for step in range(30):
+    save({"step": step, "weights": [0.0] * 10})
+print(saved)
+"""
+
+
+def test_every_tenth_call_though_each_is_about_a_new_object(hotloop: Run, tmp_path: Path) -> None:
+    output = run_program(hotloop, tmp_path, NEW_OBJECTS, "--every", "checkpoint=10")
+    assert output == "[0, 10, 20]\n"
+
+
 def test_a_skipped_method_is_skipped_for_each_object(hotloop: Run, tmp_path: Path) -> None:
     output = run_program(hotloop, tmp_path, OWN, "--skip", "env.step")
     assert output == "1 30 [(0, 1), 30]\n"
 
 
+@pytest.mark.real_time
 def test_a_slowed_phase_is_slower_by_what_was_asked(hotloop: Run, tmp_path: Path) -> None:
     output = run_program(hotloop, tmp_path, OWN, "--slow", "env.step=2ms", "--slow", "collect=1ms")
     assert output == "30 30 [(29, 30), 30]\n"  # nothing else is different
@@ -174,7 +202,10 @@ def test_what_is_no_amount(text: str) -> None:
 def test_what_is_wrong_is_said_before_anything_runs(hotloop: Run, tmp_path: Path) -> None:
     for skip, slow in (([""], []), ([], ["env.step"]), ([], ["env.step=x"]), (["a"], ["a=1ms"])):
         with pytest.raises(HotloopError):
-            check(skip, slow)
+            check(skip, slow, [])
+    for skip, every in (([], ["evaluate"]), ([], ["=3"]), ([], ["a=0"]), (["a"], ["a=2"])):
+        with pytest.raises(HotloopError, match="--every"):
+            check(skip, [], every)
     (tmp_path / "program.py").write_text("print('ran')")
     result = hotloop("run", "--slow", "env.step", "program.py")
     assert (result.returncode, result.stdout) == (2, "")

@@ -12,6 +12,8 @@ import pytest
 
 pytest.importorskip("IPython")
 
+pytestmark = pytest.mark.programs
+
 DOCUMENT = Path(__file__).parents[2] / "docs" / "integrations.md"
 
 
@@ -121,6 +123,6 @@ def test_a_terminal_shows_text(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "30 steps" in done.stdout
-    assert "Next: hotloop report" in done.stdout
+    assert "Next: hotloop open" in done.stdout
     assert "iframe" not in done.stdout
     assert done.stdout.endswith("5\n")

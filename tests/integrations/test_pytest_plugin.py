@@ -199,3 +199,24 @@ def test_inert_without_the_mark(pytester: pytest.Pytester, monkeypatch: pytest.M
         .count("mark.hotloop(")
         == 1
     )
+
+
+def test_the_plugin_needs_no_new_pluggy() -> None:
+    """Before 1.2 there is no `wrapper=True`; a plugin that uses it breaks every run of pytest."""
+    from hotloop.integrations import pytest_plugin
+
+    options = pytest_plugin.pytest_runtest_call.pytest_impl  # type: ignore[attr-defined]
+    assert options["hookwrapper"]
+    assert not options.get("wrapper")
+
+
+def test_a_failure_with_an_old_pluggy() -> None:
+    class OldResult:
+        _excinfo: Any = None
+
+    from hotloop.integrations.pytest_plugin import _fail
+
+    outcome = OldResult()
+    _fail(outcome, "too slow")
+    assert outcome._excinfo[0] is pytest.fail.Exception
+    assert outcome._excinfo[1].msg == "too slow"

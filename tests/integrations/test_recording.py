@@ -8,7 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import documented_programs
 import pytest
+
+pytestmark = pytest.mark.programs
 
 TWICE = """
 import gc, json, os, signal, sys, warnings
@@ -16,6 +19,7 @@ import importlib._bootstrap as bootstrap
 import gymnasium
 import torch
 from torch import nn
+from hotloop import get_profiler
 from hotloop.integrations import record
 
 class Corridor(gymnasium.Env):
@@ -47,6 +51,7 @@ def state():
         "call": id(nn.Module.__call__), "backward": id(torch.Tensor.backward),
         "step": id(torch.optim.SGD.step), "env": id(Corridor.step), "train": id(train),
         "exit": id(os._exit), "collect": id(gc.collect),
+        "hooked": get_profiler().core.original(gc.collect) is not gc.collect,
         "sigterm": str(signal.getsignal(signal.SIGTERM)), "path": os.environ.get("PYTHONPATH"),
         "session": os.environ.get("HOTLOOP_SESSION"),
     }
@@ -60,7 +65,7 @@ between = state()
 train(30)  # of nobody's concern
 with record("two", quiet=True):
     train(200)
-print(json.dumps({"same": before == between == state(), "hooked": before["step"] != during["step"]}))
+print(json.dumps({"same": before == between == state(), "hooked": before["hooked"] != during["hooked"]}))
 """
 
 
@@ -138,10 +143,11 @@ def test_whatever_ends_it(tmp_path: Path, end: str, code: int) -> None:
 def test_a_redefined_function_stays(tmp_path: Path) -> None:
     """Hooks are taken off; what the program has put in their place in the meantime is its own."""
     code = """
+from hotloop import get_profiler
 from hotloop.integrations import record
 def work(): return 1
 with record("cap", phases=["log=__main__:work"], quiet=True):
-    assert hasattr(work, "__wrapped__")
+    assert get_profiler().core.original(work) is not work
     def work(): return 2
 print(work())
 """
@@ -153,3 +159,34 @@ def test_an_existing_folder_is_refused(tmp_path: Path) -> None:
     done = run("from hotloop.integrations import record\nrecord('cap')", tmp_path)
     assert "already exists" in done.stderr
     assert "HotloopError" in done.stderr
+
+
+LOOP = """
+from hotloop import count, profile
+
+for _ in range(20):
+    with profile("env.step"):
+        count("env_steps", 4)
+"""
+
+
+@pytest.mark.framework
+def test_the_one_line(tmp_path: Path) -> None:
+    done = documented_programs.run(documented_programs.documented("one_line") + LOOP, tmp_path)
+    assert "80 steps" in done.stderr
+    assert documented_programs.report(tmp_path)["run"]["env_steps"] == 80
+
+
+@pytest.mark.framework
+def test_two_at_once(tmp_path: Path) -> None:
+    code = """
+from hotloop.integrations import record
+first = record("one", quiet=True)
+second = record("two", quiet=True)
+second.end()
+print(first.is_on, second.is_on)
+"""
+    done = documented_programs.run(code, tmp_path)
+    assert done.stdout == "True False\n"
+    assert "one is still being recorded" in done.stderr
+    assert not (tmp_path / "two").exists()

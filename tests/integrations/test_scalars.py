@@ -17,8 +17,11 @@ import pytest
 
 from hotloop import Profiler
 from hotloop.capture.window import PhaseDelta, Window
+from hotloop.hooks.context import HookContext
 from hotloop.hooks.install import Hooks
 from hotloop.integrations.scalars import LEAST_S, SHARE, Scalars, Sink
+
+pytestmark = pytest.mark.framework
 
 PROGRAM = Path(__file__).parent / "sb3_program.py"
 #: One window of these tests: a second with 100 steps of 4 ms in the environment.
@@ -29,7 +32,7 @@ class Training:
     """A training whose windows are told, and the real libraries that it logs with."""
 
     def __init__(self) -> None:
-        self.hooks = Hooks(Profiler(), {})
+        self.hooks = Hooks(HookContext(Profiler()), {})
         self.scalars = Scalars(Profiler(), self.hooks)
         self.seconds = 0
         self.hooks.install()

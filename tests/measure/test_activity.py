@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hotloop.capture.device import DeviceDelta, from_row
-from hotloop.hooks.kineto import activities_of
+from hotloop.capture.device_delta import DeviceDelta, from_row
+from hotloop.hooks.devices.kineto import activities_of
 from hotloop.measure.activity import (
     COPY_CALL,
     KERNEL,
@@ -19,7 +19,7 @@ from hotloop.measure.activity import (
     TO_HOST,
     Activity,
     Call,
-    Found,
+    RecordedWork,
     attribute,
     overlap,
     timeline,
@@ -41,6 +41,29 @@ def test_a_kernel_belongs_to_the_phase_that_launched_it() -> None:
     assert found["learn/learn.backward"].kernel_ns == 50
     assert found["learn/learn.backward"].launches == 1
     assert found["learn"].kernels == 0
+
+
+def test_a_full_queue_blocks_the_next_launch() -> None:
+    """The host waits inside a launch of `b` for a kernel that `a` launched."""
+    us = 1_000
+    calls = [Call("a", 10 * us, 200 * us), Call("b", 300 * us, 900 * us)]
+    work = [Activity(LAUNCH, (20 + 10 * i) * us, (25 + 10 * i) * us, 10 + i) for i in range(5)]
+    work += [Activity(LAUNCH, 30 * us, 35 * us, 1), Activity(KERNEL, 40 * us, 800 * us, 1)]
+    work += [Activity(LAUNCH, 310 * us, 805 * us, 2), Activity(KERNEL, 810 * us, 820 * us, 2)]
+    found = attribute(work, calls, 0, 1000 * us).whole
+    assert found["b"].waited_ns == found["b"].blocked_ns == (800 - 315) * us
+    assert found["b"].launch_ns == 10 * us
+    assert (found["a"].awaited_ns, found["b"].awaited_ns) == ((800 - 315) * us, 0)
+    assert found["a"].waited_ns == 0
+
+
+def test_what_is_waited_for_belongs_to_the_phase_that_launched_it() -> None:
+    calls = [Call("act", 0, 200), Call("read", 200, 1000)]
+    work = [*launch(10, 1, 50, 400), *launch(20, 2, 350, 600), Activity(SYNC, 300, 900, 3)]
+    found = attribute(work, [Call(c.path, c.begin_ns + 1, c.end_ns) for c in calls], 0, 1001).whole
+    # Two kernels at once are waited for once, and no longer than they run.
+    assert found["act"].awaited_ns == 300
+    assert found["read"].waited_ns == 300
 
 
 def test_own_times_add_up_to_the_stretch() -> None:
@@ -142,7 +165,10 @@ def test_intervals() -> None:
 
 def test_a_row_of_another_version() -> None:
     length = len(fields(DeviceDelta))
-    assert from_row(list(range(length + 3))).copy_ns == length - 1
+    assert from_row(list(range(length + 3))).float32_ns == length - 1
+    assert (
+        from_row(list(range(length - 2))).pageable_ns == 0
+    )  # written before there was such a field
     assert from_row([7]) == DeviceDelta(host_ns=7)
 
 
@@ -156,13 +182,13 @@ def recorded() -> dict[str, Any]:
 
 
 @pytest.fixture
-def found(recorded: dict[str, Any]) -> Found:
+def found(recorded: dict[str, Any]) -> RecordedWork:
     calls = [Call(*each) for each in recorded["calls"]]
     activities = activities_of(recorded, recorded["to_clock_ns"])
     return attribute(activities, calls, recorded["begin_ns"], recorded["end_ns"])
 
 
-def test_a_recorded_stretch_by_phase(found: Found) -> None:
+def test_a_recorded_stretch_by_phase(found: RecordedWork) -> None:
     """Three steps of a small network: what each phase launches is the same each time."""
     kernels = {path: delta.kernels for path, delta in found.whole.items()}
     assert kernels == {
@@ -181,7 +207,9 @@ def test_a_recorded_stretch_by_phase(found: Found) -> None:
     assert (found.whole["learn/transfer"].to_host_bytes, moved.millicalls) == (12, 4000)
 
 
-def test_nothing_of_a_recorded_stretch_is_lost(found: Found, recorded: dict[str, Any]) -> None:
+def test_nothing_of_a_recorded_stretch_is_lost(
+    found: RecordedWork, recorded: dict[str, Any]
+) -> None:
     events = recorded["traceEvents"]
     kernels = [event for event in events if event["cat"] == "kernel"]
     whole = _all(found)
@@ -193,7 +221,7 @@ def test_nothing_of_a_recorded_stretch_is_lost(found: Found, recorded: dict[str,
     assert idle + whole.kernel_ns == pytest.approx(whole.host_ns, abs=100)
 
 
-def _all(found: Found) -> DeviceDelta:
+def _all(found: RecordedWork) -> DeviceDelta:
     total = DeviceDelta()
     for delta in (*found.whole.values(), *found.parts.values()):
         total.add(delta)

@@ -46,7 +46,7 @@ def test_report_follows_the_schema(profiler: Profiler, clock: Any) -> None:
             clock.pass_ns(1_000_000)
         profiler.count("env_steps", 2)
     report = json.loads(json.dumps(profiler.report()))
-    assert report["schema"] == "hotloop.report/1"
+    assert report["schema"] == "hotloop.report/2"
     assert report["run"]["env_steps"] == 8
     phase = phases(profiler)["collect/env.step"]
     assert (phase["name"], phase["category"], phase["calls"]) == ("env.step", "Environment", 4)
@@ -224,7 +224,7 @@ def test_the_global_profiler_travels_by_reference() -> None:
 
 def test_importing_the_recording_side_is_light() -> None:
     """No heavy module comes with it; how many milliseconds it takes is a benchmark."""
-    code = "import sys, hotloop, hotloop.measure.session; print(*sys.modules)"
+    code = "import sys, hotloop, hotloop.run.session; print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
@@ -233,3 +233,10 @@ def test_importing_the_recording_side_is_light() -> None:
     assert not any(
         m.startswith(("hotloop.analyze", "hotloop.report")) for m in loaded.stdout.split()
     )
+
+
+def test_counts_that_are_not_finite_are_reported(profiler: Profiler) -> None:
+    profiler.count("reward", float("nan"))
+    profiler.count("reward", 2.0)
+    counters = [profiler.close_window().counters for _ in range(2)]
+    assert [each.get("damaged_values", 0) for each in counters] == [1, 0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import os
 import threading
 from types import ModuleType
@@ -12,7 +13,10 @@ from typing import Any
 import pytest
 
 from hotloop.histogram import quantile
-from hotloop.words import flags_of
+from hotloop.phases import flags_of
+
+#: Gaps need the native module.
+native_only = pytest.mark.parametrize("region_clock", ["native"], indirect=True)
 
 
 class Tree:
@@ -263,6 +267,30 @@ def test_tasks_of_asyncio_do_not_nest_in_each_other(region_clock: ModuleType) ->
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_tasks_of_asyncio_leave_nothing_behind(region_clock: ModuleType) -> None:
+    """Thousands of tasks that are inside a region at one time, and one that never leaves it."""
+    tree = Tree(region_clock)
+    region = tree.core.region("wait")
+    kept = []
+
+    async def wait() -> None:
+        with region:
+            for _ in range(3):
+                await asyncio.sleep(0)
+
+    async def never_leaves() -> None:
+        region.enter()
+
+    async def main() -> None:
+        await asyncio.gather(*(wait() for _ in range(2000)), never_leaves())
+        kept.append(tree.core.is_open("wait"))
+
+    asyncio.run(main())
+    assert kept == [False]
+    assert tree.figures()["wait"]["calls"] in (2000, 2001)
+    assert tree.core.unmatched == 0
+
+
 def test_a_forked_child_counts_from_the_fork(region_clock: ModuleType, clock: Any) -> None:
     tree = Tree(region_clock, clock)
     read, write = os.pipe()
@@ -284,6 +312,7 @@ def test_a_forked_child_counts_from_the_fork(region_clock: ModuleType, clock: An
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@native_only
 def test_a_gap_of_the_parent_is_not_the_childs(region_clock: ModuleType, clock: Any) -> None:
     tree = Tree(region_clock, clock)
     loss = tree.core.region("learn.loss")
@@ -380,6 +409,26 @@ def test_a_wrong_count_is_an_error(tree: Tree, arguments: tuple[Any, ...]) -> No
         tree.core.count(*arguments)
 
 
+@pytest.mark.parametrize(
+    ("value", "counted"),
+    [(True, 1), (10**300, 10**300), (10**400, None), (math.inf, None), (math.nan, None)],
+)
+def test_any_number_can_be_counted(tree: Tree, value: Any, counted: Any) -> None:
+    tree.core.count("n", value)
+    counters = tree.core.snapshot()[2]
+    assert counters == ({} if counted is None else {"n": counted})
+    assert tree.core.dropped == (counted is None)
+
+
+def test_numbers_of_numpy_can_be_counted(tree: Tree) -> None:
+    numpy = pytest.importorskip("numpy")
+    for value in (numpy.int64(2), numpy.float32(0.5), numpy.bool_(True), numpy.array(3)):
+        tree.core.count("n", value)
+    tree.core.count("n", numpy.float32("nan"))
+    assert tree.core.snapshot()[2] == {"n": 6.5}
+    assert tree.core.dropped == 1
+
+
 def test_a_region_needs_a_name(tree: Tree) -> None:
     with pytest.raises(TypeError, match="string"):
         tree.core.profile(3)
@@ -418,6 +467,25 @@ def test_the_loop_begins_once_and_ends_with_its_last_phase(
     assert tree.loop_last == end
 
 
+def test_the_loop_lasts_while_one_of_its_phases_is_open(
+    region_clock: ModuleType, clock: Any
+) -> None:
+    """A whole training may be one call, and may end, or be killed, inside it."""
+    tree = Tree(region_clock, clock, describe=flags_of)
+    with tree.core.profile("learn"):
+        clock.pass_ns(50)
+        tree.figures()
+        assert tree.loop_last == clock()
+        with tree.core.profile("log"):
+            clock.pass_ns(50)
+        tree.figures()
+        assert tree.loop_last == clock()
+    with tree.core.profile("log"):
+        clock.pass_ns(50)
+        tree.figures()
+    assert tree.loop_last == clock() - 50
+
+
 def test_names_without_end_do_not_grow_the_tree_without_end(tree: Tree, clock: Any) -> None:
     for i in range(6000):
         with tree.core.profile(f"step {i}"):
@@ -426,6 +494,14 @@ def test_names_without_end_do_not_grow_the_tree_without_end(tree: Tree, clock: A
     assert len(figures) <= 4200
     assert sum(f["self"] for f in figures.values()) == 6000
     assert figures["(more regions)"]["calls"] > 0
+
+
+def test_names_without_end_share_a_region(tree: Tree) -> None:
+    regions = {id(tree.core.profile(f"step {i}")) for i in range(6000)}
+    assert len(regions) <= 4200
+    assert tree.core.profile("another").name == "(more regions)"
+    # What hooks name is always found.
+    assert tree.core.region("policy.act").name == "policy.act"
 
 
 def test_skipped_time_is_charged_to_nobody(tree: Tree, clock: Any) -> None:
@@ -545,6 +621,7 @@ class TestWrap:
         assert seen == [60]
 
 
+@native_only
 class TestGaps:
     """Stretches whose ends nobody marks: they end with whatever comes next."""
 
@@ -572,6 +649,21 @@ class TestGaps:
             1,
         )
         assert (figures["learn"]["self"], figures["learn"]["elapsed"]) == (0, 40)
+
+    def test_a_gap_is_no_call_of_a_region_that_a_window_before_called(
+        self, tree: Tree, clock: Any
+    ) -> None:
+        act = tree.core.region("policy.act")
+        with tree.core.profile("collect"):
+            with act:
+                clock.pass_ns(10)
+            assert tree.figures()["collect/policy.act"]["calls"] == 1
+            act.gap()
+            clock.pass_ns(30)
+            tree.core.end_gap()
+            tree.core.claim_gap(act)
+            later = tree.figures()["collect/policy.act"]
+        assert (later["self"], later["calls"]) == (30, 0)
 
     def test_a_gap_ends_with_the_region_around_it(self, tree: Tree, clock: Any) -> None:
         with tree.core.profile("learn"):

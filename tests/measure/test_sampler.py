@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
+import re
+import signal
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-PYTHON, NATIVE, WAITING, UNKNOWN = range(4)
+PYTHON, NATIVE, WAITING, UNKNOWN, LOCK, CORE, IO, SLEEPING = range(8)
+BLOCKED = (WAITING, LOCK, IO, SLEEPING)
 
 
 def busy_python(seconds: float) -> None:
@@ -43,8 +51,7 @@ def sample(module: ModuleType, work: Any) -> tuple[dict[tuple[str, str, int], in
     samples, stacks, cost, resident, peak = sampler.drain()
     names = {node: name for node, _, name, _ in core.nodes()}
     functions = {row[0]: row[3] for row in stacks}
-    # Looking while the main thread is blocked costs it nothing.
-    assert cost > 0 or all(mode != PYTHON for _, _, mode, _, _ in samples)
+    assert cost == 0 or module.__name__.endswith("twin")  # the native one takes nothing from it
     assert peak >= resident > 0
     seen: dict[tuple[str, str, int], int] = {}
     for node, stack, mode, _, ns in samples:
@@ -74,21 +81,19 @@ def test_functions_are_found_in_their_phases(region_clock: ModuleType) -> None:
 def test_waiting_is_told_from_running(region_clock: ModuleType) -> None:
     seen, _ = sample(region_clock, lambda core: waiting(0.4))
     modes = {mode: ns for (_, f, mode), ns in seen.items() if f == "waiting"}
-    assert max(modes, key=lambda mode: modes[mode]) == WAITING
+    assert max(modes, key=lambda mode: modes[mode]) in (WAITING, SLEEPING)
 
 
+@pytest.mark.real_time
 def test_native_code_is_told_from_python() -> None:
-    import pytest
-
-    native = pytest.importorskip("hotloop.measure._native")
-    seen, _ = sample(native, lambda core: (busy_python(0.4), busy_native(0.4)))
+    native = pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
+    seen, _ = sample(native, lambda core: (busy_python(2.0), busy_native(2.0)))
     python = {mode: ns for (_, f, mode), ns in seen.items() if f == "busy_python"}
     compiled = {mode: ns for (_, f, mode), ns in seen.items() if f == "busy_native"}
-    # A machine with other work steals time from both; the order stays.
-    assert compiled.get(NATIVE, 0) > compiled.get(PYTHON, 0)
-    assert python.get(PYTHON, 0) / sum(python.values()) > compiled.get(PYTHON, 0) / sum(
-        compiled.values()
-    )
+    # Waiting for a core is its own state, so the rest holds on a busy machine too.
+    assert compiled.get(NATIVE, 0) > 2 * compiled.get(PYTHON, 0)
+    assert python.get(PYTHON, 0) > 2 * python.get(NATIVE, 0)
+    assert not any(modes.get(mode) for modes in (python, compiled) for mode in BLOCKED)
 
 
 def test_a_thread_is_seen_while_the_main_thread_is_blocked(region_clock: ModuleType) -> None:
@@ -123,9 +128,12 @@ def test_it_can_be_stopped_and_started_again(region_clock: ModuleType) -> None:
     sampler = region_clock.Sampler(core, 1_000_000)
     for _ in range(3):
         sampler.start()
-        busy_python(0.05)
+        end = time.perf_counter() + 20
+        while time.perf_counter() < end and not sampler.drain()[0]:
+            busy_python(0.02)
+        assert time.perf_counter() < end
         sampler.stop()
-        assert sampler.drain()[0]
+        sampler.drain()
     busy_python(0.02)
     assert sampler.drain()[0] == []
 
@@ -161,4 +169,125 @@ def test_code_of_one_phase_is_never_in_the_next() -> None:
     inside = sum(ns for p, _, ns in ours if p in ("first", "second"))
     wrong = sum(ns for p, f, ns in ours if f in ("in_first", "in_second") and (p, f) not in RIGHT)
     assert inside > 1e8
-    assert wrong < 0.1 * inside  # it was half of it
+    assert wrong < 0.03 * inside
+
+
+# -- what it must survive --
+
+
+def native() -> ModuleType:
+    module: ModuleType = pytest.importorskip("hotloop.measure._native", reason="nothing compiled")
+    return module
+
+
+def calls_many_threads(core: Any) -> None:
+    end = threading.Event()
+    threads = [threading.Thread(target=end.wait) for _ in range(64)]
+    for thread in threads:
+        thread.start()
+    busy_python(0.5)
+    end.set()
+    for thread in threads:
+        thread.join()
+
+
+def test_64_threads_are_sampled_and_wait_for_their_lock() -> None:
+    seen, took = sample(native(), calls_many_threads)
+    wait = "Condition.wait" if sys.version_info >= (3, 11) else "wait"  # 3.10: no qualified names
+    waiting_s = sum(ns for (_, f, mode), ns in seen.items() if f == wait and mode == LOCK)
+    assert waiting_s / 1e9 > 64 * took / 4
+    assert time_in(seen, "", "busy_python") > 0.3
+
+
+def test_threads_and_code_may_end_at_any_moment() -> None:
+    def work(core: Any) -> None:
+        end = time.perf_counter() + 1.0
+        number = 0
+        while time.perf_counter() < end:
+            number += 1
+            made: dict[str, Any] = {}
+            exec(f"def made_{number}(n):\n    return [i for i in range(n)]", made)
+            thread = threading.Thread(target=made[f"made_{number}"], args=(200,))
+            thread.start()
+            made[f"made_{number}"](200)
+            thread.join()
+
+    core = native().Core()
+    core.enable()
+    sampler = native().Sampler(core, 50_000)
+    sampler.start()
+    work(core)
+    figures = sampler.figures()
+    sampler.stop()
+    assert figures["taken"] > 500
+    assert figures["dropped"] < 0.01 * figures["taken"]
+
+
+def test_a_forked_child_samples_anew() -> None:
+    core = native().Core()
+    core.enable()
+    sampler = native().Sampler(core, 1_000_000)
+    sampler.start()
+    busy_python(0.1)
+    child = os.fork()
+    if child == 0:
+        failed = 1
+        try:
+            core.after_fork()
+            sampler.after_fork()
+            sampler.start()
+            busy_python(0.3)
+            sampler.stop()
+            samples, stacks = sampler.drain()[:2]
+            known = {row[0] for row in stacks}
+            failed = 0 if samples and all(row[1] in known for row in samples) else 2
+        finally:
+            os._exit(failed)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    sampler.stop()
+    assert sampler.drain()[0]
+
+
+def test_a_program_that_ends_without_stopping_it() -> None:
+    program = (
+        "import threading, time\n"
+        "from hotloop.measure import _native as n\n"
+        "core = n.Core(); core.enable()\n"
+        "sampler = n.Sampler(core, 20_000); sampler.start()\n"
+        "threading.Thread(target=time.sleep, args=(10,), daemon=True).start()\n"
+        "time.sleep(0.2)\n"
+    )
+    native()
+    done = subprocess.run([sys.executable, "-X", "faulthandler", "-c", program], timeout=60)
+    assert done.returncode == 0
+
+
+def test_no_signal_reaches_its_thread() -> None:
+    sampler = native().Sampler(native().Core(), 10_000_000)
+    sampler.start()
+    busy_python(0.1)  # the thread names itself when it begins to run
+    try:
+        tasks = Path("/proc/self/task")
+        names = {task: (task / "comm").read_text().strip() for task in tasks.iterdir()}
+        (own,) = [task for task, name in names.items() if name == "hotloop-sampler"]
+        blocked = re.search(r"SigBlk:\s*(\w+)", (own / "status").read_text())
+        assert blocked is not None
+        assert int(blocked[1], 16) & (1 << (signal.SIGTERM - 1) | 1 << (signal.SIGCHLD - 1))
+    finally:
+        sampler.stop()
+
+
+def test_descriptors_that_the_program_closes_are_not_read_again() -> None:
+    """Programs that become daemons close every descriptor; the numbers are others' then."""
+    core = native().Core()
+    sampler = native().Sampler(core, 1_000_000)
+    before = set(os.listdir("/proc/self/fd"))
+    sampler.start()
+    busy_python(0.1)
+    for number in map(int, set(os.listdir("/proc/self/fd")) - before):
+        with contextlib.suppress(OSError):
+            os.close(number)
+    busy_python(0.1)
+    sampler.stop()
+    assert sampler.drain()[3] > 0
+    assert set(os.listdir("/proc/self/fd")) <= before

@@ -9,16 +9,18 @@ from recorded_run import HOSTILE
 
 from hotloop.report import units
 from hotloop.report.detailed import render as render_detailed
+from hotloop.report.document import Report
 from hotloop.report.markdown import code, escape, prose, render
-from hotloop.report.output import Material
 
 
-def test_it_says_what_the_report_says(material: Material) -> None:
-    text = render(material)
-    run = material.analysis.run
-    assert text.startswith("# The simulator takes most of the loop")
+def test_it_says_what_the_report_says(report: Report) -> None:
+    text = render(report)
+    run = report.analysis.run
+    # On a busy machine that comes first; the finding is there either way.
+    assert text.startswith(f"# {prose(report.verdict.headline)}")
+    assert "The simulator takes most of the loop" in text
     assert f"**{units.rate(run.steps_per_s)} steps/s**" in text
-    assert "**1.5 to 2.5 times faster** (high confidence)" in text
+    assert "**1.50 to 2.5 times faster** (high confidence)" in text
     for phase in ("collect", "learn.backward", "checkpoint"):
         assert phase in text
     assert "## Processes" in text
@@ -26,12 +28,14 @@ def test_it_says_what_the_report_says(material: Material) -> None:
     assert text.index("times faster") < text.index("| phase |") < text.index("## Hot functions")
 
 
-def test_a_real_parser_finds_tables_and_nothing_hostile(material: Material) -> None:
+def test_a_real_parser_finds_tables_and_nothing_hostile(report: Report) -> None:
     markdown_it = pytest.importorskip("markdown_it")
     parser = markdown_it.MarkdownIt("gfm-like", {"linkify": False}).enable("table")
-    tokens = parser.parse(render(material))
+    tokens = parser.parse(render(report))
     kinds = [token.type for token in tokens]
-    assert kinds.count("table_open") == 3
+    # Phases, functions, processes; and functions of the workers, if enough samples met them.
+    of_workers = any(f.process != "main" and f.share >= 0.005 for f in report.analysis.functions)
+    assert kinds.count("table_open") == 3 + of_workers
     assert "html_block" not in kinds
     inline = [child for token in tokens for child in token.children or []]
     assert not {"html_inline", "link_open", "image"} & {child.type for child in inline}
@@ -64,8 +68,8 @@ def test_code_in_advice_is_code() -> None:
     assert prose("`<b>` & <b>") == "`<b>` &amp; &lt;b>"
 
 
-def test_detailed_json_has_what_an_analyzer_needs(material: Material) -> None:
-    document = json.loads(render_detailed(material))
+def test_detailed_json_has_what_an_analyzer_needs(report: Report) -> None:
+    document = json.loads(render_detailed(report))
     assert document["schema"] == "hotloop.detailed/1"
     assert document["findings"][0]["id"] == "env-bound"
     scores = [row["score"] for row in document["bottlenecks"]]
@@ -75,7 +79,7 @@ def test_detailed_json_has_what_an_analyzer_needs(material: Material) -> None:
     assert any("30%" in text for row in document["bottlenecks"] for text in row["recommendations"])
     points = document["course"]["points"]
     steps = sum(point["counters"].get("env_steps", 0) for point in points)
-    assert steps == material.analysis.run.env_steps
+    assert steps == report.analysis.run.env_steps
     assert {event["name"] for event in document["course"]["events"]} == {"evaluate", "checkpoint"}
     assert set(document["trees"]) == {"main", "env (2)"}
-    assert len(document["functions"]) == len(material.analysis.functions)
+    assert len(document["functions"]) == len(report.analysis.functions)

@@ -9,32 +9,35 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_shards import made_shard
 from recorded_run import HOSTILE, findings, until
 
 from hotloop.analyze.analysis import analyze
+from hotloop.analyze.history import RunHistory
+from hotloop.analyze.training import read_capture
 from hotloop.capture.lines import StackRow
-from hotloop.capture.reader import Capture, Shard, read_capture
+from hotloop.capture.reader import Capture
 from hotloop.capture.window import PhaseDelta, Window
 from hotloop.report import units
-from hotloop.report.output import Material
-from hotloop.report.page import asset, embed, render, render_page, shell
+from hotloop.report.document import Report, make_report
+from hotloop.report.page import asset, embed, render, shell
 from hotloop.report.page_data import page_data, short
 
 Open = Callable[..., Any]
 
 
 @pytest.fixture(scope="module")
-def report(material: Material, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def page_file(report: Report, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(render(material), encoding="utf-8")
+    path.write_text(render(report), encoding="utf-8")
     return path
 
 
 @pytest.fixture
-def open_page(open_file: Open, report: Path) -> Open:
+def open_page(open_file: Open, page_file: Path) -> Open:
     """Opens the report, or another page."""
 
-    def open_at(place: str = "", path: Path = report, **options: Any) -> Any:
+    def open_at(place: str = "", path: Path = page_file, **options: Any) -> Any:
         return open_file(path, place, **options)
 
     return open_at
@@ -46,22 +49,29 @@ def boxes(page: Any) -> list[str]:
     ]
 
 
-def test_what_matters_comes_first(open_page: Open, material: Material) -> None:
+def test_what_matters_comes_first(open_page: Open, report: Report) -> None:
     page = open_page()
     order = page.evaluate("[...document.querySelectorAll('section')].map((each) => each.id)")
     assert order == ["findings", "breakdown", "timeline", "processes", "phases", "functions", "run"]
-    assert material.findings[0].title in page.inner_text("h1")
-    assert units.rate(material.analysis.run.steps_per_s) in page.inner_text(".figures")
+    assert report.findings[0].title in page.inner_text("h1")
+    assert units.rate(report.analysis.run.steps_per_s) in page.inner_text(".figures")
     finding = page.inner_text("#finding-env-bound")
-    for text in ("1.5–2.5× faster", "high confidence", "62.0%", "2.00 ms", "120 MB", "train.py:12"):
+    for text in (
+        "1.50–2.5× faster",
+        "high confidence",
+        "62.0%",
+        "2.00 ms",
+        "120 MB",
+        "train.py:12",
+    ):
         assert text in finding
     assert "faster" not in page.inner_text("#finding-longer-episodes")
 
 
-def test_every_figure_of_the_table_is_the_reports(open_page: Open, material: Material) -> None:
+def test_every_figure_of_the_table_is_the_reports(open_page: Open, report: Report) -> None:
     page = open_page()
     rows = page.locator("#phases tbody tr")
-    phases = [p for p in material.analysis.phases if p.process == "main"]
+    phases = [p for p in report.analysis.phases if p.process == "main"]
     assert rows.count() == len(phases)
     collect = next(p for p in phases if p.path == "collect")
     text = page.inner_text('#phases tr[data-path="collect"]')
@@ -109,11 +119,11 @@ def test_the_tree_by_keyboard(open_page: Open) -> None:
     assert page.evaluate("document.activeElement.getAttribute('aria-level')") == "1"
 
 
-def test_hover_says_every_figure(open_page: Open, material: Material) -> None:
+def test_hover_says_every_figure(open_page: Open, report: Report) -> None:
     page = open_page()
     page.hover('.box[data-path="collect"]')
     tip = page.inner_text(".tip.shown")
-    collect = next(p for p in material.analysis.phases if p.path == "collect")
+    collect = next(p for p in report.analysis.phases if p.path == "collect")
     share = re.search(r"of the whole\s+([\d.]+)%", tip)
     assert share is not None
     assert float(share[1]) == pytest.approx(100 * collect.share, abs=0.11)  # rounded twice
@@ -128,7 +138,7 @@ def test_hover_says_every_figure(open_page: Open, material: Material) -> None:
     assert page.locator(".tip.shown").count() == 0
 
 
-def test_the_time_line_by_keyboard(open_page: Open, material: Material) -> None:
+def test_the_time_line_by_keyboard(open_page: Open, report: Report) -> None:
     page = open_page()
     chart = page.locator("#timeline .chart")
     chart.focus()
@@ -146,14 +156,14 @@ def test_the_time_line_by_keyboard(open_page: Open, material: Material) -> None:
     assert page.locator("#timeline .aside").count() >= 1
 
 
-def test_links_to_a_part_keep_working(open_page: Open, report: Path) -> None:
+def test_links_to_a_part_keep_working(open_page: Open, page_file: Path) -> None:
     page = open_page("#phase=learn/learn.backward&sort=calls")
     assert page.inner_text(".crumbs").endswith("learn.backward")
     assert page.locator("#phases tr.chosen").get_attribute("data-path") == "learn/learn.backward"
     assert page.locator('#phases th[aria-sort="descending"]').inner_text().startswith("Calls")
     top = "document.getElementById('%s').getBoundingClientRect().top"
     until(page, top % "breakdown" + " < 300")
-    page.goto(report.as_uri() + "#finding=env-bound")
+    page.goto(page_file.as_uri() + "#finding=env-bound")
     until(page, top % "finding-env-bound" + " < 300")
     page.evaluate("location.hash = '#timeline'")
     until(page, top % "timeline" + " < 300")
@@ -265,8 +275,8 @@ def test_hostile_names_are_text(open_page: Open) -> None:
     assert page.evaluate("window.pwned") is None
 
 
-def test_the_file_itself_lets_nothing_in(report: Path, material: Material) -> None:
-    text = report.read_text(encoding="utf-8")
+def test_the_file_itself_lets_nothing_in(page_file: Path, report: Report) -> None:
+    text = page_file.read_text(encoding="utf-8")
     assert len(text.encode()) < 1_000_000
     assert text.count("<script") == text.count("</script>") == 2
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', text)
@@ -313,9 +323,9 @@ def small_captures() -> dict[str, Capture]:
     phase = Window(0, 0, 0, 10**9, {"env.step": PhaseDelta(5, 10**8, 10**8, 1, 9, 0, 1, 2)})
     phase.loop_last_ns = 10**9
     return {
-        "nothing": Capture(Path("run"), [Shard("main", header)]),
-        "no phase": Capture(Path("run"), [Shard("main", header, {}, [bare])]),
-        "one phase": Capture(Path("run"), [Shard("main", header, {}, [phase])]),
+        "nothing": Capture(Path("run"), [made_shard("main", header)]),
+        "no phase": Capture(Path("run"), [made_shard("main", header, {}, [bare])]),
+        "one phase": Capture(Path("run"), [made_shard("main", header, {}, [phase])]),
     }
 
 
@@ -323,10 +333,12 @@ def small_captures() -> dict[str, Capture]:
 def test_runs_with_little_to_show(open_page: Open, tmp_path: Path, name: str) -> None:
     capture = small_captures()[name]
     path = tmp_path / "report.html"
-    path.write_text(render_page(capture, analyze(capture), []), encoding="utf-8")
+    path.write_text(
+        render(make_report(analyze(capture), [], RunHistory(capture))), encoding="utf-8"
+    )
     page = open_page(path=path)
     assert page.inner_text("h1")
-    assert "Nothing stands out" in page.inner_text("#findings")
+    assert "No known cause" in page.inner_text("#findings")
 
 
 def test_what_only_some_runs_have(open_page: Open, tmp_path: Path) -> None:
@@ -345,11 +357,13 @@ def test_what_only_some_runs_have(open_page: Open, tmp_path: Path) -> None:
         windows.append(window)
     row = {"file": "/p/a.py", "line": 3, "function": "<lambda>", "calls": 5, "self_s": 1.0}
     notes = {"exact_functions": [{**row, "total_s": 2.0}], "libraries": LIBRARIES}
-    shard = Shard("main", {"role": "main", "command": ["train.py"]}, notes, windows)
+    shard = made_shard("main", {"role": "main", "command": ["train.py"]}, notes, windows)
     shard.stacks = {n: StackRow(n, 0, "/p/a.py", f"f{n}", n, n) for n in range(1, 31)}
     capture = Capture(Path("run"), [shard])
     path = tmp_path / "report.html"
-    path.write_text(render_page(capture, analyze(capture), []), encoding="utf-8")
+    path.write_text(
+        render(make_report(analyze(capture), [], RunHistory(capture))), encoding="utf-8"
+    )
     page = open_page(path=path)
     assert page.locator("#timeline .warm").count() == 1
     page.click("text=Per environment step")
@@ -365,7 +379,7 @@ def test_what_only_some_runs_have(open_page: Open, tmp_path: Path) -> None:
     assert "2.00 s" in page.inner_text("#exact")
     run = page.inner_text("#run")
     assert "2.1" in run
-    assert "1.4.0 (1 place not found)" in run
+    assert "1.4.0 (1 target not found)" in run
     assert "version unknown" in run
     assert page.locator("#functions tbody tr").count() == 20
     page.click("#functions .more")
@@ -386,11 +400,13 @@ def test_a_long_run_with_many_workers_stays_small(recorded: Path) -> None:
         for n, w in enumerate(windows[1:-1] * 200)
     ]
     capture.shards = [main] + [
-        Shard(f"w-{n}", {**worker.header, "role": f"w-{n}"}, {}, worker.windows, worker.stacks)
+        made_shard(
+            f"w-{n}", {**worker.header.raw, "role": f"w-{n}"}, {}, worker.windows, worker.stacks
+        )
         for n in range(64)
     ]
     analysis = analyze(capture)
-    data = page_data(capture, analysis, findings())
+    data = page_data(make_report(analysis, findings(), RunHistory(capture)))
     assert len(data["course"]["points"]) <= 250
     assert len(data["processes"]["rows"]) == 65
     assert [tree["group"] for tree in data["trees"]] == ["main", "w (64)"]

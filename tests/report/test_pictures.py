@@ -9,12 +9,15 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
+from made_shards import made_shard
 
 from hotloop.analyze.analysis import analyze
-from hotloop.capture.reader import Capture, Shard, read_capture
+from hotloop.analyze.history import RunHistory
+from hotloop.analyze.training import read_capture
+from hotloop.capture.reader import Capture
 from hotloop.report import units
-from hotloop.report.drawing import DPI
-from hotloop.report.output import Material
+from hotloop.report.document import Report, make_report
+from hotloop.report.figures import DPI
 from hotloop.report.pictures import INCHES, render_png, render_svg
 
 pytest.importorskip("matplotlib")
@@ -25,8 +28,8 @@ def text_of(svg: bytes) -> str:
     return "\n".join("".join(each.itertext()) for each in root.iter() if each.tag.endswith("text"))
 
 
-def test_an_svg_says_all_four_things(material: Material) -> None:
-    text = text_of(render_svg(material))
+def test_an_svg_says_all_four_things(report: Report) -> None:
+    text = text_of(render_svg(report))
     for title in (
         "Own time of each phase",
         "Categories",
@@ -34,14 +37,14 @@ def test_an_svg_says_all_four_things(material: Material) -> None:
         "Memory and steps per second",
     ):
         assert title in text
-    step = [p for p in material.analysis.phases if p.process == "main" and p.name == "env.step"]
-    share = sum(p.self_s for p in step) / material.analysis.run.loop_s
+    step = [p for p in report.analysis.phases if p.process == "main" and p.name == "env.step"]
+    share = sum(p.self_s for p in step) / report.analysis.run.loop_s
     assert units.percent(share) in text
     assert "start-up" in text
 
 
-def test_hostile_names_are_names(material: Material) -> None:
-    svg = render_svg(material)
+def test_hostile_names_are_names(report: Report) -> None:
+    svg = render_svg(report)
     assert b"<script" not in svg
     assert b"<img" not in svg
     text = text_of(svg)
@@ -50,20 +53,20 @@ def test_hostile_names_are_names(material: Material) -> None:
     assert "\u202e" not in text
 
 
-def test_a_png_is_large_enough_to_print(material: Material) -> None:
+def test_a_png_is_large_enough_to_print(report: Report) -> None:
     image_of = pytest.importorskip("PIL.Image")
-    image = image_of.open(io.BytesIO(render_png(material)))
+    image = image_of.open(io.BytesIO(render_png(report)))
     assert image.size == (round(INCHES[0] * DPI), round(INCHES[1] * DPI))
     assert len(image.convert("RGB").getcolors(1 << 24)) > 20
 
 
-def test_the_same_figures_give_the_same_file(material: Material) -> None:
-    assert render_svg(material) == render_svg(material)
+def test_the_same_figures_give_the_same_file(report: Report) -> None:
+    assert render_svg(report) == render_svg(report)
 
 
 def test_a_run_with_nothing_in_it() -> None:
-    capture = Capture(Path("run"), [Shard("main", {"role": "main", "command": ["x"]})])
-    assert render_png(Material(analyze(capture), [], capture=capture)).startswith(b"\x89PNG")
+    capture = Capture(Path("run"), [made_shard("main", {"role": "main", "command": ["x"]})])
+    assert render_png(make_report(analyze(capture), [], RunHistory(capture))).startswith(b"\x89PNG")
 
 
 def test_no_setting_of_the_user_is_changed(recorded: Path) -> None:
@@ -71,7 +74,7 @@ def test_no_setting_of_the_user_is_changed(recorded: Path) -> None:
 
     before = dict(matplotlib.rcParams)
     capture = read_capture(recorded)
-    render_png(Material(analyze(capture), [], capture=capture))
+    render_png(make_report(analyze(capture), [], RunHistory(capture)))
     assert dict(matplotlib.rcParams) == before
 
 

@@ -222,7 +222,7 @@ def test_profiling_reports_every_operation_and_leaves_the_training_as_it_is(
         assert figures(plain.stdout, who) == figures(profiled.stdout, who)
 
     document = json.loads((tmp_path / "mine.json").read_text(encoding="utf-8"))
-    assert document["schema"] == "hotloop.report/1"
+    assert document["schema"] == "hotloop.report/2"
     calls: dict[str, int] = {}
     for phase in document["phases"]:
         calls[phase["name"]] = calls.get(phase["name"], 0) + phase["calls"]

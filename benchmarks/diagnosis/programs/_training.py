@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 torch.set_num_threads(1)
+torch.distributions.Distribution.set_default_validate_args(False)
 
 
 def network(inputs: int, outputs: int, hidden: int = 64) -> nn.Sequential:
@@ -62,7 +63,7 @@ class DQN:
             network(inputs, actions, hidden),
         )
         self.target.load_state_dict(self.online.state_dict())
-        self.optimizer = torch.optim.Adam(self.online.parameters(), 1e-3)
+        self.optimizer = torch.optim.Adam(self.online.parameters(), 1e-3, fused=True)
         self.rng = np.random.default_rng(1)
 
     def act(self, obs, epsilon: float = 0.1) -> int:
@@ -137,7 +138,7 @@ def a2c(envs: gym.vector.VectorEnv, iterations: int, length: int = 32, gae=compu
     n = envs.num_envs
     inputs = int(np.prod(envs.single_observation_space.shape))
     model = ActorCritic(inputs, int(envs.single_action_space.n), hidden)
-    optimizer = torch.optim.Adam(model.parameters(), 7e-4)
+    optimizer = torch.optim.Adam(model.parameters(), 7e-4, fused=True)
     obs, _ = envs.reset(seed=0)
     for iteration in range(iterations):
         rows: list[tuple[np.ndarray, ...]] = []

@@ -15,7 +15,7 @@ def main(carry=keep, updates: int = 1800, length: int = 4) -> None:
     envs = gym.make_vec("CartPole-v1", num_envs=8, vectorization_mode="sync")
     model = ActorCritic(4, 2)
     offset = torch.nn.Parameter(torch.zeros(()))
-    optimizer = torch.optim.Adam([*model.parameters(), offset], 1e-3)
+    optimizer = torch.optim.Adam([*model.parameters(), offset], 1e-3, fused=True)
     baseline = torch.zeros(())
     obs, _ = envs.reset(seed=0)
     for _ in range(updates):

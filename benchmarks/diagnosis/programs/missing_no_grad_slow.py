@@ -30,7 +30,7 @@ def main(acting=contextlib.nullcontext, steps: int = 9000) -> None:
     torch.manual_seed(0)
     envs = gym.make_vec("CartPole-v1", num_envs=2, vectorization_mode="sync")
     q = Q(4, 2)
-    optimizer = torch.optim.Adam(q.parameters(), 1e-3)
+    optimizer = torch.optim.Adam(q.parameters(), 1e-3, fused=True)
     buffer = ReplayBuffer(20_000, (4,))
     obs, _ = envs.reset(seed=0)
     for step in range(steps):

@@ -16,7 +16,7 @@ def main(give=as_list, steps: int = 3000) -> None:
     torch.manual_seed(0)
     env = gym.make("CartPole-v1")
     q = network(4, 2)
-    optimizer = torch.optim.Adam(q.parameters(), 1e-3)
+    optimizer = torch.optim.Adam(q.parameters(), 1e-3, fused=True)
 
     @torch.compile(backend="aot_eager")
     def values(pieces):

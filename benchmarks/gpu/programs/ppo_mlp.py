@@ -18,6 +18,7 @@ import time
 import numpy as np
 import torch
 from torch import nn
+from truth import write_truth
 
 ENVS, STEPS, EPOCHS, ROWS = 8, 64, 4, 64
 
@@ -168,44 +169,6 @@ def warm_up(agent, optimizer, device):
             optimizer.zero_grad()
 
 
-def truth(device: str, iterations: int, file: str) -> float:
-    """The loop under torch's own profiler from begin to end; kernel time of each range."""
-    from torch.profiler import ProfilerActivity, profile, record_function
-
-    chosen = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
-    with profile(activities=chosen if device == "cuda" else chosen[:1]) as recorded:
-        seconds = train(device, iterations, record_function)
-    spans, launches, kernels = [], {}, []
-    events = recorded.profiler.kineto_results.events()
-    on_host = {e.name() for e in events if str(e.device_type()) == "DeviceType.CPU"}
-    for event in events:
-        begin, name = event.start_ns(), event.name()
-        if str(event.device_type()) != "DeviceType.CPU":
-            # The profiler also shows ranges of the host on the device, under their own names.
-            if not name.startswith(("Memcpy", "Memset")) and name not in on_host:
-                kernels.append((event.correlation_id(), event.duration_ns()))
-        elif event.name().startswith(("cuda", "cu")):
-            launches[event.correlation_id()] = begin
-        elif event.name().startswith(("policy.", "learn.")):
-            spans.append((begin, begin + event.duration_ns(), event.name()))
-    spans.sort()
-    begins = [span[0] for span in spans]
-    totals: dict[str, float] = {}
-    counts: dict[str, int] = {}
-    from bisect import bisect_right
-
-    for correlation, length in kernels:
-        at = launches.get(correlation)
-        index = bisect_right(begins, at) - 1 if at is not None else -1
-        inside = index >= 0 and at < spans[index][1]
-        name = spans[index][2] if inside else "other"
-        totals[name] = totals.get(name, 0.0) + length / 1e9
-        counts[name] = counts.get(name, 0) + 1
-    with open(file, "w") as out:
-        json.dump({"seconds": totals, "kernels": counts}, out)
-    return seconds
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -215,7 +178,9 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     if options.truth:
-        seconds = truth(options.device, options.iterations, options.truth)
+        seconds = write_truth(
+            lambda span: train(options.device, options.iterations, span), options.truth
+        )
     else:
         turns = Turns(*map(int, options.turns.split(","))) if options.turns else None
         plain = contextlib.nullcontext()

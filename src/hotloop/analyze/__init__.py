@@ -1,9 +1,9 @@
 """Pure functions from a capture to breakdowns, trends and statistics.
 
-`analysis` puts the parts together: `timeline` tells start-up, loop and the rest apart, `tree` adds
-the windows up and takes hotloop's own cost out, `functions` reads the samples, `score` weighs. No
+`analysis` puts the parts together: `timeline` separates start-up, loop and the rest, `tree` adds
+the windows up and removes hotloop's own cost, `functions` reads the samples, `score` weighs. No
 file is read here and nothing is printed; `diagnose` and `report` take what comes out.
 
-`flame` is the tree of phases and functions, `stacks` the same flat; `course` is the run as it went,
-`now` its last seconds, `rows` its windows as a table, `tracks` its single calls.
+`flame` is the tree of phases and functions, `weighted_stacks` the same flat; `series` is the run
+over time, `live_state` its last seconds, `rows` its windows as a table, `tracks` its single calls.
 """

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from hotloop.analyze.bounds import bounds
-from hotloop.analyze.course import offset_s
-from hotloop.analyze.device import add_memory, device_use
-from hotloop.analyze.functions import add_modes, find_functions, find_samples
-from hotloop.analyze.model import Analysis, Overhead, Phase, Process, Run, Sample
+from hotloop.analyze.bounds import Bound, bounds
+from hotloop.analyze.critical import add_critical_path
+from hotloop.analyze.device_use import add_memory, device_use
+from hotloop.analyze.functions import add_states, find_functions, find_samples
+from hotloop.analyze.model import Analysis, Function, Overhead, Phase, Process, Run, Sample
+from hotloop.analyze.once import find_once
+from hotloop.analyze.returns import find_returns
+from hotloop.analyze.run_table import add_lines, run_table
 from hotloop.analyze.score import add_score
-from hotloop.analyze.timeline import Timeline, split_timeline
-from hotloop.analyze.tree import RegionCost, build_phases
+from hotloop.analyze.series import own_cost_s
+from hotloop.analyze.states import states_by_path
+from hotloop.analyze.timeline import Timeline, offset_s, split_timeline
+from hotloop.analyze.tree import build_phases
 from hotloop.analyze.trends import find_trends
+from hotloop.capture import schema
 from hotloop.capture.reader import Capture, Shard
-from hotloop.capture.training import TRAINS_BESIDE
+from hotloop.capture.schema import ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES, Notes
+from hotloop.capture.values import RegionCost
 from hotloop.capture.window import Window
-from hotloop.words import ENV_STEPS, EPISODES, GRADIENT_STEPS, PARENTS, SAMPLES
+from hotloop.phases import PARENTS, is_unidentified
 
 
 def analyze(capture: Capture) -> Analysis:
@@ -26,45 +31,57 @@ def analyze(capture: Capture) -> Analysis:
     timeline = split_timeline(main.windows)
     raw_loop_s = timeline.loop_s
     phases, outside_s, cost_s = build_phases(timeline.loop, cost, "main", raw_loop_s, main.notes)
-    sampler_s = _gauge_sum(timeline.loop, "sampler_ns")
-    # What hooks took between regions is in no region, so it is only taken out of the whole.
-    cost_s += _gauge_sum(timeline.loop, "hooks_ns")
-    # What watching the device took stood in the program's way, wherever it was.
-    cost_s += _gauge_sum(timeline.loop, "device_ns")
-    # Of a loop of milliseconds, what is taken out may be more than what it was: its phases stay.
+    cost_s += sum(own_cost_s(window) for window in timeline.loop)
+    # In a loop of milliseconds the cost may exceed the whole: its phases stay.
     named_s = sum(p.self_s for p in phases if p.thread == "main")
-    loop_s = max(raw_loop_s - cost_s - sampler_s, min(named_s, raw_loop_s), 0.0)
+    loop_s = max(raw_loop_s - cost_s, min(named_s, raw_loop_s), 0.0)
     for phase in phases:
         phase.share = phase.total_s / loop_s if loop_s > 0 else 0.0
     for shard in capture.shards[1:]:
         phases += _other_process(shard, loop_s)
-    _finish_phases(phases, main, timeline.loop)
+    states = states_by_path(timeline.loop)
+    add_states([phase for phase in phases if phase.process == "main"], states)
+    _finish_phases(phases, main)
+    _add_errors(phases, main, loop_s)
     use = device_use(timeline.loop, phases, main.notes, loop_s)
-    bound, whole = bounds(phases, use, outside_s)
+    add_critical_path(phases, use, loop_s)
     own = [p for p in phases if p.process == "main" and p.thread == "main"]
+    bound, whole = bounds(own, use, outside_s, states, has_workers=len(capture.shards) > 1)
+    functions = _functions(capture, timeline, loop_s)
+    table = run_table(capture, timeline.loop, phases, loop_s)
+    add_lines(table, functions)
+    # Code between two events that nothing identifies, and the own time of a parent.
+    unknown_s = sum(p.self_s for p in own if is_unidentified(p.name))
     parents_s = sum(p.self_s for p in own if p.name in PARENTS)
+    once = find_once(timeline.loop, loop_s)
     return Analysis(
         name=capture.folder.name or "run",
-        run=_run(capture, timeline, loop_s),
-        overhead=_overhead(main, cost, timeline, cost_s, sampler_s, raw_loop_s),
-        coverage=_share(named_s, loop_s),
-        unexplained=_share(max(loop_s - named_s, 0.0) + parents_s, loop_s),
+        run=_run(capture, timeline, loop_s, sum(each.seconds for each in once)),
+        overhead=_overhead(main, cost, timeline, cost_s, raw_loop_s),
+        coverage=_share(named_s - unknown_s, loop_s),
+        unexplained=_share(max(loop_s - named_s, 0.0) + unknown_s + parents_s, loop_s),
         outside_s=outside_s,
         phases=phases,
         startup=_apart(timeline.startup, cost, main),
         after=_apart(timeline.after, cost, main),
-        functions=find_functions(timeline.loop, main.stacks, "main", loop_s),
-        exact_functions=_rows(main.notes.get("exact_functions")),
+        functions=functions,
+        exact_functions=main.notes.exact_functions,
         processes=[_process(shard) for shard in capture.shards],
         loop_windows=timeline.loop,
         notes=main.notes,
         damaged=capture.damaged,
+        damaged_values=capture.damaged_values,
         samples=_samples(capture, timeline),
         startup_samples=find_samples(timeline.startup, main.stacks, "main"),
         trends=find_trends(timeline.loop),
+        returns=find_returns(capture, timeline.loop),
         device=use,
+        once=once,
         bounds=bound,
         bound=whole,
+        process_bounds=_process_bounds(capture, phases),
+        run_table=table,
+        proof=capture.proof,
         worker_notes={shard.role: shard.notes for shard in capture.shards[1:]},
     )
 
@@ -76,19 +93,33 @@ def _samples(capture: Capture, timeline: Timeline) -> list[Sample]:
     return samples
 
 
+def _functions(capture: Capture, timeline: Timeline, loop_s: float) -> list[Function]:
+    functions = find_functions(timeline.loop, capture.main.stacks, "main", loop_s)
+    for shard in capture.shards[1:]:
+        windows = split_timeline(shard.windows).loop
+        functions += find_functions(windows, shard.stacks, shard.role, loop_s)
+    return functions
+
+
+def _process_bounds(capture: Capture, phases: list[Phase]) -> dict[str, Bound]:
+    found: dict[str, Bound] = {}
+    for shard in capture.shards[1:]:
+        own = [p for p in phases if p.process == shard.role and p.thread == "main"]
+        windows = split_timeline(shard.windows).loop
+        in_phases_s = sum(phase.self_s for phase in own)
+        outside_s = max(sum(window.seconds for window in windows) - in_phases_s, 0.0)
+        whole = bounds(own, None, outside_s, states_by_path(windows))[1]
+        if whole is not None:
+            found[shard.role] = whole
+    return found
+
+
 def _share(part: float, whole: float) -> float:
     return min(max(part / whole, 0.0), 1.0) if whole > 0 else 0.0
 
 
 def _cost_of(shard: Shard) -> RegionCost:
-    cost = shard.header.get("cost")
-    if not isinstance(cost, dict):
-        return RegionCost()
-    inside, outside = cost.get("inside_ns"), cost.get("outside_ns")
-    if not isinstance(inside, (int, float)) or not isinstance(outside, (int, float)):
-        return RegionCost()
-    # A damaged header must not turn every figure to zero: no region costs a millisecond.
-    return RegionCost(min(max(inside, 0.0), 1e6), min(max(outside, 0.0), 1e6))
+    return shard.header.cost or RegionCost()
 
 
 def _gauge_sum(windows: list[Window], name: str) -> float:
@@ -108,32 +139,28 @@ def _apart(windows: list[Window], cost: RegionCost, shard: Shard) -> list[Phase]
 def _other_process(shard: Shard, loop_s: float) -> list[Phase]:
     windows = split_timeline(shard.windows).loop
     phases, _, _ = build_phases(windows, _cost_of(shard), shard.role, loop_s, shard.notes)
-    add_modes(phases, windows)
+    add_states(phases, states_by_path(windows))
     return phases
 
 
-def _finish_phases(phases: list[Phase], main: Shard, loop: list[Window]) -> None:
+def _finish_phases(phases: list[Phase], main: Shard) -> None:
     own = [phase for phase in phases if phase.process == "main"]
-    add_modes(own, loop)
-    exact = main.notes.get("memory_peaks")
-    gpu = main.notes.get("gpu_memory_peaks")
     for phase in own:
-        peaks = exact.get(phase.name) if isinstance(exact, dict) else None
-        if isinstance(peaks, list) and len(peaks) == 2 and all(_is_number(p) for p in peaks):
+        if peaks := main.notes.memory_peaks.get(phase.name):
             phase.cpu_peak_mb, phase.cpu_added_mb = peaks[0] / 1e6, peaks[1] / 1e6
-        peak = gpu.get(phase.name) if isinstance(gpu, dict) else None
-        if isinstance(peak, (int, float)):
+        peak = main.notes.gpu_memory_peaks.get(phase.name)
+        if peak is not None:
             phase.gpu_peak_mb = peak / 1e6
     add_memory(own, main.notes)
-    how = main.notes.get("recognised")
     for phase in phases:
-        if isinstance(how, dict) and isinstance(how.get(phase.name), str):
-            phase.how = how[phase.name]
+        phase.how = main.notes.recognised.get(phase.name, phase.how)
         add_score(phase)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _add_errors(phases: list[Phase], main: Shard, loop_s: float) -> None:
+    for phase in phases:
+        if phase.process == "main" and loop_s > 0 and main.errors_s:
+            phase.share_error = main.errors_s.get(phase.path, 0.0) / loop_s
 
 
 def _overhead(
@@ -141,41 +168,41 @@ def _overhead(
     cost: RegionCost,
     timeline: Timeline,
     cost_s: float,
-    sampler_s: float,
     raw_loop_s: float,
 ) -> Overhead:
     regions = sum(delta.calls for window in main.windows for delta in window.phases.values())
     return Overhead(
         region_ns=cost.total_ns,
         regions=regions,
-        share=_share(cost_s + sampler_s, raw_loop_s),
+        share=_share(cost_s, raw_loop_s),
         corrected=cost.total_ns > 0,
-        sampler_s=sampler_s,
-        recorder_s=_gauge_sum(timeline.loop, "recorder_ns"),
-        hooks_s=_gauge_sum(timeline.loop, "hooks_ns"),
+        sampler_s=_gauge_sum(timeline.loop, schema.SAMPLER_NS),
+        recorder_s=_gauge_sum(timeline.loop, schema.RECORDER_NS),
+        hooks_s=_gauge_sum(timeline.loop, schema.HOOKS_NS),
+        device_s=_gauge_sum(timeline.loop, schema.DEVICE_NS),
+        measured=1 - _share(main.rested_s, raw_loop_s),
     )
 
 
-def _run(capture: Capture, timeline: Timeline, loop_s: float) -> Run:
+def _run(capture: Capture, timeline: Timeline, loop_s: float, once_s: float) -> Run:
     main = capture.main
-    command = main.header.get("command")
-    device = main.notes.get("device")
     # A process that trains for another began after it, and may end before it.
     later_s = max(offset_s(main, capture.launcher), 0.0)
     wall_s = max(timeline.end_ns / 1e9 + later_s, _end_s(capture.launcher))
     return Run(
-        command=[str(part) for part in command] if isinstance(command, list) else [],
+        command=main.header.command,
         wall_s=wall_s,
         startup_s=(timeline.loop_begin_ns / 1e9 + later_s) if timeline.found_loop else 0.0,
         loop_s=loop_s,
         after_s=max(wall_s - later_s - timeline.loop_end_ns / 1e9, 0.0),
         counters=_counters(capture),
-        device=device if isinstance(device, str) else _device_in_use(main.notes),
+        device=main.notes.device or _device_in_use(main.notes),
         processes=len(capture.shards),
         header=main.header,
         end=capture.launcher.end,
-        memory_peak_mb=_gauge_peak(main.windows, "resident_peak"),
+        memory_peak_mb=_gauge_peak(main.windows, schema.RESIDENT_PEAK),
         cpu_share=_cpu_share(timeline),
+        once_s=min(once_s, loop_s),
     )
 
 
@@ -187,11 +214,9 @@ def _end_s(shard: Shard) -> float:
 _DEVICES = {"CUDA": "cuda", "ROCm": "cuda", "MPS": "mps"}
 
 
-def _device_in_use(notes: dict[str, Any]) -> str:
+def _device_in_use(notes: Notes) -> str:
     """The device of a program whose networks nobody saw: what it held memory on."""
-    about = notes.get("gpu")
-    kind = about.get("name") if isinstance(about, dict) else None
-    return _DEVICES.get(kind, "cpu") if isinstance(kind, str) else "cpu"
+    return _DEVICES.get(notes.gpu.name, "cpu") if notes.gpu else "cpu"
 
 
 #: What processes of a run count each for themselves.
@@ -202,8 +227,8 @@ def _counters(capture: Capture) -> dict[str, float]:
     """What the main process counted; what it counted none of, its workers have done."""
     counters = _counted(capture.main)
     workers = [_counted(shard) for shard in capture.shards[1:]]
-    beside = capture.main.notes.get(TRAINS_BESIDE)
-    if isinstance(beside, list) and beside:  # the main one is one of several that train
+    beside = capture.main.notes.trains_beside
+    if beside:  # the main one is one of several that train
         workers = [counters, *(_counted(s) for s in capture.shards[1:] if s.role in beside)]
         counters = {name: n for name, n in counters.items() if name not in _SHARED}
     for name in _SHARED:
@@ -224,10 +249,10 @@ def _counted(shard: Shard) -> dict[str, float]:
 
 
 def _cpu_share(timeline: Timeline) -> float | None:
-    if not any("process_cpu_ns" in window.gauges for window in timeline.loop):
+    if not any(schema.PROCESS_CPU_NS in window.gauges for window in timeline.loop):
         return None
     wall_s = sum(window.seconds for window in timeline.loop)
-    return _gauge_sum(timeline.loop, "process_cpu_ns") / wall_s if wall_s > 0 else None
+    return _gauge_sum(timeline.loop, schema.PROCESS_CPU_NS) / wall_s if wall_s > 0 else None
 
 
 def _process(shard: Shard) -> Process:
@@ -239,18 +264,13 @@ def _process(shard: Shard) -> Process:
         for path, delta in window.phases.items()
         if path and path.rpartition("/")[2] != "wait" and not path.startswith("@thread")
     )
-    pid = shard.header.get("pid")
     return Process(
         name=shard.role,
-        pid=pid if type(pid) is int else 0,
+        pid=shard.header.pid,
+        host=shard.header.host,
         wall_s=(last - first) / 1e9,
         busy_s=busy / 1e9,
-        memory_peak_mb=_gauge_peak(shard.windows, "resident_peak"),
+        memory_peak_mb=_gauge_peak(shard.windows, schema.RESIDENT_PEAK),
         ended=shard.end is not None,
+        cpu_s=_gauge_sum(split_timeline(shard.windows).loop, schema.PROCESS_CPU_NS),
     )
-
-
-def _rows(value: Any) -> list[dict[str, Any]]:
-    if not isinstance(value, list):
-        return []
-    return [row for row in value if isinstance(row, dict)]

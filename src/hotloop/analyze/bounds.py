@@ -1,21 +1,25 @@
 """What bounds a run: how the host's time in each phase was spent, in shares that add up to one.
 
-Six answers. Samples say how much of a phase's own time was Python, native code or waiting;
-recordings of the device say how much of it went into calls that launch, that copy, and that wait
-while kernels run. What the device takes is inside what samples call native code or waiting.
+Samples give the states of a phase's own time: Python, native code, and waiting by its reason.
+Recordings of the device give what went into calls that launch, that copy, and that wait while
+kernels run; that time is inside what samples call native code or waiting. Time in no phase has
+samples of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hotloop.analyze.device import DeviceUse, PhaseDevice
+from hotloop.analyze.device_use import DeviceUse, PhaseDevice
 from hotloop.analyze.model import Phase
-from hotloop.words import names_of
+from hotloop.analyze.states import States
+from hotloop.phases import names_of
 
-#: Phases in which waiting is waiting for environments.
-_ENVIRONMENTS = frozenset(("env.step", "env.reset", "env.render", "wait", "collect"))
+#: Phases in which blocking, where other processes take part, is waiting for these.
+_FOR_OTHERS = frozenset(
+    ("env.step", "env.reset", "env.render", "wait", "collect", "data.wait", "comm")
+)
 
 
 @dataclass
@@ -28,6 +32,10 @@ class Bound:
     launching: float = 0.0
     kernels: float = 0.0
     waiting: float = 0.0
+    cores: float = 0.0
+    locks: float = 0.0
+    io: float = 0.0
+    sleeping: float = 0.0
 
     def largest(self) -> str:
         """The name of the largest share."""
@@ -41,48 +49,81 @@ TITLES = {
     "moving": "data movement",
     "launching": "kernel launches",
     "kernels": "kernels",
-    "waiting": "waiting for environments",
+    "waiting": "waiting for other processes",
+    "cores": "waiting for a CPU core",
+    "locks": "waiting for a lock or the GIL",
+    "io": "waiting for I/O or another process",
+    "sleeping": "sleeping",
 }
 
 
 def bounds(
-    phases: Iterable[Phase], use: DeviceUse | None, outside_s: float
+    phases: Iterable[Phase],
+    use: DeviceUse | None,
+    outside_s: float,
+    states: Mapping[str, States],
+    *,
+    has_workers: bool = False,
 ) -> tuple[dict[str, Bound], Bound | None]:
-    """(place -> what bounds its own time, what bounds the whole loop)."""
+    """(path -> what bounds its own time, what bounds the whole loop) of one process's main thread.
+
+    `states` are those of its samples by path, `has_workers` is whether other processes take part.
+    """
     recorded = {each.path: each for each in use.phases} if use is not None else {}
-    own = [p for p in phases if p.process == "main" and p.thread == "main"]
     found: dict[str, Bound] = {}
     seconds: dict[str, float] = {}
-    for phase in own:
-        bound = _bound(phase, recorded.get(phase.path))
+    for phase in phases:
+        name = names_of(phase.path)[-1]
+        bound = _bound(name, states.get(phase.path), recorded.get(phase.path), has_workers)
         if bound is not None:
             found[phase.path], seconds[phase.path] = bound, phase.self_s
-    if not found:
-        return {}, None
-    # What is in no phase is the program's own code around them.
-    whole = _weighted([(found[path], seconds[path]) for path in found], outside_s)
-    return found, whole
+    parts = [(found[path], seconds[path]) for path in found]
+    outside = _bound("", states.get(""), None, has_workers)
+    if outside is not None and outside_s > 0:
+        parts.append((outside, outside_s))
+    return found, _weighted(parts) if parts else None
 
 
-def _bound(phase: Phase, device: PhaseDevice | None) -> Bound | None:
-    name = names_of(phase.path)[-1]
-    python, waiting = phase.python_share, phase.waiting_share
-    if python is None or waiting is None:
-        if device is None and name not in ("wait", "transfer"):
-            return None
-        python, waiting = 0.0, 0.0
-    launching = device.launching if device else 0.0
-    moving = device.moving if device else 0.0
-    kernels = device.waiting if device else 0.0
+def _bound(
+    name: str, states: States | None, device: PhaseDevice | None, has_workers: bool
+) -> Bound | None:
     if device is None and name == "transfer":
-        return Bound(moving=1.0)
-    if name == "wait" and not kernels:
-        return Bound(waiting=1.0)
-    taken = launching + moving + kernels
-    # Elsewhere a thread that does not run waits for a core, a disk or the device's own thread.
-    for_environments = waiting if name in _ENVIRONMENTS else 0.0
-    native = max(1 - python - for_environments - taken, 0.0)
-    return _normal(Bound(python, native, moving, launching, kernels, for_environments))
+        cores = states.core if states is not None else 0.0
+        return Bound(moving=1 - cores, cores=cores)
+    if states is None:
+        if name == "wait" and (device is None or not device.waiting):
+            return Bound(waiting=1.0)
+        if device is None:
+            return None
+        states = States(native=1.0)
+    blocked = states.lock + states.io + states.other
+    if has_workers and name in _FOR_OTHERS:
+        waiting, locks, io = blocked, 0.0, 0.0
+    else:
+        waiting, locks, io = 0.0, states.lock, states.io + states.other
+    bound = Bound(
+        python=states.python,
+        native=states.native,
+        waiting=waiting,
+        cores=states.core,
+        locks=locks,
+        io=io,
+        sleeping=states.sleeping,
+    )
+    return _normal(_with_device(bound, device))
+
+
+def _with_device(bound: Bound, device: PhaseDevice | None) -> Bound:
+    """What the device takes is in native code first, then in what looks like waiting."""
+    if device is None:
+        return bound
+    bound.launching, bound.moving, bound.kernels = device.launching, device.moving, device.waiting
+    taken = device.launching + device.moving + device.waiting
+    for name in ("native", "io", "locks", "waiting", "sleeping", "cores"):
+        part = min(getattr(bound, name), taken)
+        setattr(bound, name, getattr(bound, name) - part)
+        taken -= part
+    return bound
 
 
 def _normal(bound: Bound) -> Bound:
@@ -92,11 +133,11 @@ def _normal(bound: Bound) -> Bound:
     return Bound(**{name: share / whole for name, share in vars(bound).items()})
 
 
-def _weighted(parts: list[tuple[Bound, float]], outside_s: float) -> Bound:
-    whole = sum(seconds for _, seconds in parts) + outside_s
-    total = Bound(python=outside_s / whole if whole > 0 else 1.0)
+def _weighted(parts: list[tuple[Bound, float]]) -> Bound:
+    whole = sum(seconds for _, seconds in parts)
+    total = Bound()
     for bound, seconds in parts:
         for name, share in vars(bound).items():
-            more = share * seconds / whole if whole > 0 else 0.0
+            more = share * seconds / whole if whole > 0 else share / len(parts)
             setattr(total, name, getattr(total, name) + more)
     return _normal(total)

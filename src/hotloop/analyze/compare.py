@@ -15,9 +15,9 @@ from itertools import chain
 from statistics import median
 
 from hotloop.analyze.contention import Contention
+from hotloop.analyze.defaults import MARGIN
 from hotloop.analyze.judgement import (
     FASTER,
-    MARGIN,
     SLOWER,
     Evidence,
     Judgement,
@@ -26,9 +26,10 @@ from hotloop.analyze.judgement import (
     not_comparable,
 )
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.portion import NO_PHASE, Course, largest_share
+from hotloop.analyze.series import RunSeries, largest_share
 from hotloop.analyze.statistics import ALPHA, Paired
-from hotloop.words import EPISODES, GRADIENT_STEPS, PARENTS, SAMPLES
+from hotloop.capture.schema import ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES
+from hotloop.phases import NO_PHASE, PARENTS
 
 #: The first part of each run's steps is left out: allocators, caches and compilers warm up.
 WARM_UP = 0.1
@@ -113,27 +114,27 @@ class Comparison:
 
 
 def figures(
-    course: Course, unit: str, last: float, analysis: Analysis, contention: Contention | None = None
+    run: RunSeries, unit: str, last: float, analysis: Analysis, contention: Contention | None = None
 ) -> Figures:
     """A run's figures per unit, up to its `last` unit, the warm-up left out."""
-    part = course.portion(unit, WARM_UP * last, last)
+    part = run.step_range(unit, WARM_UP * last, last)
     units = (1.0 - WARM_UP) * last
-    started = analysis.run.header.get("started")
+    started = analysis.run.header.started
     waited_s = 0.0
-    if contention is not None and isinstance(started, (int, float)):
+    if contention is not None and started is not None:
         waited_s = contention.waited(started + part.begin_s, started + part.end_s)
     seconds = part.amounts.seconds
     # Others take the core from every phase alike, as far as one can tell from outside.
     kept = max(1.0 - waited_s / seconds, LEAST_KEPT) if seconds > 0 else 1.0
-    whole = course.portion(unit, 0.0, last).amounts
-    exact = course.reached(unit) <= last * 1.01
+    whole = run.step_range(unit, 0.0, last).amounts
+    exact = run.reached(unit) <= last * 1.01
     return Figures(
         seconds=seconds * kept / units,
         own={name: s * kept / units for name, s in part.amounts.own.items()},
         total={name: s * kept / units for name, s in part.amounts.total.items()},
         work={name: n / last for name, n in whole.counters.items() if name != unit},
         units=last,
-        grain={c: 0.0 if exact else largest_share(course.windows, c) for c in WORK},
+        grain={c: 0.0 if exact else largest_share(run.points, c) for c in WORK},
         waited=1.0 - kept,
         memory_mb=analysis.run.memory_peak_mb,
     )
@@ -207,7 +208,7 @@ def describe_work(change: WorkChange, unit: str) -> str:
 
 def one_of(unit: str) -> str:
     """The name of one of that unit, for people."""
-    return {"env_steps": "environment step", "gradient_steps": "gradient step"}.get(
+    return {ENV_STEPS: "environment step", GRADIENT_STEPS: "gradient step"}.get(
         unit, unit.rstrip("s").replace("_", " ")
     )
 

@@ -1,16 +1,20 @@
 """Time that other programs took from a run: measured from outside, and taken out of its figures.
 
-On a machine that others use, a training waits for a core while somebody else has it. That wait is
+On a machine that others use, the program waits for a core while others use it. That wait is
 not the program's, comes and goes, and can be many times larger than the effect one looks for. Linux
 counts, for each thread, how long it was ready to run and did not (`run_delay` in
 /proc/PID/schedstat). Not all of that is other people's doing: a program with more busy threads and
-workers than cores waits for itself. So the wait is shared out by who used the processor meanwhile.
+workers than cores waits for itself. So the wait is divided by who used the CPU meanwhile.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hotloop.analyze.model import Analysis
 
 
 @dataclass(frozen=True)
@@ -40,13 +44,30 @@ class Contention:
         return low + (high - low) * (moment - before) / (after - before)
 
 
+def contention(
+    marks: list[tuple[float, float]], main_s: float, tree_s: float, machine_s: float, usable: float
+) -> Contention:
+    """What a watch of a process observed, with the part that other programs caused."""
+    if not marks:
+        return Contention()
+    return Contention(marks, share_due_to_others(main_s, tree_s, machine_s, usable))
+
+
 def share_due_to_others(main_s: float, tree_s: float, machine_s: float, usable: float) -> float:
     """The part of a main thread's waiting that other programs caused.
 
-    `main_s` is the main thread's processor time, `tree_s` that of its process with all threads and
+    `main_s` is the main thread's CPU time, `tree_s` that of its process with all threads and
     children, `machine_s` that of everything on the machine, `usable` the share of the machine's
     cores that the run may use: in a container the rest of the machine is busy elsewhere.
     """
     others = max(machine_s - tree_s, 0.0) * min(max(usable, 0.0), 1.0)
     own = max(tree_s - main_s, 0.0)
     return others / (others + own) if others > 0 else 0.0
+
+
+def cores_used(analysis: Analysis) -> float | None:
+    """CPU cores that the run's own processes kept busy on average; None where that is not known."""
+    if analysis.run.cpu_share is None or analysis.run.loop_s <= 0:
+        return None
+    workers_s = sum(process.cpu_s for process in analysis.processes if process.name != "main")
+    return analysis.run.cpu_share + workers_s / analysis.run.loop_s

@@ -7,8 +7,9 @@ that was once worth a curve keeps it.
 
 from __future__ import annotations
 
-from hotloop.analyze.portion import NO_PHASE, Amounts
-from hotloop.words import ENV_STEPS, GRADIENT_STEPS, PARENTS
+from hotloop.analyze.series import SeriesPoint
+from hotloop.capture.schema import ENV_STEPS, GRADIENT_STEPS
+from hotloop.phases import NO_PHASE, PARENTS
 
 PREFIX = "hotloop/"
 
@@ -27,7 +28,12 @@ class Curves:
     def __init__(self) -> None:
         self._phases: list[str] = []
 
-    def figures(self, stretch: Amounts, memory_mb: float | None = None) -> dict[str, float]:
+    def figures(
+        self,
+        stretch: SeriesPoint,
+        memory_mb: float | None = None,
+        recent_return: float | None = None,
+    ) -> dict[str, float]:
         """The figures of a stretch; none where no step was made."""
         unit = next((name for name in _UNITS if stretch.counters.get(name, 0.0) > 0), None)
         if unit is None or stretch.seconds <= 0:
@@ -49,9 +55,11 @@ class Curves:
                 found[f"{name}_in_all{per}"] = stretch.total[name] * ms
         if memory_mb is not None:
             found["memory_mb"] = memory_mb
+        if recent_return is not None:
+            found["return_mean_100"] = recent_return
         return {PREFIX + name: value for name, value in found.items()}
 
-    def _notice(self, stretch: Amounts) -> None:
+    def _notice(self, stretch: SeriesPoint) -> None:
         for name in sorted(stretch.own, key=lambda each: -stretch.own[each]):
             large = stretch.own[name] >= SMALLEST_SHARE * stretch.seconds
             if large and name not in self._phases and len(self._phases) < MOST_PHASES:

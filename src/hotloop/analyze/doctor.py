@@ -1,19 +1,20 @@
-"""What a machine and its Python environment would do to a training: pure judgements of plain facts.
+"""How a machine and its Python environment would affect training: pure functions of a survey.
 
-`examine` turns what `measure.survey` has found into checks: each says how things are, and a problem
+`examine` turns what `run.survey` has found into checks: each says how things are, and a problem
 also says what to do. Nothing is read here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+
+from hotloop.capture.schema import LibraryUse
 
 OK, INFO, PROBLEM = "ok", "info", "problem"
 
 #: Builds of frameworks that can use an accelerator of this kind.
 _FITTING = {"CUDA": ("cuda",), "ROCm": ("rocm",), "MPS": ("mps", "metal")}
-#: Less free memory than this stops a training that fills a replay buffer.
+#: With less free memory than this, a program that fills a replay buffer may be killed.
 LITTLE_MEMORY = 1 << 30
 #: A machine that has swapped out this much is short of memory now.
 MUCH_SWAP = 512 << 20
@@ -21,7 +22,7 @@ MUCH_SWAP = 512 << 20
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """One thing that was checked."""
 
     topic: str
     state: str
@@ -37,11 +38,13 @@ class Framework:
     version: str = ""
     #: What it was built for: "cuda 12.4", "rocm 6.1", "mps", "cpu", ...
     build: str = ""
-    #: Devices that it sees, without the processor.
+    #: Devices that it sees, the CPU excluded.
     devices: list[str] = field(default_factory=list)
     #: Threads of one operation, where it says.
     threads: int | None = None
     error: str = ""
+    #: Its import took longer than the survey waits.
+    unfinished: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class Survey:
     """All that was found out."""
 
     cores: int = 1
+    #: Cores that other programs keep busy now; None where that cannot be read.
+    busy_cores: float | None = None
     quota_cores: float | None = None
     memory_bytes: int | None = None
     memory_limit: int | None = None
@@ -65,14 +70,20 @@ class Survey:
     frameworks: list[Framework] = field(default_factory=list)
     native: bool = True
     why_twin: str | None = None
-    #: Title -> {"version", "places", "missing"}, of the libraries that are installed.
-    hooks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    #: Libraries that are installed, by title, and how hotloop's hooks fit them.
+    hooks: dict[str, LibraryUse] = field(default_factory=dict)
     hook_failures: dict[str, str] = field(default_factory=dict)
+    hooks_unfinished: bool = False
+
+
+#: From this share of busy cores on, times are longer and comparisons less sure.
+BUSY_SHARE = 0.25
+_HARM = {PROBLEM: 0, INFO: 1, OK: 2}
 
 
 def examine(survey: Survey) -> list[Check]:
-    """Every check, in the order in which people ask."""
-    return [
+    """Every check: how busy the machine is, then what does the most harm first."""
+    checks = [
         *_accelerators(survey),
         *[check for each in survey.frameworks for check in _framework(survey, each)],
         *_cores(survey),
@@ -80,6 +91,25 @@ def examine(survey: Survey) -> list[Check]:
         *_memory(survey),
         _core(survey),
         *_hooks(survey),
+    ]
+    return [*_load(survey), *sorted(checks, key=lambda check: _HARM[check.state])]
+
+
+def _load(survey: Survey) -> list[Check]:
+    busy = survey.busy_cores
+    if busy is None:
+        return []
+    text = f"Other programs keep {busy:.1f} of {survey.cores} cores busy"
+    if busy < BUSY_SHARE * survey.cores:
+        return [Check("load", OK, f"{text}: quiet enough to measure.")]
+    return [
+        Check(
+            "load",
+            INFO,
+            f"{text}: times measured now are longer than on a quiet machine, and comparisons "
+            "need more runs.",
+            "stop other programs, or measure later",
+        )
     ]
 
 
@@ -94,18 +124,18 @@ def is_wrong(checks: list[Check]) -> bool:
 def _accelerators(survey: Survey) -> list[Check]:
     seen = survey.accelerators
     if not seen:
-        text = "No accelerator: the driver shows none. Training runs on the processor, which is "
-        return [Check("accelerator", INFO, text + "right for small networks.")]
+        text = "No accelerator: the driver sees none. Training runs on the CPU, which is "
+        return [Check("accelerator", INFO, text + "fine for small networks.")]
     driver = f", driver {survey.driver}" if survey.driver else ""
     kinds = ", ".join(f"{seen.count(kind)} {kind}" for kind in dict.fromkeys(seen))
-    checks = [Check("accelerator", OK, f"Accelerators that the driver shows: {kinds}{driver}.")]
+    checks = [Check("accelerator", OK, f"Accelerators seen by the driver: {kinds}{driver}.")]
     if survey.card_error:
         checks.append(
             Check(
                 "accelerator",
                 INFO,
                 f"The card's load, memory, power and clocks cannot be read: {survey.card_error}. "
-                "Reports will be without them.",
+                "Reports will not include them.",
             )
         )
     for name, hides_all in survey.hidden_by.items():
@@ -127,6 +157,9 @@ def _accelerators(survey: Survey) -> list[Check]:
 
 def _framework(survey: Survey, framework: Framework) -> list[Check]:
     name = f"{framework.name} {framework.version}".strip()
+    if framework.unfinished:
+        text = f"{name} was still being imported when the time was up; `--wait 2m` checks it too."
+        return [Check(framework.name, INFO, text)]
     if framework.error:
         return [
             Check(
@@ -154,7 +187,7 @@ def _why_none(survey: Survey, framework: Framework) -> tuple[str, str]:
         return (
             f"this build cannot use {kind}",
             f"install the build of {framework.name} for {kind} (its site's selector names the "
-            "command), or train small networks on the processor",
+            "command), or train small networks on the CPU",
         )
     if survey.driver:
         return (
@@ -163,7 +196,7 @@ def _why_none(survey: Survey, framework: Framework) -> tuple[str, str]:
         )
     return (
         "the device is there but cannot be opened",
-        "look at the permissions of the device's files; in a container pass the devices through "
+        "check the permissions of the device files; in a container pass the devices through "
         "(--gpus all)",
     )
 
@@ -229,7 +262,7 @@ def _memory(survey: Survey) -> list[Check]:
             Check(
                 "memory",
                 PROBLEM,
-                f"{text}: too little for a training.",
+                f"{text}: too little for training.",
                 "close what uses the memory, or store frames as uint8",
             )
         )
@@ -263,28 +296,32 @@ def _core(survey: Survey) -> Check:
         PROBLEM,
         f"hotloop measures with its pure-Python twin ({survey.why_twin or 'nothing was compiled'})"
         ": a region costs several times more.",
-        "install hotloop where a C compiler is found, or from a wheel",
+        "install hotloop where there is a C compiler, or from a wheel",
     )
 
 
 def _hooks(survey: Survey) -> list[Check]:
-    checks = []
-    for title, facts in survey.hooks.items():
-        missing = facts.get("missing") or []
-        version = facts.get("version", "unknown")
+    checks, fitting = [], []
+    if survey.hooks_unfinished:
+        text = "Hooks: not every library was imported when time was up; `--wait 2m` checks them."
+        checks.append(Check("hooks", INFO, text))
+    for title, use in survey.hooks.items():
+        missing = use.missing
+        version = use.version or "unknown"
         if missing:
-            listed = ", ".join(str(each) for each in missing[:3])
+            listed = ", ".join(missing[:3])
             checks.append(
                 Check(
                     "hooks",
                     PROBLEM,
-                    f"{title} {version}: {len(missing)} of its phases cannot be seen ({listed}).",
-                    f"use a version of {title} that hotloop knows, or name phases with --phase",
+                    f"{title} {version}: {len(missing)} of its phases cannot be timed ({listed}).",
+                    f"use a version of {title} that hotloop supports, or name phases with --phase",
                 )
             )
         else:
-            name = title if version == "unknown" else f"{title} {version}"
-            checks.append(Check("hooks", OK, f"{name}: hooks fit."))
+            fitting.append(title if version == "unknown" else f"{title} {version}")
+    if fitting:
+        checks.append(Check("hooks", OK, f"All hooks fit: {', '.join(fitting)}."))
     for what, error in survey.hook_failures.items():
         checks.append(
             Check(

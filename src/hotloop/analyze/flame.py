@@ -2,7 +2,7 @@
 
 Phases are timed exactly; functions are sampled. So a phase's own time is shared out among the
 functions seen in it, and the tree adds up to the loop at every level. What is too small to be
-seen is left out of the tree and kept as a number in the place above it.
+seen is left out of the tree and kept as a number in the node above it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from hotloop.analyze.model import Analysis, Frame, Phase, Sample
-from hotloop.words import DEFAULT_CATEGORY
+from hotloop.phases import DEFAULT_CATEGORY, NO_PHASE_LABEL
 
 #: Below this share of the whole a box is narrower than a pixel on any screen.
 SMALLEST_SHARE = 0.0002
@@ -28,7 +28,6 @@ MOSTLY = 0.95
 ONLY_CALLS = 0.98
 
 ROOT, PHASE, FUNCTION = "root", "phase", "function"
-NO_PHASE = "(in no phase)"
 
 #: File, function and first line: what a function is known by.
 _Name = tuple[str, str, int]
@@ -36,7 +35,7 @@ _Name = tuple[str, str, int]
 
 @dataclass
 class Box:
-    """A place of the tree: the loop, a phase, or a function inside a phase."""
+    """A node of the tree: the loop, a phase, or a function inside a phase."""
 
     kind: str
     name: str
@@ -57,6 +56,10 @@ class Box:
     lines: dict[int, float] = field(default_factory=dict)
     inside: list[Box] = field(default_factory=list)
 
+    @property
+    def waiting_share(self) -> float:
+        return self.waiting_s / self.total_s if self.total_s > 0 else 0.0
+
     def walk(self) -> Iterator[Box]:
         """This box and all inside it, from the outside in."""
         waiting = [self]
@@ -75,7 +78,9 @@ def flame(
     phases = [p for p in analysis.phases if p.process in wanted and p.thread == "main"]
     boxes = _phase_boxes(root, phases)
     if "main" in wanted:
-        outside = Box(PHASE, NO_PHASE, NO_PHASE, "", analysis.outside_s, analysis.outside_s)
+        outside = Box(
+            PHASE, NO_PHASE_LABEL, NO_PHASE_LABEL, "", analysis.outside_s, analysis.outside_s
+        )
         boxes[""] = outside
         root.inside.append(outside)
     by_path: dict[str, list[Sample]] = {}

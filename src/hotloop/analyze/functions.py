@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from hotloop.analyze.model import Frame, Function, Phase, Sample
+from hotloop.analyze.states import BLOCKED, States, states_of, sum_samples
 from hotloop.capture.lines import StackRow
+from hotloop.capture.sample_modes import MODE_NATIVE
 from hotloop.capture.window import Window
 
-PYTHON, NATIVE, WAITING, UNKNOWN = range(4)
+#: With fewer samples a table of functions says more about chance than about the program.
+FEW_SAMPLES = 50
 
 _LIBRARY = re.compile(
     r"(site-packages|dist-packages|[/\\]lib[/\\]python\d|[/\\]Lib[/\\](?!site)|^<frozen)", re.I
 )
 #: Where a frame of hotloop's own would come from: seen by the sampler, not the program's.
-_OWN = re.compile(r"[/\\]hotloop[/\\](?:(?:measure|hooks|capture|cli)[/\\]|__init__\.py$)")
-#: A thread that stands in one of these is waiting, whatever its processor time says.
-_WAITING_NAMES = frozenset({"wait", "acquire", "select", "poll", "recv", "sleep", "get", "join"})
+_OWN = re.compile(r"[/\\]hotloop[/\\](?:(?:measure|hooks|capture|cli|run)[/\\]|__init__\.py$)")
 
 
 @dataclass
@@ -29,6 +30,8 @@ class _Tally:
     samples: int = 0
     modes: dict[int, int] = field(default_factory=dict)
     lines: dict[int, int] = field(default_factory=dict)
+    #: (file, line) of the nearest frame of the program, of a library's function.
+    callers: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
 def is_program_file(file: str) -> bool:
@@ -54,28 +57,46 @@ def unfold(stack: int, stacks: dict[int, StackRow]) -> list[StackRow]:
 def find_functions(
     windows: Iterable[Window], stacks: dict[int, StackRow], process: str, whole_s: float
 ) -> list[Function]:
-    """Functions by phase, the most of their own time first."""
+    """Functions by phase, the most of their own time first; none of too few samples."""
     tallies: dict[tuple[str, str, str, int], _Tally] = {}
     unfolded: dict[int, list[StackRow]] = {}
-    for (path, stack, mode), (count, ns) in _sum_samples(windows).items():
-        if path.startswith("@thread"):
-            continue
+    samples = {k: v for k, v in sum_samples(windows).items() if not k[0].startswith("@thread")}
+    if sum(count for count, _ in samples.values()) < FEW_SAMPLES:
+        return []
+    for (path, stack, mode), (count, ns) in samples.items():
         if stack not in unfolded:
             unfolded[stack] = unfold(stack, stacks)
-        seen: set[tuple[str, str, int]] = set()
-        for depth, row in enumerate(unfolded[stack]):
-            key = (row.file, row.function, row.first_line)
-            tally = tallies.setdefault((path, *key), _Tally())
-            if depth == 0:
-                tally.self_ns += ns
-                tally.samples += count
-                tally.modes[mode] = tally.modes.get(mode, 0) + ns
-                tally.lines[row.line] = tally.lines.get(row.line, 0) + ns
-            if key not in seen:  # a recursion counts once
-                seen.add(key)
-                tally.total_ns += ns
+        _count_frames(tallies, path, unfolded[stack], mode, count, ns)
+    # Weights of samples are rounded to ticks: together they are never more than the whole.
+    whole_s = max(whole_s, sum(ns for _, ns in samples.values()) / 1e9)
     functions = [_function(*key, tally, process, whole_s) for key, tally in tallies.items()]
     return sorted(functions, key=lambda f: (-f.self_s, -f.total_s))
+
+
+def _count_frames(
+    tallies: dict[tuple[str, str, str, int], _Tally],
+    path: str,
+    frames: list[StackRow],
+    mode: int,
+    count: int,
+    ns: int,
+) -> None:
+    seen: set[tuple[str, str, int]] = set()
+    for depth, row in enumerate(frames):
+        key = (row.file, row.function, row.first_line)
+        tally = tallies.setdefault((path, *key), _Tally())
+        if depth == 0:
+            tally.self_ns += ns
+            tally.samples += count
+            tally.modes[mode] = tally.modes.get(mode, 0) + ns
+            tally.lines[row.line] = tally.lines.get(row.line, 0) + ns
+            nearest = next((r for r in frames if is_program_file(r.file)), None)
+            if nearest is not None and nearest is not row:
+                caller = (nearest.file, nearest.line)
+                tally.callers[caller] = tally.callers.get(caller, 0) + ns
+        if key not in seen:  # a recursion counts once
+            seen.add(key)
+            tally.total_ns += ns
 
 
 def find_samples(
@@ -86,12 +107,14 @@ def find_samples(
     #: One object for each place, however many stacks go through it: rules remember by it.
     frames: dict[tuple[str, str, int, int], Frame] = {}
     found: list[Sample] = []
-    for (path, stack, mode), (_, ns) in _sum_samples(windows).items():
+    for (path, stack, mode), (_, ns) in sum_samples(windows).items():
         if path.startswith("@thread"):
             continue
         if stack not in unfolded:
             unfolded[stack] = tuple(_frame(row, frames) for row in unfold(stack, stacks))
-        found.append(Sample(path, process, unfolded[stack], ns / 1e9, mode == WAITING))
+        found.append(
+            Sample(path, process, unfolded[stack], ns / 1e9, mode in BLOCKED, mode == MODE_NATIVE)
+        )
     return found
 
 
@@ -104,15 +127,6 @@ def _frame(row: StackRow, frames: dict[tuple[str, str, int, int], Frame]) -> Fra
     return frame
 
 
-def _sum_samples(windows: Iterable[Window]) -> dict[tuple[str, int, int], tuple[int, int]]:
-    total: dict[tuple[str, int, int], tuple[int, int]] = {}
-    for window in windows:
-        for key, (count, ns) in window.samples.items():
-            known = total.get(key, (0, 0))
-            total[key] = (known[0] + count, known[1] + ns)
-    return total
-
-
 def _function(
     phase: str,
     file: str,
@@ -122,7 +136,8 @@ def _function(
     process: str,
     whole_s: float,
 ) -> Function:
-    whole = sum(tally.modes.values()) or 1
+    states = states_of(tally.modes) or States()
+    caller = max(tally.callers, key=lambda at: tally.callers[at], default=None)
     return Function(
         phase=phase,
         file=file,
@@ -133,29 +148,28 @@ def _function(
         total_s=tally.total_ns / 1e9,
         share=tally.self_ns / 1e9 / whole_s if whole_s > 0 else 0.0,
         samples=tally.samples,
-        python_share=tally.modes.get(PYTHON, 0) / whole,
-        native_share=tally.modes.get(NATIVE, 0) / whole,
-        waiting_share=tally.modes.get(WAITING, 0) / whole,
+        python_share=states.python,
+        native_share=states.native,
+        waiting_share=states.waiting,
         of_program=is_program_file(file),
-        hot_line=max(tally.lines, key=lambda line: tally.lines[line])
-        if tally.lines
-        else first_line,
+        hot_line=max(tally.lines, key=lambda line: tally.lines[line], default=first_line),
+        core_share=states.core,
+        lock_share=states.lock,
+        io_share=states.io,
+        sleeping_share=states.sleeping,
+        from_file=caller[0] if caller is not None else "",
+        from_line=caller[1] if caller is not None else 0,
     )
 
 
-def add_modes(phases: list[Phase], windows: Iterable[Window]) -> None:
+def add_states(phases: list[Phase], states: Mapping[str, States]) -> None:
     """Write into each phase how its own time was spent: Python, native code, waiting."""
-    modes: dict[str, dict[int, int]] = {}
-    for (path, _, mode), (_, ns) in _sum_samples(windows).items():
-        table = modes.setdefault(path, {})
-        table[mode] = table.get(mode, 0) + ns
     for phase in phases:
-        table = modes.get(phase.path, {})
-        known = sum(ns for mode, ns in table.items() if mode != UNKNOWN)
-        if known:
-            phase.python_share = table.get(PYTHON, 0) / known
-            phase.native_share = table.get(NATIVE, 0) / known
-            phase.waiting_share = table.get(WAITING, 0) / known
+        found = states.get(phase.path)
+        if found is not None:
+            phase.python_share = found.python
+            phase.native_share = found.native
+            phase.waiting_share = found.waiting
 
 
 def short_file(file: str) -> str:

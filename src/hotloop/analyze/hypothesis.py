@@ -1,4 +1,4 @@
-"""A claim beside what was measured: confirmed, refuted, or not told yet; and the goal."""
+"""A claim beside what was measured: confirmed, refuted, or open; and the goal."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from hotloop.analyze.statistics import ALPHA, Interval, Paired
 CONFIRMED = "confirmed"
 REFUTED = "refuted"
 UNKNOWN = "cannot tell"
+#: Of a phase that was skipped: the gain without it is the most that work on it can bring.
+CEILING = "a ceiling"
 FAILED = "could not be tried"
 
 #: "2x" without a range means about twice: within a fifth either way.
@@ -41,7 +43,7 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Finding:
+class ClaimVerdict:
     """What became of a claim."""
 
     verdict: str
@@ -78,32 +80,41 @@ def parse_slope(text: str) -> Expected:
     return Expected(float(match[1]), float(match[2]))
 
 
-def judge_gain(expected: Expected, whole: Judgement, margin: float) -> Finding:
+def judge_gain(expected: Expected, whole: Judgement, margin: float) -> ClaimVerdict:
     """A claim about how much faster the whole gets, beside the measured ratio."""
     if whole.estimate is None or whole.low is None or whole.high is None:
-        return Finding(UNKNOWN, "too few pairs")
+        return ClaimVerdict(UNKNOWN, "too few pairs")
     measured = Interval(whole.estimate, whole.low, whole.high)
     if expected.low <= 1.0:
         return _judge_little(expected, measured, margin)
     if whole.high < expected.low:
         if whole.verdict == FASTER:
-            return Finding(REFUTED, "it helps, but less than expected", measured)
+            return ClaimVerdict(REFUTED, "it helps, but less than expected", measured)
         what = {SLOWER: "it is slower", SAME: "it makes no difference"}.get(whole.verdict, "")
-        return Finding(REFUTED, what or "it helps less than expected, if at all", measured)
+        return ClaimVerdict(REFUTED, what or "it helps less than expected, if at all", measured)
     if whole.verdict == FASTER:
         more = whole.low > expected.high
-        return Finding(CONFIRMED, "and more than expected" if more else "", measured)
-    return Finding(UNKNOWN, "the expected gain and none at all are both possible", measured)
+        return ClaimVerdict(CONFIRMED, "and more than expected" if more else "", measured)
+    return ClaimVerdict(UNKNOWN, "the expected gain and none at all are both possible", measured)
 
 
-def _judge_little(expected: Expected, measured: Interval, margin: float) -> Finding:
+def as_ceiling(verdict: ClaimVerdict) -> ClaimVerdict:
+    """The same for a phase that was skipped: what was measured is a limit and confirms no fix."""
+    if verdict.verdict != CONFIRMED or verdict.measured is None:
+        return verdict
+    return ClaimVerdict(
+        CEILING, "work on it can gain no more; skipping it is no fix", verdict.measured
+    )
+
+
+def _judge_little(expected: Expected, measured: Interval, margin: float) -> ClaimVerdict:
     """A claim that something matters little."""
     limit = max(expected.high, 1.0 + margin)
     if measured.low > limit:
-        return Finding(REFUTED, "it matters more than expected", measured)
+        return ClaimVerdict(REFUTED, "it matters more than expected", measured)
     if measured.high <= limit:
-        return Finding(CONFIRMED, "", measured)
-    return Finding(UNKNOWN, "it may matter more than expected", measured)
+        return ClaimVerdict(CONFIRMED, "", measured)
+    return ClaimVerdict(UNKNOWN, "it may matter more than expected", measured)
 
 
 def is_settled(expected: Expected, whole: Judgement, margin: float) -> bool:
@@ -128,24 +139,24 @@ def slope(delays: Sequence[float], times: Sequence[float]) -> float:
     return math.fsum(d * t for d, t in zip(x, y, strict=True)) / spread if spread > 0 else math.nan
 
 
-def judge_slope(expected: Expected, slopes: Sequence[float]) -> Finding:
+def judge_slope(expected: Expected, slopes: Sequence[float]) -> ClaimVerdict:
     """A claim about how much a phase matters, beside the slopes of some rounds."""
     interval = Paired(slopes).interval(ALPHA)
     if not math.isfinite(interval.half):
-        return Finding(UNKNOWN, "too few rounds")
+        return ClaimVerdict(UNKNOWN, "too few rounds")
     where = "on the critical path" if interval.estimate > 0.5 else "mostly hidden behind others"
     if interval.high < expected.low or interval.low > expected.high:
-        return Finding(REFUTED, f"it is {where}", interval)
+        return ClaimVerdict(REFUTED, f"it is {where}", interval)
     if interval.half <= SLOPE_WIDTH:
-        return Finding(CONFIRMED, f"it is {where}", interval)
-    return Finding(UNKNOWN, "the slope is not known well enough", interval)
+        return ClaimVerdict(CONFIRMED, f"it is {where}", interval)
+    return ClaimVerdict(UNKNOWN, "the slope is not known well enough", interval)
 
 
 # -- the goal --
 
 
 def goal_met(goal: float, whole: Judgement | None) -> str:
-    """Whether the whole became so many times faster: "met", "not met" or "cannot tell"."""
+    """Whether the whole became this many times faster: "met", "not met" or "cannot tell"."""
     if whole is None:
         return "not met"
     if whole.low is not None and whole.low >= goal:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Protocol
 
+from hotloop.analyze.defaults import MARGIN
 from hotloop.analyze.statistics import Interval, holm_levels
 
 FASTER = "faster"
@@ -16,9 +17,6 @@ SAME = "no difference"
 UNKNOWN = "cannot tell"
 NOT_COMPARABLE = "not comparable"
 
-#: A difference below this is called none, where the interval shows that it is: an effect of a few
-#: percent is worth knowing, but seldom worth another hour of runs. `--margin` changes it.
-MARGIN = 0.05
 
 #: More pairs than this are not a suggestion that helps.
 MOST_MORE_PAIRS = 1000
@@ -66,6 +64,20 @@ class Judgement:
     def is_clear(self) -> bool:
         return self.verdict in (FASTER, SLOWER, SAME)
 
+    @property
+    def inverse(self) -> Judgement:
+        """The same as a factor of time: above 1 the second takes longer."""
+        return replace(
+            self,
+            estimate=_one_over(self.estimate),
+            low=_one_over(self.high),
+            high=_one_over(self.low),
+        )
+
+
+def _one_over(value: float | None) -> float | None:
+    return 1.0 / value if value else None
+
 
 def not_comparable(why: str, judgement: Judgement | None = None) -> Judgement:
     """A judgement that the two cannot be compared; its figures stay."""
@@ -93,15 +105,15 @@ def judge(
         verdict, within = SAME, math.expm1(reach)
     else:
         verdict = UNKNOWN
-        width = _finite(math.expm1(interval.half)) if interval.half < 700 else None
+        width = finite(math.expm1(interval.half)) if interval.half < 700 else None
         # It becomes clear when the interval either leaves zero or fits into the margin.
         effect = abs(interval.estimate)
         more = min(evidence.more_pairs(max(effect, edge - effect)) or 0, MOST_MORE_PAIRS) or None
     return Judgement(
         verdict,
         estimate=math.exp(interval.estimate),
-        low=_finite(math.exp(interval.low)) if interval.low > -700 else None,
-        high=_finite(math.exp(interval.high)) if interval.high < 700 else None,
+        low=finite(math.exp(interval.low)) if interval.low > -700 else None,
+        high=finite(math.exp(interval.high)) if interval.high < 700 else None,
         first=first,
         second=second,
         within=within,
@@ -125,5 +137,6 @@ def judge_family(
     ]
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """The value; None for what JSON does not have."""
     return value if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""Limits on a training's time, kept or broken beyond doubt; or one cannot tell.
+"""Limits on training time: kept, broken, or too close to tell.
 
 Shares are judged from the windows of the run itself, speeds from its comparison with a baseline,
 both with the intervals of `statistics`. A limit is broken only where the whole interval is beyond.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from hotloop.analyze.compare import WARM_UP, Comparison
 from hotloop.analyze.judgement import NOT_COMPARABLE, Judgement
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.portion import Course, common_unit
+from hotloop.analyze.series import RunSeries, common_unit
 from hotloop.analyze.statistics import ALPHA, Independent, block_bootstrap, block_length
 from hotloop.analyze.unpaired import FEWEST_WINDOWS, RUN_TO_RUN
 
@@ -22,7 +22,7 @@ SHARE, SPEED, TIME = "share", "speed", "time"
 
 
 @dataclass(frozen=True)
-class Check:
+class LimitCheck:
     """One limit, held against a run."""
 
     #: A phase's share, the training's speed, or a phase's time beside the baseline's.
@@ -37,27 +37,27 @@ class Check:
     why: str = ""
 
 
-def check_shares(analysis: Analysis, limits: Mapping[str, float]) -> list[Check]:
+def check_shares(analysis: Analysis, limits: Mapping[str, float]) -> list[LimitCheck]:
     """Whether phases take at most these shares of the training loop, with all that is in them."""
-    course = Course(analysis)
-    unit = common_unit([course])
-    windows = course.windows
+    run = RunSeries(analysis)
+    unit = common_unit([run])
+    windows = run.points
     if unit is not None:
-        last = course.reached(unit)
-        windows = course.between(unit, WARM_UP * last, last)
+        last = run.reached(unit)
+        windows = run.between(unit, WARM_UP * last, last)
     enough = len(windows) >= FEWEST_WINDOWS
     why = f"too short: {len(windows)} windows after the warm-up, {FEWEST_WINDOWS} are needed"
-    windows = windows if enough else course.windows
+    windows = windows if enough else run.points
     checks = []
     for phase, limit in limits.items():
         times = [window.total.get(phase, 0.0) for window in windows]
         whole = [window.seconds for window in windows]
         if not any(times):
-            checks.append(Check(SHARE, phase, KEPT, limit, 0.0))
+            checks.append(LimitCheck(SHARE, phase, KEPT, limit, 0.0))
             continue
         share = sum(times) / sum(whole)
         if not enough:
-            checks.append(Check(SHARE, phase, UNKNOWN, limit, share, why=why))
+            checks.append(LimitCheck(SHARE, phase, UNKNOWN, limit, share, why=why))
             continue
         blocks = len(windows) // block_length(len(windows))
         side = (math.log(share), block_bootstrap(whole, times), blocks)
@@ -65,31 +65,31 @@ def check_shares(analysis: Analysis, limits: Mapping[str, float]) -> list[Check]
         evidence = Independent(side, (0.0, 0.0, blocks), RUN_TO_RUN)
         found = evidence.interval(ALPHA / len(limits))
         low, high = _exp(found.low), _exp(found.high)
-        checks.append(Check(SHARE, phase, _at_most(limit, low, high), limit, share, low, high))
+        checks.append(LimitCheck(SHARE, phase, _at_most(limit, low, high), limit, share, low, high))
     return checks
 
 
-def check_speed(comparison: Comparison, least: float) -> Check:
-    """Whether the second makes at least so many times the steps a second of the first."""
+def check_speed(comparison: Comparison, least: float) -> LimitCheck:
+    """Whether the second is at least this many times as fast as the first."""
     whole = comparison.whole
     if whole.verdict == NOT_COMPARABLE:
-        return Check(SPEED, "", UNKNOWN, least, why=whole.why)
+        return LimitCheck(SPEED, "", UNKNOWN, least, why=whole.why)
     low, high = _bounds(whole)
     verdict = KEPT if low >= least else BROKEN if high < least else UNKNOWN
-    return Check(SPEED, "", verdict, least, whole.estimate, low, high)
+    return LimitCheck(SPEED, "", verdict, least, whole.estimate, low, high)
 
 
-def check_phase(comparison: Comparison, phase: str, most: float) -> Check:
-    """Whether a phase's own time per step is at most so many times what it was in the first."""
+def check_phase(comparison: Comparison, phase: str, most: float) -> LimitCheck:
+    """Whether a phase's own time per step is at most this multiple of the first run's."""
     found = next((each.own for each in comparison.phases if each.name == phase), None)
     if found is None:
-        return Check(TIME, phase, KEPT, most, why="in neither run")
+        return LimitCheck(TIME, phase, KEPT, most, why="in neither run")
     for judgement in (comparison.whole, found):
         if judgement.verdict == NOT_COMPARABLE or not judgement.estimate:
-            return Check(TIME, phase, UNKNOWN, most, why=judgement.why)
+            return LimitCheck(TIME, phase, UNKNOWN, most, why=judgement.why)
     low, high = (1.0 / bound if bound else math.inf for bound in reversed(_bounds(found)))
     value = 1.0 / found.estimate if found.estimate else None
-    return Check(TIME, phase, _at_most(most, low, high), most, value, low, high)
+    return LimitCheck(TIME, phase, _at_most(most, low, high), most, value, low, high)
 
 
 def _bounds(judgement: Judgement) -> tuple[float, float]:

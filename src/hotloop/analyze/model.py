@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, overload
 
+from hotloop.analyze.once import Once
+from hotloop.analyze.returns import RunReturns
 from hotloop.analyze.trends import Trends
+from hotloop.capture import schema
+from hotloop.capture.proofs import Proof
+from hotloop.capture.schema import End, ExactFunction, Header, Notes
 from hotloop.capture.window import Window
 
 if TYPE_CHECKING:
     from hotloop.analyze.bounds import Bound
-    from hotloop.analyze.device import DeviceUse
+    from hotloop.analyze.device_use import DeviceUse
 
 
 class Later:
@@ -67,16 +72,31 @@ class Phase:
     gpu_reserved_mb: float | None = None
     #: Device time of the kernels launched here and below; None where no device was recorded.
     device_s: float | None = None
+    #: Time on the critical path, here and below; None where no device was recorded. See `critical`.
+    critical_s: float | None = None
+    critical_self_s: float | None = None
     score: float = 0.0
     marks: list[str] = field(default_factory=list)
     how: str = "named"
     python_share: float | None = None
     native_share: float | None = None
     waiting_share: float | None = None
+    #: Standard error of the share, where calls were measured in stretches.
+    share_error: float | None = None
 
     @property
     def parent(self) -> str:
         return self.path.rpartition("/")[0]
+
+    @property
+    def loop_s(self) -> float:
+        """Time of the loop: on the critical path where that is known, else host time."""
+        return self.total_s if self.critical_s is None else self.critical_s
+
+    @property
+    def loop_self_s(self) -> float:
+        """The same without the phases inside it."""
+        return self.self_s if self.critical_self_s is None else self.critical_self_s
 
 
 @dataclass
@@ -97,6 +117,27 @@ class Function:
     waiting_share: float
     of_program: bool
     hot_line: int = 0
+    #: Of the waiting: for a CPU core, for a lock or the GIL, for I/O or another process, sleeping.
+    core_share: float = 0.0
+    lock_share: float = 0.0
+    io_share: float = 0.0
+    sleeping_share: float = 0.0
+    #: The nearest line of the program that led to a library's function.
+    from_file: str = ""
+    from_line: int = 0
+
+    @property
+    def states(self) -> dict[str, float]:
+        """State -> share of its own time in it."""
+        known = {
+            "no CPU core": self.core_share,
+            "lock": self.lock_share,
+            "I/O": self.io_share,
+            "sleeping": self.sleeping_share,
+        }
+        unknown = self.waiting_share - sum(known.values())
+        running = {"Python": self.python_share, "native": self.native_share}
+        return {**running, **known, "waiting": unknown}
 
 
 @dataclass(frozen=True)
@@ -120,6 +161,8 @@ class Sample:
     frames: tuple[Frame, ...]
     seconds: float
     waiting: bool = False
+    #: In code that is not Python's: an operator, a call of an extension.
+    native: bool = False
 
 
 @dataclass
@@ -134,6 +177,10 @@ class Overhead:
     recorder_s: float
     #: What hooks took between regions: looking at results, counting.
     hooks_s: float = 0.0
+    #: What recording the GPU took.
+    device_s: float = 0.0
+    #: Share of the loop in which calls were measured; the rest is scaled from it (`resting`).
+    measured: float = 1.0
 
 
 @dataclass
@@ -148,39 +195,87 @@ class Run:
     counters: dict[str, float]
     device: str
     processes: int
-    header: dict[str, Any]
-    end: dict[str, Any] | None
+    header: Header
+    end: End | None
     memory_peak_mb: float | None
     cpu_share: float | None
+    #: One-time work inside the loop, which no rate includes.
+    once_s: float = 0.0
+
+    @property
+    def steady_s(self) -> float:
+        """The loop without its one-time work."""
+        return max(self.loop_s - self.once_s, 0.0)
 
     @property
     def failed(self) -> bool:
         """Whether the program ended by itself, with an error."""
-        return bool(self.end and self.end.get("code"))
+        return bool(self.end and self.end.code)
+
+    def share(self, seconds: float) -> float:
+        """These seconds as a share of the loop."""
+        return seconds / self.loop_s if self.loop_s > 0 else 0.0
+
+    def per_step(self, seconds: float) -> float | None:
+        """These seconds per environment step; None where no step was counted."""
+        return seconds / self.env_steps if self.env_steps else None
 
     @property
     def env_steps(self) -> int:
-        return int(self.counters.get("env_steps", 0))
+        return int(self.counters.get(schema.ENV_STEPS, 0))
+
+    @property
+    def episodes(self) -> int:
+        return int(self.counters.get(schema.EPISODES, 0))
+
+    @property
+    def gradient_steps(self) -> int:
+        return int(self.counters.get(schema.GRADIENT_STEPS, 0))
+
+    @property
+    def samples(self) -> int:
+        return int(self.counters.get(schema.SAMPLES, 0))
 
     @property
     def steps_per_s(self) -> float:
-        return self.env_steps / self.loop_s if self.loop_s > 0 else 0.0
+        return self.env_steps / self.steady_s if self.steady_s > 0 else 0.0
+
+    @property
+    def gradient_steps_per_s(self) -> float:
+        return self.gradient_steps / self.loop_s if self.loop_s > 0 else 0.0
+
+    @property
+    def samples_per_s(self) -> float:
+        return self.samples / self.loop_s if self.loop_s > 0 else 0.0
+
+    @property
+    def searches(self) -> int:
+        return int(self.counters.get(schema.SEARCHES, 0))
+
+    @property
+    def searches_per_s(self) -> float:
+        return self.searches / self.loop_s if self.loop_s > 0 else 0.0
+
+    @property
+    def leaves_per_s(self) -> float:
+        leaves = self.counters.get(schema.SEARCH_LEAVES, 0.0)
+        return leaves / self.loop_s if self.loop_s > 0 else 0.0
 
     @property
     def steps_per_episode(self) -> float | None:
-        episodes = self.counters.get("episodes", 0)
+        episodes = self.counters.get(schema.EPISODES, 0)
         return self.env_steps / episodes if episodes else None
 
     @property
     def updates_per_step(self) -> float | None:
-        if not self.env_steps or "gradient_steps" not in self.counters:
+        if not self.env_steps or schema.GRADIENT_STEPS not in self.counters:
             return None
-        return self.counters["gradient_steps"] / self.env_steps
+        return self.counters[schema.GRADIENT_STEPS] / self.env_steps
 
     @property
     def batch_size(self) -> float | None:
-        updates = self.counters.get("gradient_steps", 0)
-        rows = self.counters.get("samples", 0)
+        updates = self.counters.get(schema.GRADIENT_STEPS, 0)
+        rows = self.counters.get(schema.SAMPLES, 0)
         return rows / updates if updates and rows else None
 
 
@@ -194,6 +289,37 @@ class Process:
     busy_s: float
     memory_peak_mb: float | None
     ended: bool
+    #: CPU time of all its threads in its loop.
+    cpu_s: float = 0.0
+    #: The machine that it ran on.
+    host: str = ""
+
+    def share(self, seconds: float) -> float:
+        """These seconds as a share of its time."""
+        return seconds / self.wall_s if self.wall_s > 0 else 0.0
+
+    @property
+    def busy_share(self) -> float:
+        """Share of its time in phases."""
+        return self.share(self.busy_s)
+
+
+@dataclass
+class RunRow:
+    """One row of the run's table: a phase in one kind of processes, in seconds of the loop."""
+
+    name: str
+    #: `main`, or what processes of one kind are called without their number.
+    process: str
+    processes: int
+    #: How the time was spent: see `run_table`.
+    kind: str
+    seconds: float
+    share: float
+    #: The function with the most time there, as sampled.
+    file: str = ""
+    line: int = 0
+    function: str = ""
 
 
 @dataclass
@@ -210,29 +336,46 @@ class Analysis:
     startup: list[Phase]
     after: list[Phase]
     functions: list[Function]
-    exact_functions: list[dict[str, Any]]
+    exact_functions: list[ExactFunction]
     processes: list[Process]
     loop_windows: list[Window]
-    notes: dict[str, Any]
+    notes: Notes
+    #: Lines and values of the capture that could not be read.
     damaged: int
+    damaged_values: int
     #: Whole stacks of every process, for rules that ask who called whom.
     samples: list[Sample] = field(default_factory=list)
     #: The same of the main process before its loop.
     startup_samples: list[Sample] = field(default_factory=list)
     #: Notes of the other processes, by their names.
-    worker_notes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    worker_notes: dict[str, Notes] = field(default_factory=dict)
     #: How the loop changed as it went on; None of an analysis without windows.
     trends: Trends | None = None
+    #: How good the agent was.
+    returns: RunReturns = field(default_factory=RunReturns)
     #: The accelerator; None of a run without one.
     device: DeviceUse | None = None
+    #: One-time work inside the loop: the first reset, imports, compilation.
+    once: list[Once] = field(default_factory=list)
     #: What bounds each phase's own time, and the whole loop.
     bounds: dict[str, Bound] = field(default_factory=dict)
     bound: Bound | None = None
+    #: What bounds each other process's own loop, by its name.
+    process_bounds: dict[str, Bound] = field(default_factory=dict)
+    #: The loop across processes; empty for a run of one process. See `run_table`.
+    run_table: list[RunRow] = field(default_factory=list)
+    #: What `hotloop prove` measured about this capture; None until it did.
+    proof: Proof | None = None
+
+    @property
+    def largest_share_error(self) -> float:
+        """The largest standard error of a phase's share; 0 where every call was measured."""
+        return max((phase.share_error or 0.0 for phase in self.phases), default=0.0)
 
     @property
     def was_cut(self) -> bool:
         """Whether the program would have gone on, so that its length says nothing."""
-        stopped = "stop_after" in self.notes and self.notes.get("stop_reached") is not False
+        stopped = self.notes.stop_after is not None and self.notes.stop_reached is not False
         return self.run.end is None or stopped
 
     @cached_property

@@ -1,18 +1,16 @@
-"""The windows as a table: one row for each phase, counter and gauge of each window."""
+"""The windows as a table: one row for each phase, counter, gauge and return of each window."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hotloop.analyze.course import AFTER, LOOP, STARTUP, offset_s
-from hotloop.analyze.flame import NO_PHASE
-from hotloop.analyze.timeline import split_timeline
+from hotloop.analyze.timeline import offset_s, split_timeline
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import Window
-from hotloop.words import category_of, names_of
+from hotloop.phases import NO_PHASE_LABEL, category_of, names_of
 
-PHASE, COUNTER, GAUGE = "phase", "counter", "gauge"
+PHASE, COUNTER, GAUGE, RETURN = "phase", "counter", "gauge", "return"
 
 
 @dataclass
@@ -41,23 +39,16 @@ def window_rows(capture: Capture) -> Iterator[Row]:
     """Every row of every process, in the order of time within each."""
     for shard in capture.shards:
         offset = offset_s(shard, capture.main)
-        timeline = split_timeline(shard.windows)
-        for part, windows in (
-            (STARTUP, timeline.startup),
-            (LOOP, timeline.loop),
-            (AFTER, timeline.after),
-        ):
+        for part, windows in split_timeline(shard.windows).parts:
             for window in windows:
                 yield from _rows(shard, window, part, offset)
 
 
 def _rows(shard: Shard, window: Window, part: str, offset: float) -> Iterator[Row]:
-    pid = shard.header.get("pid")
-
     def row(kind: str, name: str) -> Row:
         return Row(
             shard.role,
-            pid if type(pid) is int else 0,  # True is an int as well
+            shard.header.pid,
             window.first,
             window.last - window.first + 1,
             window.begin_ns / 1e9 + offset,
@@ -67,12 +58,10 @@ def _rows(shard: Shard, window: Window, part: str, offset: float) -> Iterator[Ro
             name,
         )
 
-    categories = shard.notes.get("categories")
-    known = categories if isinstance(categories, dict) else {}
     for path, delta in window.phases.items():
-        phase = row(PHASE, path or NO_PHASE)
+        phase = row(PHASE, path or NO_PHASE_LABEL)
         name = (names_of(path) or [""])[-1]
-        phase.category = str(known.get(name) or category_of(name)) if name else ""
+        phase.category = (shard.notes.categories.get(name) or category_of(name)) if name else ""
         phase.calls = delta.calls
         phase.self_s, phase.total_s = delta.self_ns / 1e9, delta.elapsed_ns / 1e9
         phase.min_s, phase.max_s = delta.min_ns / 1e9, delta.max_ns / 1e9
@@ -82,3 +71,7 @@ def _rows(shard: Shard, window: Window, part: str, offset: float) -> Iterator[Ro
             other = row(kind, name)
             other.value = value
             yield other
+    for name, ended in window.episodes.items():
+        returned = row(RETURN, name)
+        returned.calls, returned.value = ended.episodes, ended.mean
+        yield returned

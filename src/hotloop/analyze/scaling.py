@@ -1,6 +1,6 @@
 """How speed changes as a number grows: throughput, efficiency, the exponent of growth, the knee.
 
-Growth is looked at on log scales: if time grows as a power of a number, the logarithms lie on a
+PowerLaw is looked at on log scales: if time grows as a power of a number, the logarithms lie on a
 line whose slope is the exponent. Trials are made in rounds that hold every setting once, so a round
 is to a sweep what a pair is to a comparison.
 """
@@ -25,14 +25,6 @@ STEEP_SLOPE = 1.5
 #: Slower than predicted by less than this needs no culprit.
 NOTABLE = 0.05
 
-#: What `--expect` may say, and what it means.
-EXPECTATIONS = {
-    "linear": "in proportion: throughput, or time where runs are not cut short",
-    "linear-throughput": "twice the number, twice the steps a second",
-    "linear-time": "twice the number, twice the time",
-    "constant": "the same time a step, whatever the number",
-}
-
 
 @dataclass(frozen=True)
 class Trial:
@@ -51,7 +43,7 @@ class Trial:
 
 
 @dataclass
-class Point:
+class Setting:
     """One setting: the median of its trials."""
 
     values: tuple[str, ...]
@@ -68,9 +60,30 @@ class Point:
     memory_mb: float | None
     efficiency: float | None = None
 
+    def share(self, seconds: float) -> float:
+        """These seconds as a share of its time per step."""
+        return seconds / self.seconds if self.seconds > 0 else 0.0
+
+    def times(self, other: Setting) -> float:
+        """How many times the other's throughput."""
+        return self.throughput / other.throughput if other.throughput > 0 else 0.0
+
+    def may_equal(self, other: Setting) -> bool:
+        """Whether the intervals of both throughputs overlap; unknown intervals do not."""
+        if None in (self.low, self.high, other.low, other.high):
+            return False
+        return bool(self.high >= other.low and other.high >= self.low)  # type: ignore[operator]
+
+    @property
+    def spread(self) -> float | None:
+        """Half the width of the throughput's interval, as a share of it; None of one trial."""
+        if self.low is None or self.high is None:
+            return None
+        return math.sqrt(self.high / self.low) - 1
+
 
 @dataclass
-class Growth:
+class PowerLaw:
     """How something grows with one variable: as its `exponent`-th power."""
 
     variable: str
@@ -120,7 +133,7 @@ def _number(text: str) -> float | None:
     return number if number > 0 and math.isfinite(number) else None
 
 
-def points_of(trials: Sequence[Trial]) -> list[Point]:
+def points_of(trials: Sequence[Trial]) -> list[Setting]:
     """The settings with their medians, in the order in which they were given."""
     return [
         _point(values, [trial for trial in trials if trial.values == values])
@@ -128,12 +141,12 @@ def points_of(trials: Sequence[Trial]) -> list[Point]:
     ]
 
 
-def _point(values: tuple[str, ...], trials: Sequence[Trial]) -> Point:
+def _point(values: tuple[str, ...], trials: Sequence[Trial]) -> Setting:
     throughput = median(trial.throughput for trial in trials)
     interval = Paired([math.log(t.throughput) for t in trials if t.throughput > 0]).interval(ALPHA)
     known = math.isfinite(interval.half)
     memories = [t.figures.memory_mb for t in trials if t.figures.memory_mb is not None]
-    return Point(
+    return Setting(
         values,
         len(trials),
         throughput,
@@ -153,31 +166,31 @@ def _medians(rows: Sequence[dict[str, float]]) -> dict[str, float]:
     return {name: median(row.get(name, 0.0) for row in rows) for name in names}
 
 
-def add_efficiency(points: Sequence[Point], place: int) -> None:
+def add_efficiency(points: Sequence[Setting], index: int) -> None:
     """Throughput for each unit of a variable, beside that of its smallest value; 1 is perfect."""
     for point in points:
-        others = point.values[:place] + point.values[place + 1 :]
-        alike = [p for p in points if p.values[:place] + p.values[place + 1 :] == others]
-        smallest = min(alike, key=lambda p: float(p.values[place]))
-        grown = float(point.values[place]) / float(smallest.values[place])
+        others = point.values[:index] + point.values[index + 1 :]
+        alike = [p for p in points if p.values[:index] + p.values[index + 1 :] == others]
+        smallest = min(alike, key=lambda p: float(p.values[index]))
+        grown = float(point.values[index]) / float(smallest.values[index])
         point.efficiency = point.throughput / smallest.throughput / grown
 
 
 def in_proportion(
-    points: Sequence[Point], place: int, figure: Callable[[Point], float]
+    points: Sequence[Setting], index: int, figure: Callable[[Setting], float]
 ) -> list[float]:
     """What each point would come to if the figure grew in proportion from the smallest value."""
-    smallest = min(points, key=lambda point: float(point.values[place]))
-    unit = figure(smallest) / float(smallest.values[place])
-    return [unit * float(point.values[place]) for point in points]
+    smallest = min(points, key=lambda point: float(point.values[index]))
+    unit = figure(smallest) / float(smallest.values[index])
+    return [unit * float(point.values[index]) for point in points]
 
 
 # -- exponents --
 
 
-def growth_of(trials: Sequence[Trial], variable: str, place: int) -> Growth:
+def growth_of(trials: Sequence[Trial], variable: str, index: int) -> PowerLaw:
     """The exponent with which time per step grows with a variable, as a whole and by phase."""
-    whole = exponent(trials, place, lambda trial: trial.figures.seconds)
+    whole = exponent(trials, index, lambda trial: trial.figures.seconds)
     shares: dict[str, float] = {}
     for trial in trials:
         for name, seconds in trial.figures.own.items():
@@ -185,15 +198,15 @@ def growth_of(trials: Sequence[Trial], variable: str, place: int) -> Growth:
     names = [n for n in sorted(shares, key=lambda n: -shares[n]) if shares[n] >= 0.02]
     levels = holm_levels([1.0] * len(names), ALPHA)  # all of them together
     phases = {
-        name: exponent(trials, place, lambda t, n=name: t.figures.own.get(n, 0.0), level)  # type: ignore[misc]
+        name: exponent(trials, index, lambda t, n=name: t.figures.own.get(n, 0.0), level)  # type: ignore[misc]
         for name, level in zip(names, levels, strict=True)
     }
-    return Growth(variable, whole, phases)
+    return PowerLaw(variable, whole, phases)
 
 
 def exponent(
     trials: Sequence[Trial],
-    place: int,
+    index: int,
     figure: Callable[[Trial], float],
     level: float = ALPHA,
 ) -> Interval:
@@ -205,8 +218,8 @@ def exponent(
     groups: dict[tuple[str, ...], list[tuple[float, float]]] = {}
     for trial in trials:
         if figure(trial) > 0:
-            others = trial.values[:place] + trial.values[place + 1 :]
-            point = (math.log(float(trial.values[place])), math.log(figure(trial)))
+            others = trial.values[:index] + trial.values[index + 1 :]
+            point = (math.log(float(trial.values[index])), math.log(figure(trial)))
             groups.setdefault(others, []).append(point)
     xs: list[float] = []
     ys: list[float] = []
@@ -228,18 +241,18 @@ def exponent(
     return Interval(slope, slope - half, slope + half)
 
 
-def knee(points: Sequence[Point], place: int, grows: bool) -> str | None:
+def knee(points: Sequence[Setting], index: int, grows: bool) -> str | None:
     """The value after which more brings little (throughput), or time grows out of proportion.
 
     `grows`: runs were not cut short, so their time grows with the value. The knee is the first
     value after which every further step is too flat (or too steep); None where there is none.
     """
-    ordered = sorted(points, key=lambda point: float(point.values[place]))
+    ordered = sorted(points, key=lambda point: float(point.values[index]))
     if len(ordered) < 3:
         return None
     bad = []
     for before, after in pairwise(ordered):
-        run = math.log(float(after.values[place]) / float(before.values[place]))
+        run = math.log(float(after.values[index]) / float(before.values[index]))
         if grows:
             bad.append(math.log(after.loop_s / before.loop_s) / run > STEEP_SLOPE)
         else:
@@ -249,26 +262,26 @@ def knee(points: Sequence[Point], place: int, grows: bool) -> str | None:
     first = len(bad) - 1
     while first > 0 and bad[first - 1]:
         first -= 1
-    return ordered[first].values[place]
+    return ordered[first].values[index]
 
 
 # -- expected and actual --
 
 
 def expectation(
-    trials: Sequence[Trial], kind: str, variable: str, place: int, cut: bool
+    trials: Sequence[Trial], kind: str, variable: str, index: int, cut: bool
 ) -> Expectation:
     """Each value of a variable beside what the smallest one predicts for it."""
     if kind == "linear":
         kind = "linear-throughput" if cut else "linear-time"
     quantity = {"linear-time": "loop_s", "constant": "step_s"}.get(kind, "steps_per_s")
-    values = sorted({trial.values[place] for trial in trials}, key=float)
+    values = sorted({trial.values[index] for trial in trials}, key=float)
     base = values[0]
-    rows = [_deviation(trials, kind, place, base, value) for value in values]
+    rows = [_deviation(trials, kind, index, base, value) for value in values]
     result = Expectation(kind, variable, quantity, rows)
-    _name_responsible(result, trials, place, base, values[-1])
+    _name_responsible(result, trials, index, base, values[-1])
     if kind == "linear-time" and len(values) > 1:
-        first, last = (_of(trials, place, value) for value in (base, values[-1]))
+        first, last = (_of(trials, index, value) for value in (base, values[-1]))
         grown = float(values[-1]) / float(base)
         steps = [median(t.steps for t in side) for side in (first, last)]
         seconds = [median(t.figures.seconds for t in side) for side in (first, last)]
@@ -277,19 +290,19 @@ def expectation(
     return result
 
 
-def _of(trials: Sequence[Trial], place: int, value: str) -> list[Trial]:
-    return [trial for trial in trials if trial.values[place] == value]
+def _of(trials: Sequence[Trial], index: int, value: str) -> list[Trial]:
+    return [trial for trial in trials if trial.values[index] == value]
 
 
-def _deviation(trials: Sequence[Trial], kind: str, place: int, base: str, value: str) -> Deviation:
+def _deviation(trials: Sequence[Trial], kind: str, index: int, base: str, value: str) -> Deviation:
     grown = float(value) / float(base)
     slower: list[float] = []
-    for one in _of(trials, place, base):
-        for other in _of(trials, place, value):
-            if one.round == other.round and _same_but(one, other, place):
+    for one in _of(trials, index, base):
+        for other in _of(trials, index, value):
+            if one.round == other.round and _same_but(one, other, index):
                 slower.append(math.log(_slower(kind, one, other, grown)))
     factor = Paired(slower).interval(ALPHA)
-    first, last = _of(trials, place, base), _of(trials, place, value)
+    first, last = _of(trials, index, base), _of(trials, index, value)
     if kind == "linear-time":
         expected = median(t.loop_s for t in first) * grown
         actual = median(t.loop_s for t in last)
@@ -310,18 +323,18 @@ def _slower(kind: str, base: Trial, other: Trial, grown: float) -> float:
     return per_step if kind == "constant" else per_step * grown
 
 
-def _same_but(one: Trial, other: Trial, place: int) -> bool:
+def _same_but(one: Trial, other: Trial, index: int) -> bool:
     return (
-        one.values[:place] == other.values[:place]
-        and one.values[place + 1 :] == other.values[place + 1 :]
+        one.values[:index] == other.values[:index]
+        and one.values[index + 1 :] == other.values[index + 1 :]
     )
 
 
 def _name_responsible(
-    result: Expectation, trials: Sequence[Trial], place: int, base: str, value: str
+    result: Expectation, trials: Sequence[Trial], index: int, base: str, value: str
 ) -> None:
     """The phase whose own time exceeds what was expected of it by most."""
-    first, last = _of(trials, place, base), _of(trials, place, value)
+    first, last = _of(trials, index, base), _of(trials, index, value)
     grown = float(value) / float(base)
     excess: dict[str, float] = {}
     for name in {name for trial in last for name in trial.figures.own}:

@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hotloop.analyze.compare import Comparison, Figures, compare_pairs
-from hotloop.analyze.judgement import FASTER, MARGIN, SAME, SLOWER
+from hotloop.analyze.defaults import MARGIN, MOST_PAIRS, MOST_PAIRS_UNTIL
+from hotloop.analyze.judgement import FASTER, SAME, SLOWER
 from hotloop.analyze.statistics import ALPHA, look_levels, looks
 
-#: Pairs that are made at most when nobody says how many.
-MOST_PAIRS = 20
-#: The same for `--until`, which asks for more certainty.
-MOST_PAIRS_UNTIL = 60
 #: A clear verdict is worth a few more pairs to name the phase, but not more than this many in all.
 PHASE_PAIRS = 10
 
@@ -22,7 +19,7 @@ PHASE_PAIRS = 10
 class Rule:
     """How many pairs to make, and how sure to be."""
 
-    #: Exactly so many pairs; with `until`, at most.
+    #: Exactly this many pairs; with `until`, at most.
     pairs: int | None = None
     #: Stop when half the interval is this narrow. 0.02 is 2%.
     until: float | None = None
@@ -38,7 +35,7 @@ class Rule:
         return looks(self.pairs or (MOST_PAIRS if self.until is None else MOST_PAIRS_UNTIL))
 
     def level(self, pairs: int) -> float:
-        """What may be spent on a verdict after so many pairs.
+        """How much error probability a verdict may spend after this many pairs.
 
         At a look that is its level. Where pairs are cut short between two looks (Ctrl-C, a failed
         run) it is what the spending function gives to the pairs since the last look. With a fixed

@@ -1,4 +1,4 @@
-"""Effect told from noise: pure statistics of paired measurements, each method with its source.
+"""Effect or noise: pure statistics of paired measurements, each method with its source.
 
 Everything here works on *log ratios*: the logarithm of how many times faster the second of a pair
 was. A ratio of two times is symmetric on that scale, so that "twice as fast" and "half as fast" are
@@ -152,7 +152,10 @@ class Paired:
 
 @lru_cache(maxsize=64)
 def signed_rank_cdf(n: int) -> Sequence[float]:
-    """P(W <= w) of Wilcoxon's statistic of n pairs without a difference, exactly."""
+    """P(W <= w) of Wilcoxon's statistic of n pairs without a difference, exactly.
+
+    `scipy.stats.wilcoxon` tests data and does not give this distribution, which an interval needs.
+    """
     numpy, _ = science()
     ways = numpy.zeros(n * (n + 1) // 2 + 1)
     ways[0] = 1.0

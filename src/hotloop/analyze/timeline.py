@@ -1,11 +1,14 @@
-"""Tells the start-up, the training loop and what follows it apart."""
+"""Splits a run into start-up, training loop and what follows, and puts processes on one clock."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from hotloop.capture.reader import Shard
 from hotloop.capture.window import PhaseDelta, Window
-from hotloop.words import LOOP_BEGINS, names_of
+from hotloop.phases import LOOP_BEGINS, names_of
+
+STARTUP, LOOP, AFTER = "startup", "loop", "after"
 
 
 @dataclass
@@ -19,6 +22,10 @@ class Timeline:
     loop_end_ns: int
     end_ns: int
     found_loop: bool
+
+    @property
+    def parts(self) -> tuple[tuple[str, list[Window]], ...]:
+        return (STARTUP, self.startup), (LOOP, self.loop), (AFTER, self.after)
 
     @property
     def loop_s(self) -> float:
@@ -90,3 +97,15 @@ def _share_out_samples(inside: Window, outside: Window, share_after: float) -> N
             moved = round(ns * share_after)
             inside.samples[key] = [count, ns - moved]
             outside.samples[key] = [0, moved]
+
+
+def offset_s(shard: Shard, main: Shard) -> float:
+    """Seconds to add to the times of a process to get those of the main process's clock."""
+    here, there = shard.header, main.header
+    if here.host != there.host:
+        return _between(there.started, here.started)
+    return _between(there.origin_ns, here.origin_ns) / 1e9
+
+
+def _between(begin: float | None, end: float | None) -> float:
+    return end - begin if begin is not None and end is not None else 0.0

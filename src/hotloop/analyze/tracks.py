@@ -1,4 +1,4 @@
-"""Slices as tracks: one a process and thread, in which every slice is inside or beside another.
+"""Slices as tracks: one per process and thread, in which slices nest or follow one another.
 
 Tasks of one thread take turns, and a region may be left after one that was entered later. Such
 slices cross, which a trace cannot show, so they go to a track of their own beside.
@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hotloop.analyze.course import offset_s
+from hotloop.analyze.timeline import offset_s
 from hotloop.capture.reader import Capture, Shard
+from hotloop.capture.schema import Header
 from hotloop.capture.slices import Slice, Slices
-from hotloop.words import names_of
+from hotloop.phases import names_of
 
 
 @dataclass
@@ -47,14 +48,12 @@ class ProcessTracks:
 
 def tracks_of(process: Slices, capture: Capture) -> ProcessTracks:
     """A process's slices on the clock of the program's first process, from its origin on."""
-    origin = process.header.get("origin_ns")
-    origin_ns = origin if isinstance(origin, int) else 0
-    own = Shard(process.name, process.header)
-    pid = process.header.get("pid")
+    header = process.header or Header()
+    own = Shard(process.name, header)
     return ProcessTracks(
         name=own.role,
-        pid=pid if type(pid) is int else 0,
-        offset_ns=round(offset_s(own, capture.launcher) * 1e9) - origin_ns,
+        pid=header.pid,
+        offset_ns=round(offset_s(own, capture.launcher) * 1e9) - (header.origin_ns or 0),
         tracks=_tracks(process.slices),
         lost=process.lost,
     )

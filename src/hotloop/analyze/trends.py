@@ -1,4 +1,4 @@
-"""How a run changes as it goes on: time per step, steps per episode, memory, buffer length.
+"""How a run changes over time: time per step, steps per episode, memory, buffer length.
 
 A run that gets slower does so for two reasons that must not be mixed up: its episodes get longer
 (a healthy agent survives) or its steps get slower (the code). `split_slowdown` tells them apart,
@@ -16,14 +16,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from hotloop.analyze.series import SeriesPoint, point_of, together
+from hotloop.capture import schema
 from hotloop.capture.window import Window, merged
-from hotloop.words import names_of
 
 #: With fewer points even a perfect order comes about by chance in one of sixty runs.
 LEAST_POINTS = 5
 #: Chance that a run without any trend is said to have one.
 SURE = 0.02
-#: A series is cut into at most so many points: all pairs of them are looked at.
+#: A series has at most this many points: the trend compares all pairs.
 MOST_POINTS = 40
 #: A window shorter than this holds too few samples to stand alone (the first and the last one).
 SHORTEST_S = 0.25
@@ -44,33 +45,12 @@ class Trend:
 
     @property
     def ratio(self) -> float:
-        """How many times the beginning the end is; 1 where that cannot be told."""
+        """How many times the beginning the end is; 1 where that is unknown."""
         return self.last / self.first if self.first > 0 and self.last > 0 else 1.0
 
     @property
     def grows(self) -> bool:
         return self.sure and self.last > self.first
-
-
-@dataclass(frozen=True)
-class Point:
-    """A stretch of the loop."""
-
-    seconds: float
-    #: Environment steps made when it was half over.
-    at: float
-    steps: float
-    episodes: float
-    updates: float
-    rows: float
-    #: Own time by the name of the phase, main thread.
-    own_s: dict[str, float]
-    #: Time of the outermost phases of a name, and their calls.
-    total_s: dict[str, float]
-    calls: dict[str, int]
-    gauges: dict[str, float]
-    #: Phase -> the phases below it.
-    below: dict[str, set[str]] = field(default_factory=dict)
 
 
 @dataclass
@@ -94,13 +74,12 @@ class Slowdown:
 class Trends:
     """Every series of a run's loop."""
 
-    points: list[Point]
+    points: list[SeriesPoint]
     #: Points since gradient steps are made; all of them where there are none.
-    learning: list[Point]
+    learning: list[SeriesPoint]
     per_step: Trend | None = None
     steps_per_episode: Trend | None = None
     memory: Trend | None = None
-    buffer_length: Trend | None = None
     rows_per_update: Trend | None = None
     #: Own time per environment step, by phase.
     phases: dict[str, Trend] = field(default_factory=dict)
@@ -115,13 +94,12 @@ def find_trends(windows: Sequence[Window]) -> Trends:
     begin = next((i for i, point in enumerate(points) if point.updates), 0)
     learning = points[begin:]
     trends = Trends(points, learning)
-    trends.per_step = trend_of(learning, lambda p: _ratio(p.seconds, p.steps))
+    trends.per_step = trend_of(learning, lambda p: _ratio(p.wall_s, p.steps))
     trends.steps_per_episode = trend_of(learning, lambda p: _ratio(p.steps, p.episodes))
-    trends.memory = trend_of(learning, lambda p: p.gauges.get("resident"))
-    trends.buffer_length = trend_of(learning, lambda p: p.gauges.get("buffer_length"))
-    trends.rows_per_update = trend_of(learning, lambda p: _ratio(p.rows, p.updates))
-    for name in sorted({name for point in learning for name in point.own_s if name}):
-        found = trend_of(learning, lambda p, n=name: _ratio(p.own_s.get(n, 0.0), p.steps))
+    trends.memory = trend_of(learning, lambda p: p.gauges.get(schema.RESIDENT))
+    trends.rows_per_update = trend_of(learning, lambda p: _ratio(p.samples, p.updates))
+    for name in sorted({name for point in learning for name in point.own if name}):
+        found = trend_of(learning, lambda p, n=name: _ratio(p.own.get(n, 0.0), p.steps))
         if found is not None:
             trends.phases[name] = found
         found = _per_call(learning, name)
@@ -137,7 +115,7 @@ LEAST_REST = 0.1
 _ANY_CODE = "agent"
 
 
-def _per_call(points: Sequence[Point], name: str) -> Trend | None:
+def _per_call(points: Sequence[SeriesPoint], name: str) -> Trend | None:
     """The trend of a phase's time per call, with what slowed everything else taken out.
 
     Other programs come and go, clocks change: that slows all phases alike, a cause in the program
@@ -146,35 +124,35 @@ def _per_call(points: Sequence[Point], name: str) -> Trend | None:
     calls: dict[str, int] = {}
     spent: dict[str, float] = {}
     for point in points:
-        for other, seconds in point.own_s.items():
+        for other, seconds in point.own.items():
             if other and point.calls.get(other):
                 calls[other] = calls.get(other, 0) + point.calls[other]
                 spent[other] = spent.get(other, 0.0) + seconds
     inside = _inside(points, name)
     known = inside | {name, _ANY_CODE}
     rest = {other: spent[other] / calls[other] for other in spent if other not in known}
-    enough = sum(spent[o] for o in rest) >= LEAST_REST * sum(p.seconds for p in points)
+    enough = sum(spent[o] for o in rest) >= LEAST_REST * sum(p.wall_s for p in points)
 
-    def value(point: Point) -> float | None:
-        each = _ratio(point.total_s.get(name, 0.0), point.calls.get(name, 0))
+    def value(point: SeriesPoint) -> float | None:
+        each = _ratio(point.total.get(name, 0.0), point.calls.get(name, 0))
         if each is None or not enough:
             return each
         usual = sum(mean * point.calls.get(other, 0) for other, mean in rest.items())
-        actual = sum(point.own_s.get(other, 0.0) for other in rest if point.calls.get(other))
+        actual = sum(point.own.get(other, 0.0) for other in rest if point.calls.get(other))
         return each * usual / actual if usual > 0 and actual > 0 else each
 
     return trend_of(points, value)
 
 
-def _inside(points: Sequence[Point], name: str) -> set[str]:
+def _inside(points: Sequence[SeriesPoint], name: str) -> set[str]:
     """Phases that were seen below this one."""
     return {below for point in points for below in point.below.get(name, ())}
 
 
-def trend_of(points: Sequence[Point], value: object) -> Trend | None:
-    """The trend of one figure over environment steps; None where it is not known."""
+def trend_of(points: Sequence[SeriesPoint], value: object) -> Trend | None:
+    """The trend of one figure as the loop advances; None where it is not known."""
     assert callable(value)
-    pairs = [(point.at, value(point)) for point in points]
+    pairs = [(point.position, value(point)) for point in points]
     known = [(at, found) for at, found in pairs if found is not None]
     return trend([at for at, _ in known], [found for _, found in known])
 
@@ -218,7 +196,7 @@ def mann_kendall(ys: Sequence[float]) -> float:
 PART = 0.25
 
 
-def split_slowdown(points: Sequence[Point]) -> Slowdown | None:
+def split_slowdown(points: Sequence[SeriesPoint]) -> Slowdown | None:
     """Why an episode takes longer at the end: more steps in it, or slower ones, and which.
 
     time per episode = steps per episode x time per step, so the factors multiply.
@@ -226,14 +204,14 @@ def split_slowdown(points: Sequence[Point]) -> Slowdown | None:
     if len(points) < LEAST_POINTS:
         return None
     size = max(round(len(points) * PART), 1)
-    first, last, whole = (_sum(part) for part in (points[:size], points[-size:], points))
+    first, last, whole = (together(part) for part in (points[:size], points[-size:], points))
     if not (first.steps and last.steps and first.episodes and last.episodes):
         return None
     longer = (last.steps / last.episodes) / (first.steps / first.episodes)
-    slower = (last.seconds / last.steps) / (first.seconds / first.steps)
+    slower = (last.wall_s / last.steps) / (first.wall_s / first.steps)
     phases = {
-        name: last.own_s.get(name, 0.0) / last.steps - first.own_s.get(name, 0.0) / first.steps
-        for name in {*first.own_s, *last.own_s}
+        name: last.own.get(name, 0.0) / last.steps - first.own.get(name, 0.0) / first.steps
+        for name in {*first.own, *last.own}
     }
     return Slowdown(
         longer * slower,
@@ -241,8 +219,8 @@ def split_slowdown(points: Sequence[Point]) -> Slowdown | None:
         slower,
         _everything_slower(first, last),
         dict(sorted(phases.items(), key=lambda item: -item[1])),
-        first.seconds / first.episodes * whole.episodes,
-        whole.seconds,
+        first.wall_s / first.episodes * whole.episodes,
+        whole.wall_s,
     )
 
 
@@ -250,13 +228,13 @@ def split_slowdown(points: Sequence[Point]) -> Slowdown | None:
 LARGE = 0.08
 
 
-def _everything_slower(first: Point, last: Point) -> float:
+def _everything_slower(first: SeriesPoint, last: SeriesPoint) -> float:
     ratios = [
-        (last.own_s[name] / last.steps) / (first.own_s[name] / first.steps)
-        for name in first.own_s
+        (last.own[name] / last.steps) / (first.own[name] / first.steps)
+        for name in first.own
         if name
-        and first.own_s[name] >= LARGE * first.seconds
-        and last.own_s.get(name, 0.0) >= LARGE * last.seconds
+        and first.own[name] >= LARGE * first.wall_s
+        and last.own.get(name, 0.0) >= LARGE * last.wall_s
     ]
     return max(min(ratios), 1.0) if len(ratios) >= 2 else 1.0
 
@@ -264,17 +242,27 @@ def _everything_slower(first: Point, last: Point) -> float:
 # -- windows to points --
 
 
-def _points(windows: Sequence[Window]) -> list[Point]:
-    points: list[Point] = []
+def _points(windows: Sequence[Window]) -> list[SeriesPoint]:
+    groups = _groups([window for window in windows if window.end_ns > window.begin_ns])
+    merged_windows = [window for group in groups if (window := merged(group)) is not None]
+    points = [point_of(window, evaluations=False) for window in merged_windows]
     done = 0.0
-    for group in _groups([window for window in windows if window.end_ns > window.begin_ns]):
-        window = merged(group)
-        if window is None:
-            continue
-        steps = window.counters.get("env_steps", 0.0)
-        points.append(_point(window, done + steps / 2, steps))
-        done += steps
+    for point, advance in zip(points, _advances(points), strict=True):
+        point.position = done + advance / 2
+        done += advance
     return points
+
+
+def _advances(points: Sequence[SeriesPoint]) -> list[float]:
+    """By how much each point advances the run: by its environment steps, where some are known.
+
+    Offline training and environments that nothing recognises have gradient steps, or only time.
+    """
+    for unit in ("steps", "updates"):
+        advances = [getattr(point, unit) for point in points]
+        if sum(advance > 0 for advance in advances) >= LEAST_POINTS:
+            return advances
+    return [point.wall_s for point in points]
 
 
 def _groups(windows: Sequence[Window]) -> list[list[Window]]:
@@ -293,57 +281,6 @@ def _groups(windows: Sequence[Window]) -> list[list[Window]]:
         rest = groups.pop()
         groups[-1] += rest
     return groups
-
-
-def _point(window: Window, at: float, steps: float) -> Point:
-    own: dict[str, float] = {}
-    total: dict[str, float] = {}
-    calls: dict[str, int] = {}
-    below: dict[str, set[str]] = {}
-    for path, delta in window.phases.items():
-        names = names_of(path)
-        if path.startswith("@thread") or "evaluate" in names[:-1]:
-            continue
-        name = names[-1] if names else ""
-        own[name] = own.get(name, 0.0) + delta.self_ns / 1e9
-        if name not in names[:-1]:
-            total[name] = total.get(name, 0.0) + delta.elapsed_ns / 1e9
-            calls[name] = calls.get(name, 0) + delta.calls
-        for above in names[:-1]:
-            below.setdefault(above, set()).add(name)
-    counters = window.counters
-    return Point(
-        window.seconds,
-        at,
-        steps,
-        counters.get("episodes", 0.0),
-        counters.get("gradient_steps", 0.0),
-        counters.get("samples", 0.0),
-        own,
-        total,
-        calls,
-        dict(window.gauges),
-        below,
-    )
-
-
-def _sum(points: Sequence[Point]) -> Point:
-    own: dict[str, float] = {}
-    for point in points:
-        for name, seconds in point.own_s.items():
-            own[name] = own.get(name, 0.0) + seconds
-    return Point(
-        sum(p.seconds for p in points),
-        points[-1].at,
-        sum(p.steps for p in points),
-        sum(p.episodes for p in points),
-        sum(p.updates for p in points),
-        sum(p.rows for p in points),
-        own,
-        {},
-        {},
-        {},
-    )
 
 
 def _ratio(part: float, whole: float) -> float | None:

@@ -23,10 +23,12 @@ from hotloop.analyze.compare import (
     work_changes,
 )
 from hotloop.analyze.contention import Contention
-from hotloop.analyze.judgement import MARGIN, Evidence, judge, not_comparable
+from hotloop.analyze.defaults import MARGIN
+from hotloop.analyze.judgement import Evidence, judge, not_comparable
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.portion import Amounts, Course, common_unit
+from hotloop.analyze.series import RunSeries, SeriesPoint, common_unit
 from hotloop.analyze.statistics import ALPHA, Independent, block_bootstrap, block_length
+from hotloop.capture import schema
 
 #: How much two runs of the same program differ beyond what their windows show, as a standard
 #: deviation: layout of memory, order of hashing, temperature. Kalibera & Jones (2013) and
@@ -62,24 +64,22 @@ def differences(first: Analysis, second: Analysis) -> list[Difference]:
         if first_value != second_value and None not in values and "" not in values:
             found.append(Difference(what, str(first_value), str(second_value), refuses))
 
-    def header(key: str) -> list[Any]:
-        return [side.run.header.get(key) for side in (first, second)]
+    one, other = first.run.header, second.run.header
 
     look("device", [first.run.device, second.run.device], refuses=True)
-    look("machine", header("host"), refuses=True)
-    look("number of cores", header("cores"))
+    look("machine", [one.host, other.host], refuses=True)
+    look("number of cores", [one.cores, other.cores])
     # cProfile slows every call down; samples and nothing differ by less than a percent.
-    look("sampler settings", header("functions"), refuses="exact" in header("functions"))
-    look("sampling rate", header("samples_per_second"))
-    clocks = [_CLOCKS[each] if isinstance(each, bool) else None for each in header("native")]
-    look("region clock", clocks)
-    look("Python", header("python"))
-    look("hotloop", header("version"))
+    functions = [one.functions, other.functions]
+    look("sampler settings", functions, refuses="exact" in functions)
+    look("sampling rate", [one.samples_per_second, other.samples_per_second])
+    natives = [one.native, other.native]
+    look("region clock", [None if each is None else _CLOCKS[each] for each in natives])
+    look("Python", [one.python, other.python])
+    look("hotloop", [one.version, other.version])
     look("number of environments", [environments(first), environments(second)])
-    for side, other in ((first, second), (second, first)):
-        if side.notes.get("altered") and side.notes.get("altered") != other.notes.get("altered"):
-            found.append(Difference("training", _altered(first), _altered(second), True))
-            break
+    if first.notes.altered != second.notes.altered:
+        found.append(Difference("training", _altered(first), _altered(second), True))
     versions = _libraries(first), _libraries(second)
     for title in versions[0].keys() & versions[1].keys():
         look(f"{title} version", [versions[0][title], versions[1][title]])
@@ -87,18 +87,11 @@ def differences(first: Analysis, second: Analysis) -> list[Difference]:
 
 
 def _altered(analysis: Analysis) -> str:
-    return "altered by hotloop" if analysis.notes.get("altered") else "as it is"
+    return "altered by hotloop" if analysis.notes.altered else "as it is"
 
 
-def _libraries(analysis: Analysis) -> dict[str, Any]:
-    libraries = analysis.notes.get("libraries")
-    if not isinstance(libraries, dict):
-        return {}
-    return {
-        str(title): facts.get("version")
-        for title, facts in libraries.items()
-        if isinstance(facts, dict)
-    }
+def _libraries(analysis: Analysis) -> dict[str, str | None]:
+    return {title: use.version for title, use in analysis.notes.libraries.items()}
 
 
 def environments(analysis: Analysis) -> int | None:
@@ -120,19 +113,21 @@ def compare_captures(
 
     `contentions` say what other programs took from each, where somebody has watched.
     """
-    courses = Course(first), Course(second)
-    unit = common_unit(courses)
+    runs = RunSeries(first), RunSeries(second)
+    unit = common_unit(runs)
     found = differences(first, second)
     notes = [str(difference) for difference in found if not difference.refuses]
     if unit is None:
         nothing = not_comparable("no step was counted on one side or both")
-        return Comparison(names, "env_steps", nothing, [], [], 0, "", margin, interleaved=False)
-    last = min(course.reached(unit) for course in courses)
+        return Comparison(
+            names, schema.ENV_STEPS, nothing, [], [], 0, "", margin, interleaved=False
+        )
+    last = min(run.reached(unit) for run in runs)
     pair = (
-        figures(courses[0], unit, last, first, contentions[0]),
-        figures(courses[1], unit, last, second, contentions[1]),
+        figures(runs[0], unit, last, first, contentions[0]),
+        figures(runs[1], unit, last, second, contentions[1]),
     )
-    windows = _Windows(pair, courses, unit, last)
+    windows = _Windows(pair, runs, unit, last)
     sides = [pair[0].seconds], [pair[1].seconds]
     comparison = Comparison(
         names=names,
@@ -160,10 +155,12 @@ Pair = tuple[Figures, Figures]
 class _Windows:
     """What the windows of two runs say about any one figure of theirs."""
 
-    def __init__(self, pair: Pair, courses: tuple[Course, Course], unit: str, last: float) -> None:
+    def __init__(
+        self, pair: Pair, runs: tuple[RunSeries, RunSeries], unit: str, last: float
+    ) -> None:
         self._sides = [
-            (figure, course.between(unit, WARM_UP * last, last))
-            for figure, course in zip(pair, courses, strict=True)
+            (figure, run.between(unit, WARM_UP * last, last))
+            for figure, run in zip(pair, runs, strict=True)
         ]
         self._unit = unit
 
@@ -173,7 +170,7 @@ class _Windows:
     def phase(self, name: str, kind: str, strictest: float) -> Evidence:
         return self._evidence(lambda side: float(getattr(side, kind).get(name, 0.0)))
 
-    def _evidence(self, value: Callable[[Figures | Amounts], float]) -> Independent:
+    def _evidence(self, value: Callable[[Figures | SeriesPoint], float]) -> Independent:
         sides = []
         for figure, windows in self._sides:
             mean = math.log(value(figure)) if value(figure) > 0 else math.nan

@@ -1,7 +1,7 @@
 """Environments in processes of their own: what the parent's step is made of.
 
-The parent sends actions, waits, and reads answers. While it waits the workers compute, side by
-side; it goes on when the slowest has answered. So of the parent's step:
+The parent sends actions, waits, and reads results. While it waits the workers compute, side by
+side; it continues when the slowest has replied. So of the parent's step:
 
 - *computing* is what a worker spends in the environment, on the average of the workers;
 - *waiting* is the rest of the parent's waiting: for the slowest, for a free core, for the pipe;
@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hotloop.analyze.model import Phase
-from hotloop.words import names_of
+from hotloop.capture.reader import Shard
+from hotloop.phases import names_of
 
 
 @dataclass(frozen=True)
@@ -73,3 +74,24 @@ def _bare_steps(phases: list[Phase], main: list[Phase]) -> list[Phase]:
     stepped = sum(p.calls for p in phases if p.process != "main" and p.name == "env.step")
     waited = sum(p.calls for p in bare if p.name == "wait")
     return bare if waited >= WAITS_A_STEP * stepped else []
+
+
+def busy_shares(shard: Shard, begin_s: float, end_s: float, count: int) -> list[float | None]:
+    """The share of each of `count` equal times that a process spent in phases other than `wait`."""
+    length = (end_s - begin_s) / count
+    if length <= 0:
+        return []
+    busy, seen = [0.0] * count, [0.0] * count
+    for window in shard.windows:
+        busy_ns = sum(
+            delta.self_ns
+            for path, delta in window.phases.items()
+            if path and not path.startswith("@thread") and path.rpartition("/")[2] != "wait"
+        )
+        first, last = window.begin_ns / 1e9 - begin_s, window.end_ns / 1e9 - begin_s
+        for index in range(max(int(first / length), 0), min(int(last / length) + 1, count)):
+            overlap = min(last, (index + 1) * length) - max(first, index * length)
+            if overlap > 0:
+                seen[index] += overlap
+                busy[index] += busy_ns / 1e9 * overlap / window.seconds
+    return [b / s if s > 0 else None for b, s in zip(busy, seen, strict=True)]

@@ -1,40 +1,52 @@
 """Lets a child process join its parent's run: Python imports this by itself as it starts.
 
-`hotloop run` puts this folder on PYTHONPATH and says in HOTLOOP_SESSION which run to join; workers
-that are spawned, forked by a server or started as programs of their own inherit both. Whatever
-goes wrong here must not hurt the child, so everything is guarded; a `sitecustomize` of the user's
-own is still run.
+`hotloop run` puts this folder on PYTHONPATH and names the run in HOTLOOP_SESSION; workers that are
+spawned, forked by a server or started as programs of their own inherit both. The program sees none
+of it: the folder leaves `sys.path`, and `sys.modules["sitecustomize"]` is the user's own, or does
+not exist. An error in here never reaches the child.
 """
 
 import os
 import sys
 
 
-def _run_the_users_own() -> None:
-    here = os.path.dirname(os.path.abspath(__file__))
-    for folder in sys.path:
-        if os.path.abspath(folder or ".") == here:
-            continue
-        path = os.path.join(folder or ".", "sitecustomize.py")
-        if os.path.isfile(path):
-            with open(path, "rb") as file:
-                code = compile(file.read(), path, "exec")
-            exec(code, {"__name__": "sitecustomize", "__file__": path})
-            return
+def _is_bootstrap(folder: str) -> bool:
+    """Whether a folder is this one, or that of another installation of hotloop."""
+    try:
+        with open(os.path.join(folder or ".", "sitecustomize.py"), "rb") as file:
+            return b"HOTLOOP_SESSION" in file.read()
+    except OSError:
+        return False
+
+
+def _import_the_users_own() -> None:
+    from importlib.machinery import PathFinder
+    from importlib.util import module_from_spec
+
+    sys.path[:] = [folder for folder in sys.path if not _is_bootstrap(folder)]
+    spec = PathFinder.find_spec("sitecustomize")
+    if spec is None or spec.loader is None:
+        # What Python expects where there is none.
+        raise ModuleNotFoundError("No module named 'sitecustomize'", name="sitecustomize")
+    module = module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
 
 
 def _join() -> None:
     if "HOTLOOP_SESSION" not in os.environ:
         return
     try:
-        from hotloop.measure.session import join_from_environment
+        from hotloop.run.children import join_from_environment
     except ImportError:
         return  # another Python, without hotloop
-    join_from_environment()
+    try:
+        join_from_environment()
+    except Exception as error:
+        print(f"hotloop: a child process could not join the run ({error!r})", file=sys.stderr)
 
 
-_run_the_users_own()
 try:
+    _import_the_users_own()
+finally:
     _join()
-except Exception as error:
-    print(f"hotloop: a child process could not join the run ({error!r})", file=sys.stderr)

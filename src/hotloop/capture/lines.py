@@ -1,30 +1,45 @@
 """The lines of a shard: how each is written, and how each is read back without trust.
 
-Five kinds, told apart by their one-letter keys: the header (`hotloop`), a window (`w`), new
-stacks (`k`), notes that join the header (`n`) and the end (`e`). Reading never guesses: a line
-that does not fit raises `DamagedError`.
+Six kinds, identified by their keys: the header (`hotloop`), a window (`w`), a summary of the
+windows before it (`m`), new stacks (`k`), notes (`n`) and the end (`e`). Merged windows and
+summaries are packed: their numbers, and the window's line compressed (`z`), so a reader can skip
+them without decoding. Reading never guesses. A line of no known kind, or a window without its
+times, raises `DamagedError`; inside a window a bad value costs that value only, and is counted.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from hotloop import histogram
-from hotloop.capture.device import DeviceDelta, from_row
+from hotloop.capture import episodes, packing, schema, strictness
+from hotloop.capture.device_delta import DeviceDelta, from_row
+from hotloop.capture.records import LARGEST, Damage
 from hotloop.capture.window import PhaseDelta, Samples, Window
 
+K = TypeVar("K")
+V = TypeVar("V")
+
 SCHEMA = "capture"
-VERSION = 1
+#: 2 packs merged windows and adds summaries.
+VERSION = 2
+
+#: No line that hotloop writes, packed or not, comes near this; a damaged file without line ends
+#: must not fill the memory.
+LONGEST_LINE = 64 * 1024 * 1024
+#: Digits of a number that is out of range.
+_DIGITS = len(str(LARGEST))
+#: How the lines of windows and of summaries begin; their numbers follow.
+_WINDOW, _SUMMARY = b'{"w":[', b'{"m":['
 
 #: What the text of a histogram is made of.
 _HISTOGRAM_LETTERS = b"0123456789:,;"
 
-#: Nothing in a capture is larger; a damaged number must not become a giant one.
-_LARGEST = 2**63
-#: Notes nest less deeply.
-_DEEPEST = 20
+#: Largest amount of a counter that is a fraction.
+_LARGEST_FRACTION = 1e300
 
 
 class DamagedError(ValueError):
@@ -64,10 +79,14 @@ def window_line(window: Window) -> str:
     samples: dict[str, list[list[int]]] = {}
     for (path, stack, mode), (count, ns) in window.samples.items():
         samples.setdefault(path, []).append([stack, mode, count, ns])
-    # Only a run that uses a device has these.
-    device = {
-        key: {path: each.row() for path, each in table.items()}
-        for key, table in (("d", window.device), ("dp", window.device_parts))
+    # Only a run that uses a device, or whose episodes end, has these.
+    more = {
+        key: {name: each.row() for name, each in table.items()}
+        for key, table in (
+            ("d", window.device),
+            ("dp", window.device_parts),
+            ("r", window.episodes),
+        )
         if table
     }
     return _dump(
@@ -79,9 +98,42 @@ def window_line(window: Window) -> str:
             "s": samples,
             "g": window.gauges,
             "l": window.loop_last_ns,
-            **device,
+            **more,
         }
     )
+
+
+def packed_line(window: Window) -> str:
+    """A window in its compact form."""
+    return _packed("w", window)
+
+
+def summary_line(window: Window) -> str:
+    """Windows before this line as one: readers of many processes take it instead of them."""
+    return _packed("m", window)
+
+
+def _packed(kind: str, window: Window) -> str:
+    content = packing.packed(window_line(window).encode())
+    return _dump({kind: [window.first, window.last], "z": content})
+
+
+class Numbers(NamedTuple):
+    """What the line of a window tells without being decoded."""
+
+    is_summary: bool
+    first: int
+    last: int
+
+
+def numbers_of(line: bytes) -> Numbers | None:
+    """The numbers of the windows in a line; None for any other line."""
+    if not line.startswith((_WINDOW, _SUMMARY)):
+        return None
+    first, _, last = line[len(_WINDOW) : line.find(b"]")].partition(b",")
+    if not (first.isdigit() and last.isdigit() and len(first) <= len(last) < _DIGITS):
+        return None
+    return Numbers(line.startswith(_SUMMARY), int(first), int(last))
 
 
 def _phase_row(delta: PhaseDelta) -> list[Any]:
@@ -113,38 +165,96 @@ def parse(line: bytes) -> dict[str, Any]:
     return document
 
 
-def bounded(value: Any, depth: int = 0) -> Any:
-    """What a header or notes hold, in which anything may stand: without numbers that are none, or
-    that no machine counts up to, and without depths that no note has. Each of these is None."""
-    if isinstance(value, dict):
-        return {key: bounded(each, depth + 1) for key, each in value.items() if depth < _DEEPEST}
-    if isinstance(value, list):
-        return [bounded(each, depth + 1) for each in value if depth < _DEEPEST]
-    if isinstance(value, (int, float)) and not -_LARGEST < value < _LARGEST:
-        return None
-    return value
+#: What reading a value of the wrong shape comes to.
+_BAD_SHAPE = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
-def read_window(document: dict[str, Any]) -> Window:
-    """A window from its line, every field checked."""
+def read_window(document: dict[str, Any], damage: Damage) -> Window:
+    """A window from its line; values that do not fit are dropped and counted."""
+    if "z" in document:
+        document = _unpacked(document)
     try:
         first, last = (whole(n) for n in document["w"])
         begin, end = (whole(n) for n in document["t"])
-        phases = _read_phases(document["p"])
-        counters, gauges = _read_numbers(document["c"]), _read_numbers(document["g"])
-        window = Window(first, last, begin, end, phases, counters, {}, gauges)
-        window.samples = _read_samples(document["s"])
-        window.loop_last_ns = whole(document["l"])
-        window.device = _read_device(document.get("d", {}))
-        window.device_parts = _read_device(document.get("dp", {}))
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        loop_last = whole(document["l"])
+    except _BAD_SHAPE as error:
         raise DamagedError(f"not a window: {error}") from None
     if first > last or begin > end:
         raise DamagedError("a window that ends before it begins")
-    return window
+    return Window(
+        first,
+        last,
+        begin,
+        end,
+        phases=_tolerant(_phases, _split(document.get("p"), damage), damage),
+        counters=_numbers(_table(document.get("c"), damage), damage),
+        samples=_tolerant(_samples, _split_rows(document.get("s"), damage), damage),
+        gauges=_gauges(_table(document.get("g"), damage), damage),
+        loop_last_ns=loop_last,
+        device=_tolerant(_device, _split(document.get("d", {}), damage), damage),
+        device_parts=_tolerant(_device, _split(document.get("dp", {}), damage), damage),
+        episodes=_tolerant(_episodes, _split(document.get("r", {}), damage), damage),
+    )
 
 
-def _read_phases(document: dict[str, Any]) -> dict[str, PhaseDelta]:
+def _unpacked(document: dict[str, Any]) -> dict[str, Any]:
+    try:
+        inner = parse(packing.unpacked(document["z"], LONGEST_LINE))
+    except packing.DAMAGE as error:
+        raise DamagedError(f"not a packed window: {error}") from None
+    if inner.get("w") != document.get("w", document.get("m")):
+        raise DamagedError("a packed window with other numbers than its line")
+    return inner
+
+
+def _table(value: Any, damage: Damage) -> dict[str, Any]:
+    if type(value) is dict:
+        return value
+    damage.values += 1
+    return {}
+
+
+class _Split:
+    """A table that is read as a whole, or entry by entry where it is damaged."""
+
+    def __init__(self, table: dict[str, Any], entries: Callable[[], Iterable[dict[str, Any]]]):
+        self.table, self.entries = table, entries
+
+
+def _split(value: Any, damage: Damage) -> _Split:
+    table = _table(value, damage)
+    return _Split(table, lambda: ({key: each} for key, each in table.items()))
+
+
+def _split_rows(value: Any, damage: Damage) -> _Split:
+    table = _table(value, damage)
+    return _Split(
+        table,
+        lambda: (
+            {path: [row]}
+            for path, rows in table.items()
+            for row in (rows if type(rows) is list else [rows])
+        ),
+    )
+
+
+def _tolerant(
+    read: Callable[[dict[str, Any]], dict[K, V]], split: _Split, damage: Damage
+) -> dict[K, V]:
+    """Read a table at once, which is quick; if any of it is damaged, entry by entry."""
+    try:
+        return read(split.table)
+    except _BAD_SHAPE:
+        found: dict[K, V] = {}
+        for entry in split.entries():
+            try:
+                found.update(read(entry))
+            except _BAD_SHAPE:
+                damage.values += 1
+        return found
+
+
+def _phases(document: dict[str, Any]) -> dict[str, PhaseDelta]:
     phases: dict[str, PhaseDelta] = {}
     numbers: list[Any] = []
     for path, (*fields, counts) in document.items():
@@ -158,24 +268,29 @@ def _read_phases(document: dict[str, Any]) -> dict[str, PhaseDelta]:
     return phases
 
 
-def _read_device(document: dict[str, Any]) -> dict[str, DeviceDelta]:
+def _device(document: dict[str, Any]) -> dict[str, DeviceDelta]:
     device: dict[str, DeviceDelta] = {}
     for path, row in document.items():
         if type(row) is not list:
             raise ValueError("not a row")
         _all_whole(row)
-        device[_text(path)] = from_row(row)
+        device[path] = from_row(row)
     return device
 
 
-def _read_samples(document: dict[str, Any]) -> Samples:
+def _episodes(document: dict[str, Any]) -> dict[str, episodes.EpisodeDelta]:
+    known = {kind: row for kind, row in document.items() if kind in episodes.KINDS}
+    return {kind: episodes.from_row(row) for kind, row in known.items()}
+
+
+def _samples(document: dict[str, Any]) -> Samples:
     samples: Samples = {}
     numbers: list[Any] = []
     for path, rows in document.items():
         for row in rows:
             stack, mode, count, ns = row
-            samples[path, stack, mode] = [count, ns]
             numbers += row
+            samples[path, stack, mode] = [count, ns]
     _all_whole(numbers)
     return samples
 
@@ -184,7 +299,7 @@ def _all_whole(numbers: list[Any]) -> None:
     """As `whole` for each, but quick: most of a capture is these."""
     if set(map(type, numbers)) - {int}:
         raise ValueError("not all are whole numbers")
-    if numbers and not 0 <= min(numbers) <= max(numbers) < _LARGEST:
+    if numbers and not 0 <= min(numbers) <= max(numbers) < LARGEST:
         raise ValueError("a number out of range")
 
 
@@ -201,21 +316,36 @@ def read_stacks(document: dict[str, Any]) -> list[StackRow]:
 
 def whole(value: Any) -> int:
     """A whole number that is in range, or ValueError."""
-    if type(value) is not int or not 0 <= value < _LARGEST:
+    if type(value) is not int or not 0 <= value < LARGEST:
         raise ValueError(f"{value!r:.40} is not a whole number")
     return value
 
 
-def _read_numbers(document: dict[str, Any]) -> dict[str, float]:
+def _gauges(document: dict[str, Any], damage: Damage) -> dict[str, float]:
+    strictness.require("gauge", document, schema.GAUGES)
+    known = {name: value for name, value in document.items() if name in schema.GAUGES}
+    return _numbers(known, damage)
+
+
+def _numbers(document: dict[str, Any], damage: Damage) -> dict[str, float]:
     """Counters or gauges; the names of a JSON object are always text."""
-    for value in document.values():
+    good = usable(document)
+    damage.values += len(document) - len(good)
+    return good
+
+
+def usable(values: Mapping[str, Any]) -> dict[str, float]:
+    """Only those values that are numbers which can be added up; `True` counts as 1."""
+    good: dict[str, float] = {}
+    for name, value in values.items():
         kind = type(value)
-        if kind is int:
-            if not -_LARGEST < value < _LARGEST:
-                raise ValueError("a number out of range")
-        elif kind is not float or not -1e300 < value < 1e300:
-            raise ValueError(f"{value!r:.40} is not a number")
-    return document
+        if kind is float:
+            # A comparison with NaN is false.
+            if -_LARGEST_FRACTION < value < _LARGEST_FRACTION:
+                good[name] = value
+        elif kind in (int, bool) and -LARGEST < value < LARGEST:
+            good[name] = int(value)
+    return good
 
 
 def _text(value: Any) -> str:

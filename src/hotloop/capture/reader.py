@@ -1,4 +1,4 @@
-"""Reads a capture back: all that can be trusted, and a count of what could not.
+"""Reads a capture: all that can be trusted, and a count of what cannot.
 
 A capture may be of a program that was killed, is still running, or has been damaged. Reading never
 raises for that; it raises `HotloopError` only where there is no capture at all. A reader that is
@@ -12,17 +12,16 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from hotloop.capture.growing import GrowingShard, Shard
-from hotloop.capture.training import launcher_of, training_first
+from hotloop.capture.lines import LONGEST_LINE
+from hotloop.capture.proofs import Proof, read_proof
+from hotloop.capture.schema import Notes
 from hotloop.errors import HotloopError
 
-__all__ = ["Capture", "CaptureReader", "Shard", "read_capture"]
-
-#: No line that hotloop writes comes near this; a damaged file without line ends must not fill
-#: the memory.
-LONGEST_LINE = 64 * 1024 * 1024
+__all__ = ["Capture", "CaptureReader", "Shard"]
 
 #: Windows kept of a process that is not the main one: enough for its trend, and few enough that
 #: a thousand workers over a day fit into memory.
@@ -46,17 +45,22 @@ class Capture:
 
     @property
     def launcher(self) -> Shard:
-        """What the user started: the main process, or the one that only started that."""
-        return launcher_of(self.shards)
+        """The process that the user started; another one may train (`analyze.training`)."""
+        swapped = Notes.trains_in in self.main.notes and len(self.shards) > 1
+        return self.shards[1] if swapped else self.main
+
+    @cached_property
+    def proof(self) -> Proof | None:
+        """What `hotloop prove` measured about it, if anything."""
+        return read_proof(self.folder)
 
     @property
     def damaged(self) -> int:
         return sum(shard.damaged for shard in self.shards)
 
-
-def read_capture(folder: str | Path) -> Capture:
-    """The capture in that folder, or a `HotloopError` that says why there is none."""
-    return CaptureReader(folder).read(final=True)
+    @property
+    def damaged_values(self) -> int:
+        return sum(shard.damaged_values for shard in self.shards)
 
 
 class CaptureReader:
@@ -82,10 +86,10 @@ class CaptureReader:
         if not shards:
             raise HotloopError(f"{self.folder}: not a capture (it holds no shard that can be read)")
         shards.sort(key=lambda shard: (shard.name != "main", shard.name))
-        return Capture(self.folder, training_first(shards))
+        return Capture(self.folder, shards)
 
     def processes(self, final: bool = False) -> list[Shard]:
-        """Every process by itself, without a word on which of them trains."""
+        """Every process by itself."""
         files = self._files()
         self._processes = len({name for _, name, _ in files})
         for path, name, is_tail in files:
@@ -109,7 +113,9 @@ class CaptureReader:
 
     def _growing(self, name: str) -> GrowingShard:
         if name not in self._shards:
-            self._shards[name] = GrowingShard(name, self._most_of(name))
+            most = self._most_of(name)
+            coarse = most is not None and most < MOST_WINDOWS_OF_OTHERS
+            self._shards[name] = GrowingShard(name, most, coarse)
         return self._shards[name]
 
     def _most_of(self, name: str) -> int | None:

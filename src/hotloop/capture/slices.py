@@ -1,4 +1,4 @@
-"""Single calls, kept with `run --trace`: one small file a process beside its shard.
+"""Single calls, kept with `run --trace`: one small file per process, beside its shard.
 
 A line is the header or a *block*: the calls of one window, packed. Calls that were open as a window
 closed are cut there, and `read_slices` joins them again; so a program that was killed leaves
@@ -7,23 +7,27 @@ everything up to its last window.
 
 from __future__ import annotations
 
-import base64
 import json
-import os
 import struct
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hotloop.capture import lines
+from hotloop.capture import lines, packing
+from hotloop.capture.own_file import OwnFile
+from hotloop.capture.schema import Header
 from hotloop.errors import HotloopError
 
 SCHEMA = "trace/1"
 ENDING = ".trace"
 
-_SLICE = {"little": struct.Struct("<QQII"), "big": struct.Struct(">QQII")}
+#: A call as the region clock lays it out (`Slice` in `measure/native/core.h`): begin, end, node
+#: and a mark of the clock's own.
+_FIELDS = "QQII"
+SLICE = struct.Struct("=" + _FIELDS)
+SLICE_BYTES = SLICE.size
+_ON_DISK = {"little": struct.Struct("<" + _FIELDS), "big": struct.Struct(">" + _FIELDS)}
 #: What one block may unpack to: two million calls, many times what a window can hold.
 _LARGEST_BLOCK = 48 * 1024 * 1024
 #: No block that hotloop writes is longer, and a damaged file may have no line ends at all.
@@ -31,7 +35,7 @@ _LONGEST_LINE = 64 * 1024 * 1024
 
 
 #: What reading a block that is none comes to.
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, zlib.error, struct.error)
+_DAMAGE = (*packing.DAMAGE, KeyError, AttributeError, struct.error)
 
 
 @dataclass(slots=True)
@@ -48,7 +52,7 @@ class Slices:
     """All calls that one process kept."""
 
     name: str
-    header: dict[str, Any]
+    header: Header | None = None
     slices: list[Slice] = field(default_factory=list)
     #: Calls that there was no room for.
     lost: int = 0
@@ -60,30 +64,24 @@ class SliceWriter:
 
     def __init__(self, folder: Path, name: str, header: dict[str, Any]) -> None:
         self._paths_said = 0
-        self._descriptor = os.open(
-            folder / (name + ENDING),
-            os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0),
-            0o644,
-        )
+        self._file = OwnFile(folder / (name + ENDING), new=True)
         self._write({"hotloop": SCHEMA, **header})
 
     def block(self, packed: bytes, lost: int, end_ns: int, paths: list[str]) -> None:
-        """The calls of one window; `paths` are the places by number, of which only new are said."""
+        """The calls of one window; `paths` are the nodes by number; only new ones are written."""
         new = {str(n): paths[n] for n in range(self._paths_said, len(paths))}
         self._paths_said = len(paths)
-        data = base64.b64encode(zlib.compress(packed, 1)).decode()
+        data = packing.packed(packed, level=1)
         self._write({"t": end_ns, "p": new, "lost": lost, "d": data})
 
     def close(self) -> None:
-        if self._descriptor >= 0:
-            os.close(self._descriptor)
-            self._descriptor = -1
+        self._file.close()
 
     def _write(self, document: dict[str, Any]) -> None:
         data = json.dumps(document, separators=(",", ":"), default=str).encode() + b"\n"
         written = 0
         while written < len(data):
-            written += os.write(self._descriptor, data[written:])
+            written += self._file.write(data[written:])
 
 
 def read_slices(folder: Path) -> list[Slices]:
@@ -91,13 +89,13 @@ def read_slices(folder: Path) -> list[Slices]:
     found = []
     for path in sorted(folder.glob("*" + ENDING)):
         process = _read(path)
-        if process.header:
+        if process.header is not None:
             found.append(process)
     return sorted(found, key=lambda each: (each.name != "main", each.name))
 
 
 def _read(path: Path) -> Slices:
-    process = Slices(path.name.removesuffix(ENDING), {})
+    process = Slices(path.name.removesuffix(ENDING))
     paths: dict[int, str] = {}
     #: Calls that were cut, by path and where: they go on in the next block.
     cut: dict[tuple[str, int], Slice] = {}
@@ -120,13 +118,15 @@ def _take(
     document: dict[str, Any],
 ) -> dict[tuple[str, int], Slice]:
     if document.get("hotloop") == SCHEMA:
-        process.header = process.header or lines.bounded(document)
+        process.header = process.header or Header(document)
         return cut
     end_ns, lost = lines.whole(document["t"]), lines.whole(document["lost"])
     paths.update((int(number), str(text)) for number, text in document["p"].items())
     process.lost += lost
     cut_here: dict[tuple[str, int], Slice] = {}
-    for begin, end, node in _unpack(document["d"], process.header.get("byteorder")):
+    for begin, end, node in _unpack(
+        document["d"], process.header.byteorder if process.header else None
+    ):
         path = paths[node]
         # Another thread may have gone on before this one could take the slices.
         known = cut.get((path, begin)) or cut_here.get((path, begin))
@@ -141,10 +141,7 @@ def _take(
 
 
 def _unpack(data: str, byteorder: Any) -> Iterator[tuple[int, int, int]]:
-    unpacker = zlib.decompressobj()
-    packed = unpacker.decompress(base64.b64decode(data), _LARGEST_BLOCK)
-    if not unpacker.eof:
-        raise ValueError("a block that ends too early or too late")
-    layout = _SLICE["big" if byteorder == "big" else "little"]
+    packed = packing.unpacked(data, _LARGEST_BLOCK)
+    layout = _ON_DISK["big" if byteorder == "big" else "little"]
     for begin, end, node, _ in layout.iter_unpack(packed):
         yield begin, end, node

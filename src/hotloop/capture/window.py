@@ -1,17 +1,19 @@
-"""A window: all that changed in one process over about a second, and how two become one."""
+"""A window: all that changed in one process over about a second, and how two merge."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hotloop.capture.device import DeviceDelta
+from hotloop.capture import schema
+from hotloop.capture.device_delta import DeviceDelta
+from hotloop.capture.episodes import EpisodeDelta, add_episodes
 from hotloop.histogram import added
 
 
 @dataclass(slots=True)  # a long run has millions of them
 class PhaseDelta:
-    """What happened at one place of the region tree during a window."""
+    """What happened at one node of the region tree during a window."""
 
     calls: int = 0
     self_ns: int = 0
@@ -22,12 +24,15 @@ class PhaseDelta:
     first_ns: int = 0
     last_ns: int = 0
     histogram: Mapping[int, int] = field(default_factory=dict)
+    #: Calls that were not measured, as a reader estimates them (`analyze.resting`).
+    estimated_calls: float = 0.0
 
     def add(self, other: PhaseDelta) -> None:
-        """Take in what happened later (or elsewhere) at the same place."""
+        """Add what happened at the same node later, or in another process."""
         if other.calls and (other.min_ns < self.min_ns or not self.calls):
             self.min_ns = other.min_ns
         self.calls += other.calls
+        self.estimated_calls += other.estimated_calls
         self.self_ns += other.self_ns
         self.elapsed_ns += other.elapsed_ns
         if other.max_ns > self.max_ns:
@@ -41,23 +46,16 @@ class PhaseDelta:
         self.histogram = added(self.histogram, other.histogram)
 
 
-#: (path, stack, mode) -> [how often seen, nanoseconds that this stands for]
+#: (path, stack, mode) -> [number of samples, nanoseconds that they stand for]
 Samples = dict[tuple[str, int, int], list[int]]
-
-#: Gauges that keep their largest value when windows merge; the others keep the last.
-PEAK_SUFFIX = "_peak"
-#: Gauges that keep their least.
-LOW_SUFFIX = "_low"
-#: Gauges that are amounts of this window, and add up.
-SUM_SUFFIX = "_ns"
 
 
 @dataclass
 class Window:
     """The change of every phase, counter and sample table between two moments.
 
-    `first` and `last` number the windows as they were closed, so that a reader who finds a window
-    both on its own and merged into a longer one counts it once. Times are nanoseconds since the
+    `first` and `last` number the windows as they were closed: a window that is found both on its
+    own and merged into a longer one counts once. Times are nanoseconds since the
     shard's clock origin.
     """
 
@@ -70,17 +68,19 @@ class Window:
     samples: Samples = field(default_factory=dict)
     gauges: dict[str, float] = field(default_factory=dict)
     loop_last_ns: int = 0
-    #: What each place had a device do, where that was recorded.
+    #: Device work of each node, where that was recorded.
     device: dict[str, DeviceDelta] = field(default_factory=dict)
-    #: The same of calls of which only a part was recorded.
+    #: The same for calls of which only a part was recorded.
     device_parts: dict[str, DeviceDelta] = field(default_factory=dict)
+    #: Episodes that ended, by kind (`episodes.KINDS`).
+    episodes: dict[str, EpisodeDelta] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
         return (self.end_ns - self.begin_ns) / 1e9
 
     def add(self, other: Window) -> None:
-        """Take in the window that follows this one."""
+        """Extend this window by the one that follows."""
         self.last = other.last
         self.end_ns = max(self.end_ns, other.end_ns)
         self.loop_last_ns = max(self.loop_last_ns, other.loop_last_ns)
@@ -100,24 +100,34 @@ class Window:
                 entry[1] += ns
         add_device(self.device, other.device)
         add_device(self.device_parts, other.device_parts)
-        for name, value in other.gauges.items():
-            if name.endswith(PEAK_SUFFIX):
-                value = max(value, self.gauges.get(name, value))
-            elif name.endswith(LOW_SUFFIX):
-                value = min(value, self.gauges.get(name, value))
-            elif name.endswith(SUM_SUFFIX):
-                value += self.gauges.get(name, 0)
-            self.gauges[name] = value
+        add_episodes(self.episodes, other.episodes)
+        merge_gauges(self.gauges, other.gauges)
+
+
+def same_part(one: Window, other: Window) -> bool:
+    """Whether both are of the same part of the run: before, in or after the training loop."""
+    return _part(one) == _part(other)
+
+
+def _part(window: Window) -> int:
+    return (window.loop_last_ns > 0) + (window.loop_last_ns > window.begin_ns)
+
+
+def merge_gauges(earlier: dict[str, float], later: Mapping[str, float]) -> None:
+    """Add the gauges of the window that follows, each by its declared rule."""
+    for name, value in later.items():
+        known = earlier.get(name)
+        earlier[name] = value if known is None else schema.merge_gauge(name, known, value)
 
 
 def add_device(into: dict[str, DeviceDelta], other: dict[str, DeviceDelta]) -> None:
-    """Add what places had a device do."""
+    """Add the device work of nodes."""
     for path, delta in other.items():
         into.setdefault(path, DeviceDelta()).add(delta)
 
 
 def merged(windows: Iterable[Window]) -> Window | None:
-    """One window that says what all of these say, in their order; None of none."""
+    """Consecutive windows as one; None without any."""
     total: Window | None = None
     for window in windows:
         total = total or nothing_before(window)
@@ -126,7 +136,7 @@ def merged(windows: Iterable[Window]) -> Window | None:
 
 
 def nothing_before(window: Window) -> Window:
-    """An empty window that ends where this one begins, to take it in and those that follow."""
+    """An empty window that ends where this one begins."""
     return Window(window.first, window.first - 1, window.begin_ns, window.begin_ns)
 
 

@@ -4,7 +4,8 @@ Windows close every second. A fresh one goes to the shard's *tail*, a small file
 tail is full its windows are merged into one, which is appended to the shard, and the tail is left
 for a new one. How many windows make a full tail doubles as the run grows, so the shard grows with
 the logarithm of the run while the last windows always stay one second long. A reader who finds a
-window in both counts it once, by its number.
+window in both counts it once, by its number. After every few windows of the shard comes their
+summary, which is all that a report of many processes reads.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from pathlib import Path
 from typing import Any
 
 from hotloop.capture import lines
-from hotloop.capture.window import Window, largest_samples, nothing_before
+from hotloop.capture.own_file import OwnFile
+from hotloop.capture.window import Window, largest_samples, nothing_before, same_part
 
 #: Merged windows of one length before the length doubles. 64 keeps 60 phases over 24 hours
 #: below 20 MB, and is still more points than a trend needs.
 WINDOWS_PER_LENGTH = 64
-#: Different stacks that a merged window tells apart; the time of the others stays in their phase.
+#: Different stacks that a merged window keeps; the time of the others stays in their phase.
 MOST_SAMPLES = 120
+#: Windows that one summary covers: fewer than 40 summaries for eight hours.
+WINDOWS_PER_SUMMARY = 16
 #: Longest merged window, in windows: a tail must stay small (some megabytes), and so must a week's
 #: shards: a training process and four workers leave 34 MB, with half of this 52 MB
 #: (`benchmarks/scale.py`).
@@ -50,17 +54,16 @@ class ShardWriter:
         self._merged_at_length = 0
         #: The windows of the tail, merged as they come: a long tail must not fill the memory.
         self._pending: Window | None = None
+        #: The windows of the shard since its last summary, as one.
+        self._summary: Window | None = None
+        self._summarized = 0
         self._tail_number = 0
-        self._tail: int | None = None
+        self._tail: OwnFile | None = None
         self._failing = False
-        self._torn: set[int] = set()
+        self._torn: set[OwnFile] = set()
         #: Lines that could not be written yet and must not be lost (a full disk).
         self._waiting: list[str] = []
-        self._shard = os.open(
-            self._folder / f"{name}.jsonl",
-            os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0),
-            0o644,
-        )
+        self._shard = OwnFile(self._folder / f"{name}.jsonl", new=True)
         self._append(lines.header_line(header))
 
     def notes(self, notes: dict[str, Any]) -> None:
@@ -84,36 +87,54 @@ class ShardWriter:
             self._write_tail(lines.window_line(window))
 
     def end(self, end: dict[str, Any]) -> None:
-        """The process ends in good order."""
+        """The process ends normally."""
         self._fold()
         self._append(lines.end_line(end))
         self.close()
 
     def close(self) -> None:
-        """Let go of the files; what was written stays."""
+        """Close the files; what was written stays."""
         self._drop_tail(delete=False)
-        if self._shard >= 0:
-            os.close(self._shard)
-            self._shard = -1
+        self._shard.close()
 
     def forget(self) -> None:
         """In a forked child: these descriptors are the parent's; the child must not write."""
-        for descriptor in (self._shard, self._tail):
-            if descriptor is not None and descriptor >= 0:
-                os.close(descriptor)
-        self._shard, self._tail = -1, None
+        for file in (self._shard, self._tail):
+            if file is not None:
+                file.close()
+        self._tail = None
 
     def _fold(self) -> None:
         whole, self._pending = self._pending, None
         if whole is None:
             return
         whole.samples = largest_samples(whole.samples, MOST_SAMPLES)
-        self._append(lines.window_line(whole))
+        self._append(self._line(whole))
         self._drop_tail(delete=not self._waiting)
+        self._add_to_summary(whole)
         self._merged_at_length += 1
         if self._merged_at_length >= WINDOWS_PER_LENGTH and self._length < LONGEST:
             self._merged_at_length = 0
             self._length *= 2
+
+    def _line(self, window: Window) -> str:
+        """Merged windows are packed; the first minute stays readable by eye."""
+        return (lines.window_line if self._length == 1 else lines.packed_line)(window)
+
+    def _add_to_summary(self, window: Window) -> None:
+        if self._summary is not None and not same_part(self._summary, window):
+            self._summarize()
+        self._summary = self._summary or nothing_before(window)
+        self._summary.add(window)
+        self._summarized += 1
+        if self._summarized == WINDOWS_PER_SUMMARY:
+            self._summarize()
+
+    def _summarize(self) -> None:
+        summary, self._summary, self._summarized = self._summary, None, 0
+        if summary is not None:
+            summary.samples = largest_samples(summary.samples, MOST_SAMPLES)
+            self._append(lines.summary_line(summary))
 
     def _append(self, line: str) -> None:
         self._waiting.append(line)
@@ -124,11 +145,7 @@ class ShardWriter:
         if self._tail is None:
             self._tail_number += 1
             try:
-                self._tail = os.open(
-                    self._tail_path(),
-                    os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0),
-                    0o644,
-                )
+                self._tail = OwnFile(self._tail_path(), new=False)
             except OSError as error:
                 self._failed(error)
                 return
@@ -141,7 +158,7 @@ class ShardWriter:
     def _drop_tail(self, delete: bool) -> None:
         if self._tail is None:
             return
-        os.close(self._tail)
+        self._tail.close()
         self._torn.discard(self._tail)
         self._tail = None
         if delete:
@@ -150,20 +167,20 @@ class ShardWriter:
             except OSError as error:
                 self._failed(error)
 
-    def _write(self, descriptor: int, line: str) -> bool:
+    def _write(self, file: OwnFile, line: str) -> bool:
         """One line, whole or not at all as far as a reader can tell."""
         data = line.encode() + b"\n"
-        if descriptor in self._torn:
+        if file in self._torn:
             data = b"\n" + data
         try:
-            written = os.write(descriptor, data)
+            written = file.write(data)
             while written < len(data):
-                self._torn.add(descriptor)
-                written += os.write(descriptor, data[written:])
+                self._torn.add(file)
+                written += file.write(data[written:])
         except OSError as error:
             self._failed(error)
             return False
-        self._torn.discard(descriptor)
+        self._torn.discard(file)
         if self._failing:
             self._failing = False
         return True
@@ -172,6 +189,6 @@ class ShardWriter:
         if not self._failing:
             self._failing = True
             self._warn(
-                f"the capture cannot be written ({error.strerror}); training goes on, "
+                f"the capture cannot be written ({error.strerror}); training continues, "
                 f"what was written so far is readable: {self._folder}"
             )

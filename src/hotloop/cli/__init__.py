@@ -1,7 +1,8 @@
-"""The command line: thin. One file a subcommand; arguments in, an exit code out.
+"""The command line: thin. One file per subcommand; arguments in, an exit code out.
 
-A subcommand has `HELP` (its line in the list), `add_arguments(parser)` and `main(options)`.
-Errors become exit codes here and nowhere else.
+A subcommand has `add_arguments(parser)` and `main(options)`; one that takes a program to run also
+has `parse(parser, argv)`. Its file imports at its top only what `--help` needs. Errors become exit
+codes here only.
 """
 
 from __future__ import annotations
@@ -9,26 +10,34 @@ from __future__ import annotations
 import argparse
 import errno
 import importlib
+import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 
 from hotloop import __version__
 from hotloop.errors import HotloopError
 
-#: In the order in which a new user meets them.
-COMMANDS = (
-    "run",
-    "report",
-    "live",
-    "export",
-    "doctor",
-    "demo",
-    "compare",
-    "sweep",
-    "investigate",
-    "completion",
-)
+#: Commands and what each does, in the order in which a new user meets them.
+COMMANDS = {
+    "run": "run a training program and record where its time goes",
+    "report": "show where the time of a recorded run went",
+    "open": "open the page of a recorded run in a browser",
+    "list": "list recorded runs and experiments",
+    "live": "watch a run in progress, in a terminal or a browser",
+    "prove": "try the fixes of the findings and measure their gains",
+    "compare": "measure whether a change made training faster",
+    "diff": "show what differs between two recorded runs",
+    "sweep": "measure how throughput scales with a setting",
+    "investigate": "test hypotheses as short experiments",
+    "export": "export a recorded run: traces, flame graphs, tables",
+    "clean": "delete old recordings",
+    "doctor": "check this machine and environment for training",
+    "demo": "profile one of five training programs that come with hotloop",
+    "mcp": "serve run, report, prove and compare to a coding assistant",
+    "completion": "complete hotloop's commands and options in your shell",
+}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -61,7 +70,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _dispatch(argv: list[str]) -> int:
     if argv and argv[0] in COMMANDS:
-        # Only the one that is asked for is imported: `run` must start fast.
+        # Only the one that was typed is imported: `run` must start fast.
         command = importlib.import_module(f"hotloop.cli.{argv[0]}")
         parser = parser_of(argv[0])
         if hasattr(command, "parse"):
@@ -77,7 +86,15 @@ def _dispatch(argv: list[str]) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose help reaches its reader before it ends the process, or says so."""
+    """A parser that suggests what was meant, and flushes its help before it ends the process."""
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.match(r"unrecognized arguments: (--?[\w-]+)", message)
+        if wrong is not None:
+            close = closest(wrong[1], self._option_string_actions)
+            hint = f"did you mean {close}?" if close else f"`{self.prog} --help` lists them"
+            raise HotloopError(f"{self.prog}: unknown option {wrong[1]}; {hint}")
+        super().error(message)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         sys.stdout.flush()
@@ -97,27 +114,30 @@ def parser_of(name: str) -> argparse.ArgumentParser:
     return parser
 
 
-def _unknown(argv: list[str]) -> str:
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """What somebody may have meant, if anything is close."""
     from difflib import get_close_matches
 
+    return next(iter(get_close_matches(word, known, 1)), None)
+
+
+def _unknown(argv: list[str]) -> str:
     if argv[0].endswith(".py") or Path(argv[0]).is_file():
         return f"did you mean `hotloop run {' '.join(argv)}`?"
     if argv[0].startswith("-"):
         return f"unknown option {argv[0]}; `hotloop --help` lists the commands"
-    close = get_close_matches(argv[0], COMMANDS, 1)
-    hint = f"; did you mean `hotloop {close[0]}`?" if close else ""
+    close = closest(argv[0], COMMANDS)
+    hint = f"; did you mean `hotloop {close}`?" if close else ""
     return f"no command {argv[0]!r}{hint or '; `hotloop --help` lists them'}"
 
 
 def _usage() -> str:
     lines = [
-        "hotloop: where the time of a reinforcement-learning training goes, and what to change",
+        "hotloop: where your RL training time goes, why, and what to change",
         "",
         "usage: hotloop COMMAND [options]",
         "",
     ]
-    for name in COMMANDS:
-        command = importlib.import_module(f"hotloop.cli.{name}")
-        lines.append(f"  {name:<12} {command.HELP}")
-    lines += ["", "Begin with: hotloop run train.py", "`hotloop COMMAND --help` says more."]
+    lines += [f"  {name:<12} {what}" for name, what in COMMANDS.items()]
+    lines += ["", "Start with: hotloop run train.py", "Details: hotloop COMMAND --help"]
     return "\n".join(lines)

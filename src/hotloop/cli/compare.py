@@ -1,76 +1,79 @@
-"""Tell whether a change made training faster, and in which phase, from noise.
+"""Measure whether a change made training faster, and in which phase.
 
   hotloop compare "train.py --no-turbo" "train.py --turbo" --steps 20000
   hotloop compare CAPTURE_A CAPTURE_B
 
-Two commands are run in turn, many times, and compared by their time per environment step, as a
-whole and by phase. The verdict speaks of the second beside the first: faster, slower, no difference
-(within ±x%), cannot tell (about n more pairs), or not comparable (why). It stops as soon as that is
-clear. Two captures are compared from their windows; they were not interleaved: that says less.
+Runs the two commands in interleaved pairs and compares their time per environment step, overall
+and by phase. The verdict is about the second command: faster, slower, no difference (within ±x%),
+cannot tell (about n more pairs needed), or not comparable (and why). Stops as soon as the verdict
+is clear. Two captures are compared window by window; without interleaving that is less certain.
+
+  hotloop compare "train.py --seed {seed}" "train.py --seed {seed} --envs 8" --to-return 195
+
+With --to-return, runs both commands over several seeds until the mean return of the last 100
+episodes reaches the target, and judges which gets there sooner: speed and learning together.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from hotloop.analyze.compare import Comparison
-from hotloop.analyze.judgement import MARGIN, SLOWER
-from hotloop.analyze.sequential import MOST_PAIRS, MOST_PAIRS_UNTIL, Rule
+from hotloop.analyze.defaults import MOST_PAIRS, MOST_PAIRS_UNTIL, SEEDS
 from hotloop.cli import experiments
+from hotloop.cli.numbers import above_zero, not_negative, percent
+from hotloop.cli.selection import is_capture
 from hotloop.errors import HotloopError
-from hotloop.experiment.command import check_exists, parse_command, short_names
-from hotloop.experiment.paired import Design, PairedRuns, Result
-from hotloop.report.comparison import comparison_document, comparison_text
-from hotloop.report.terminal import Style, clean
 
-HELP = "tell whether a change made training faster, from noise"
+if TYPE_CHECKING:
+    from hotloop.analyze.compare import Comparison
+    from hotloop.analyze.experiments import PairedResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", help="a command in quotes, or a capture's folder")
-    parser.add_argument("second", help="the other one")
+    parser.add_argument("second", help="the command or capture to judge against it")
     parser.add_argument(
         "--pairs",
-        type=experiments.above_zero,
+        type=above_zero,
         metavar="N",
-        help=f"make exactly N pairs (default: until it is clear, at most {MOST_PAIRS})",
+        help=f"run exactly N pairs (default: until the verdict is clear, at most {MOST_PAIRS})",
     )
     parser.add_argument(
         "--until",
-        type=experiments.percent,
+        type=percent,
         metavar="2%",
-        help="go on until the ratio is known this well, or the verdict is clear "
+        help="continue until the ratio is known to this precision, or the verdict is clear "
         f"(at most --pairs, default {MOST_PAIRS_UNTIL})",
     )
-    parser.add_argument(
-        "--margin",
-        type=experiments.percent,
-        default=MARGIN,
-        metavar="5%",
-        help="a difference that is shown to be below this is called none (default 5%%)",
-    )
-    parser.add_argument("--names", metavar="A,B", help="what to call the two")
+    experiments.add_judging_arguments(parser)
     parser.add_argument(
         "--warm-up",
-        type=experiments.not_negative,
+        type=not_negative,
         default=1,
         metavar="N",
-        help="runs of each that are made first and not counted (default 1)",
-    )
-    parser.add_argument(
-        "--any-work",
-        action="store_true",
-        help="give a verdict on the time per step even if the gradient steps per step differ",
+        help="warm-up runs of each command, not counted (default 1)",
     )
     parser.add_argument(
         "--fail-on-regression",
-        type=experiments.percent,
+        type=percent,
         metavar="5%",
         help='exit with code 1 if the second is slower by this much; "cannot tell" never fails',
+    )
+    parser.add_argument(
+        "--to-return",
+        metavar="X|auto",
+        help="compare the time until this return is reached; auto: one that both reach",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=above_zero,
+        metavar="N",
+        help=f"seeds of each command with --to-return (default {SEEDS}); "
+        "{seed} in a command is replaced",
     )
     experiments.add_run_arguments(parser)
     experiments.add_output_arguments(parser)
@@ -78,36 +81,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     experiments.check_output(options)
-    kinds = [experiments.is_capture(text) for text in (options.first, options.second)]
+    if options.to_return is not None:
+        from hotloop.cli import to_return
+
+        return to_return.main(options)
+    if options.seeds is not None:
+        raise HotloopError("--seeds is for --to-return; a comparison of speed takes --pairs")
+    kinds = [is_capture(Path(text)) for text in (options.first, options.second)]
     if all(kinds) and options.phase:
         raise HotloopError("--phase is for runs; a capture has the phases it was recorded with")
     if all(kinds):
-        comparison, result = _captures(options), None
+        result = None
+        comparison = experiments.compared(Path(options.first), Path(options.second), options)
     elif any(kinds):
         capture, other = (
             (options.first, options.second) if kinds[0] else (options.second, options.first)
         )
-        raise HotloopError(f"{capture} is a capture and {other} is not; compare two of a kind")
+        raise HotloopError(f"{capture} is a capture and {other} is not; give two of either")
     else:
         result = _run(options)
         comparison = result.comparison
-    experiments.show(options, lambda form, style: _rendered(form, style, comparison, result))
+    experiments.show(options, result or comparison)
     return _exit_code(options, comparison, result)
 
 
-def _captures(options: argparse.Namespace) -> Comparison:
-    from hotloop.analyze.analysis import analyze
-    from hotloop.analyze.unpaired import compare_captures
-    from hotloop.capture.reader import read_capture
+def _run(options: argparse.Namespace) -> PairedResult:
+    from hotloop.analyze.sequential import Rule
+    from hotloop.experiment.command import check_exists, parse_command, short_names
+    from hotloop.experiment.paired import Design, PairedRuns
+    from hotloop.experiment.same_learning import SameLearning
 
-    sides = [analyze(read_capture(text)) for text in (options.first, options.second)]
-    names = _names(options) or (Path(options.first).name, Path(options.second).name)
-    return compare_captures(
-        sides[0], sides[1], names, margin=options.margin, any_work=options.any_work
-    )
-
-
-def _run(options: argparse.Namespace) -> Result:
     first, second = (
         experiments.as_measured(parse_command(text), options)
         for text in (options.first, options.second)
@@ -115,56 +118,43 @@ def _run(options: argparse.Namespace) -> Result:
     commands = first, second
     for command in commands:
         check_exists(command)
+    commands = (
+        replace(first, options=(*first.options, "--weights")),
+        replace(second, options=(*second.options, "--weights")),
+    )
     design = Design(
         Rule(options.pairs, options.until, options.margin, options.any_work),
         warm_up=options.warm_up,
         stop_after=experiments.stop_after(options),
         timeout_s=experiments.timeout(options),
     )
-    names = _names(options) or short_names(*commands)
+    names = experiments.names_of(options) or short_names(*commands)
     place = experiments.place(options)
     try:
         folder = experiments.make_folder(options.folder, "compare")
-        return PairedRuns(commands, names, design, folder, place, experiments.say).go()
+        runs = PairedRuns(commands, names, design, folder, place, experiments.notify)
+        learning = SameLearning()
+        runs.check = learning.see
+        result = runs.go()
+        result.comparison.notes += learning.notes()
+        return result
     finally:
         place.close()
 
 
-def _names(options: argparse.Namespace) -> tuple[str, str] | None:
-    if options.names is None:
-        return None
-    names = [clean(name.strip()) for name in options.names.split(",")]
-    if len(names) != 2 or not all(names) or names[0] == names[1]:
-        raise HotloopError(f"--names {options.names}: two different names, such as --names off,on")
-    return names[0], names[1]
-
-
-def _rendered(
-    form: str, style: Style, comparison: Comparison, result: Result | None
-) -> str | bytes:
-    if form == "html":
-        from hotloop.report.comparison_page import render_comparison
-
-        return render_comparison(comparison, result)
-    if form in experiments.PICTURES:
-        from hotloop.report.experiment_pictures import comparison_picture
-
-        return comparison_picture(comparison, form)
-    if form == "json":
-        document: dict[str, Any] = comparison_document(comparison, result)
-        return json.dumps(document, indent=1) + "\n"
-    return comparison_text(comparison, style, result)
-
-
-def _exit_code(options: argparse.Namespace, comparison: Comparison, result: Result | None) -> int:
+def _exit_code(
+    options: argparse.Namespace, comparison: Comparison, result: PairedResult | None
+) -> int:
     if result is not None and result.failure is not None:
         kept = f"{comparison.pairs} finished pairs are kept in {result.folder}"
         print(f"hotloop: {result.failure}\nhotloop: {kept}", file=sys.stderr)
-        return result.failure.exit_code
+        return HotloopError.exit_code
     if result is not None and result.interrupted:
         return 130
+    from hotloop.analyze.judgement import SLOWER
+
     whole = comparison.whole
     limit = options.fail_on_regression
-    if limit is not None and whole.verdict == SLOWER and whole.estimate is not None:
-        return 1 if 1.0 / whole.estimate - 1.0 >= limit else 0
+    if limit is not None and whole.verdict == SLOWER and whole.inverse.estimate:
+        return 1 if whole.inverse.estimate - 1.0 >= limit else 0
     return 0

@@ -1,8 +1,8 @@
 """Profile one of five real training programs that come with hotloop, and show the report.
 
-hotloop demo                 the one that needs least and teaches most
+hotloop demo                 the default one, which needs only PyTorch
 hotloop demo trading         another one; arguments after the name go to the program
-hotloop demo --list          what there is
+hotloop demo --list          list them
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ from pathlib import Path
 
 from hotloop.cli import run
 from hotloop.errors import HotloopError
-from hotloop.measure import program as programs
-
-HELP = "profile one of five training programs that come with hotloop"
+from hotloop.run import program as programs
 
 
 @dataclass(frozen=True)
@@ -33,7 +31,7 @@ class Demo:
 DEMOS = {
     "snake": Demo(
         "snake_dqn",
-        "DQN on 256 Snake games as tensors, at the settings of a team whose training crawled",
+        "DQN on 256 Snake games as tensors, with settings that make it slow",
         ("--slow", "--steps", "40960", "--no-evaluation"),
         ("torch", "numpy"),
     ),
@@ -67,7 +65,7 @@ DEFAULT = "snake"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "hotloop demo [--list] [name] [arguments of the program]"
-    parser.add_argument("--list", action="store_true", help="say what there is")
+    parser.add_argument("--list", action="store_true", help="list the programs")
     parser.add_argument(
         "name", nargs="?", default=DEFAULT, metavar=f"{{{','.join(DEMOS)}}}", help="which one"
     )
@@ -96,6 +94,7 @@ def main(options: argparse.Namespace) -> int:
     parser = argparse.ArgumentParser()
     run.add_arguments(parser)
     settings = parser.parse_args(["--name", demo.folder])
+    settings.words = [str(script), *arguments]
     settings.program = programs.find_script(str(script), arguments)
     return run.main(settings)
 

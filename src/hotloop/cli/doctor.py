@@ -1,11 +1,11 @@
-"""Say what this machine and this Python environment would do to a training.
+"""Check this machine and Python environment for training.
 
-Accelerators that the driver, torch, TensorFlow and JAX see, and why one sees none; cores, container
-limits and thread settings; memory; hotloop's own core; which hooks fit the installed libraries.
-Ends with exit code 1 if something is wrong.
+Checks which accelerators the driver, torch, TensorFlow and JAX see, and why if one sees none;
+cores, container limits and thread settings; memory; hotloop's own core; and whether the hooks fit
+the installed libraries. Exits with code 1 if something is wrong.
 
   hotloop doctor
-  hotloop doctor --json
+  hotloop doctor --format json
 """
 
 from __future__ import annotations
@@ -14,27 +14,41 @@ import argparse
 import json
 import sys
 
-from hotloop.analyze.doctor import Framework, Survey, examine, is_wrong
-from hotloop.measure.survey import survey
-from hotloop.report.doctor import doctor_document, doctor_text
+from hotloop.cli.numbers import age
 from hotloop.report.terminal import style_for, write
-
-HELP = "say what is wrong with this machine and environment for training"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="how to print the checks"
+    )
+    parser.add_argument(
+        "--wait",
+        type=age,
+        metavar="TIME",
+        help="how long to wait for imports of frameworks (default 8s)",
+    )
+    parser.add_argument(
+        "--json", dest="format", action="store_const", const="json", help=argparse.SUPPRESS
+    )
 
 
 def main(options: argparse.Namespace) -> int:
-    if not options.json:
-        print("hotloop: asking each framework, which takes some seconds", file=sys.stderr)
-    found = survey()
+    from hotloop.analyze.doctor import Framework, Survey, examine, is_wrong
+    from hotloop.capture.schema import LibraryUse
+    from hotloop.report.doctor import doctor_document, doctor_text
+    from hotloop.run.survey import TIME_LIMIT_S, survey
+
+    if options.format == "text":
+        limit = options.wait or TIME_LIMIT_S
+        print(f"hotloop: importing each framework, for at most {limit:.0f} s", file=sys.stderr)
+    found = survey(options.wait) if options.wait else survey()
     found["frameworks"] = [Framework(**each) for each in found["frameworks"]]
+    found["hooks"] = {title: LibraryUse(facts) for title, facts in found["hooks"].items()}
     known = Survey(**found)
     checks = examine(known)
     wrong = is_wrong(checks)
-    if options.json:
+    if options.format == "json":
         write(sys.stdout, json.dumps(doctor_document(known, checks, wrong), indent=2))
     else:
         write(sys.stdout, doctor_text(checks, style_for(sys.stdout)))

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from hotloop.cli.run import add_phase_argument, shown
-from hotloop.cli.run import make_folder as make_run_folder
+from hotloop.analyze.defaults import MARGIN
+from hotloop.cli.numbers import above_zero, percent
+from hotloop.cli.run import add_phase_argument
 from hotloop.errors import HotloopError
-from hotloop.experiment.command import Command
-from hotloop.experiment.here import Here, Place
-from hotloop.hooks.named import parse_phase
-from hotloop.measure.session import say as say
-from hotloop.measure.stopping import parse_stop_after
-from hotloop.report.drawing import need_matplotlib
-from hotloop.report.output import save
-from hotloop.report.terminal import Style, style_for, write
+from hotloop.experiment.marker import write_marker
+from hotloop.report.terminal import Style, clean, style_for, write
+from hotloop.run.folders import as_typed
+from hotloop.run.folders import make_folder as make_run_folder
+from hotloop.run.messages import notify as notify
+
+if TYPE_CHECKING:
+    from hotloop.analyze.compare import Comparison
+    from hotloop.analyze.experiments import Result
+    from hotloop.experiment.command import Command
+    from hotloop.experiment.here import Place
 
 #: Format -> the endings of files that are written in it.
 FORMATS: dict[str, tuple[str, ...]] = {
@@ -30,7 +34,6 @@ FORMATS: dict[str, tuple[str, ...]] = {
 }
 #: Formats that are written to a file and never printed.
 FILES_ONLY = ("plan", "png")
-PICTURES = ("png", "svg")
 
 PLACES = ("here", "ray")
 
@@ -44,21 +47,61 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--stop-after", metavar="AMOUNT", help="end each run early: 60s, 5000steps, 2episodes"
     )
-    group.add_argument("--timeout", metavar="TIME", help="a run that takes longer has failed: 10m")
+    group.add_argument(
+        "--timeout", metavar="TIME", help="a run that takes longer counts as failed: 10m"
+    )
     add_phase_argument(group)
+
+
+def add_judging_arguments(parser: argparse.ArgumentParser) -> None:
+    """How two sides are judged."""
+    parser.add_argument(
+        "--margin",
+        type=percent,
+        default=MARGIN,
+        metavar="5%",
+        help="differences below this count as none (default 5%%)",
+    )
+    parser.add_argument("--names", metavar="A,B", help="names for the two sides")
+    parser.add_argument(
+        "--any-work",
+        action="store_true",
+        help="compare time per step even if the number of gradient steps per step differs",
+    )
+
+
+def names_of(options: argparse.Namespace) -> tuple[str, str] | None:
+    """What `--names` says."""
+    if options.names is None:
+        return None
+    names = [clean(name.strip()) for name in options.names.split(",")]
+    if len(names) != 2 or not all(names) or names[0] == names[1]:
+        raise HotloopError(f"--names {options.names}: two different names, such as --names off,on")
+    return names[0], names[1]
+
+
+def compared(first: Path, second: Path, options: argparse.Namespace) -> Comparison:
+    """Two captures beside each other, window by window."""
+    from hotloop.analyze.analysis import analyze
+    from hotloop.analyze.training import read_capture
+    from hotloop.analyze.unpaired import compare_captures
+
+    sides = [analyze(read_capture(folder)) for folder in (first, second)]
+    names = names_of(options) or (first.name, second.name)
+    return compare_captures(
+        sides[0], sides[1], names, margin=options.margin, any_work=options.any_work
+    )
 
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Where runs take place, and where their captures go."""
     group = parser.add_argument_group("the runs")
-    group.add_argument("--folder", help="where the captures go (default: below runs/hotloop)")
-    group.add_argument("--on", choices=PLACES, default="here", help="where the runs take place")
+    group.add_argument("--folder", help="folder for the captures (default: below runs/hotloop)")
+    group.add_argument("--on", choices=PLACES, default="here", help="where to run")
     group.add_argument(
-        "--cpus", type=above_zero, metavar="N", help="cores that a run needs (with --on ray)"
+        "--cpus", type=above_zero, metavar="N", help="CPU cores per run (with --on ray)"
     )
-    group.add_argument(
-        "--gpus", type=float, metavar="N", help="GPUs that a run needs (with --on ray)"
-    )
+    group.add_argument("--gpus", type=float, metavar="N", help="GPUs per run (with --on ray)")
     return group
 
 
@@ -69,9 +112,13 @@ def add_output_arguments(
     formats = {**FORMATS, **(more or {})}
     group = parser.add_argument_group("the result")
     printed = sorted(set(formats) - set(FILES_ONLY))
-    group.add_argument("--format", choices=printed, default="text")
+    group.add_argument(
+        "--format", choices=printed, default="text", help="print it in this format (default: text)"
+    )
     endings = ", ".join(ending for endings in formats.values() for ending in endings)
-    group.add_argument("-o", "--output", help=f"write a file; its ending says how: {endings}")
+    group.add_argument(
+        "-o", "--output", help=f"write a file; its ending selects the format: {endings}"
+    )
     group.add_argument("-f", "--force", action="store_true", help="overwrite that file")
     parser.set_defaults(formats=formats)
 
@@ -91,15 +138,24 @@ def parse_up_to_program(
     return options
 
 
-def show(options: argparse.Namespace, render: Callable[[str, Style], str | bytes]) -> None:
-    """Print the result, or write it to the file that was asked for."""
+def show(options: argparse.Namespace, result: Result | Comparison) -> None:
+    """Keep the result in its folder, write the file that was asked for, and print the result."""
+    from hotloop.analyze.compare import Comparison
+    from hotloop.experiment.stored import store
+    from hotloop.report.experiments import render
+    from hotloop.report.output import save
+
+    if not isinstance(result, Comparison):  # captures that are compared have no folder
+        store(result)
     if options.output:
         path = Path(options.output)
-        save(path, render(format_of(path, options.formats), Style()), options.force)
-        say(f"wrote {path}")
-        return
-    content = render(options.format, style_for(sys.stdout))
+        save(path, render(result, format_of(path, options.formats), Style()), options.force)
+    content = render(result, options.format, style_for(sys.stdout))
     write(sys.stdout, content if isinstance(content, str) else content.decode())
+    if options.output:
+        notify(f"wrote {options.output}")
+    elif not isinstance(result, Comparison):
+        notify(f"as a page: hotloop open {as_typed(Path(result.folder))}")
 
 
 def format_of(path: Path, formats: dict[str, tuple[str, ...]]) -> str:
@@ -108,7 +164,7 @@ def format_of(path: Path, formats: dict[str, tuple[str, ...]]) -> str:
         if path.name.lower().endswith(endings) and name != "plan":
             return name
     known = ", ".join(ending for endings in formats.values() for ending in endings)
-    raise HotloopError(f"{path}: unknown ending; known are {known}")
+    raise HotloopError(f"{path}: unknown file ending; use one of {known}")
 
 
 def check_output(options: argparse.Namespace) -> None:
@@ -118,29 +174,39 @@ def check_output(options: argparse.Namespace) -> None:
         path = Path(options.output)
         format = format_of(path, options.formats)
         if path.exists() and not options.force:
-            raise HotloopError(f"{path}: already exists; -f overwrites it")
+            raise HotloopError(f"{path}: already exists; use -f to overwrite")
         if not path.absolute().parent.is_dir():
             raise HotloopError(f"{path}: no such folder {path.absolute().parent}")
+    from hotloop.report.experiments import PICTURES
+
     if format in PICTURES:
+        from hotloop.report.figures import need_matplotlib
+
         need_matplotlib()
 
 
 def stop_after(options: argparse.Namespace) -> str | None:
     """When each run ends, as `hotloop run --stop-after` takes it."""
     if options.steps is not None and options.stop_after is not None:
-        raise HotloopError("--steps and --stop-after say the same thing; give one of them")
+        raise HotloopError("--steps and --stop-after cannot be combined; give one of them")
     if options.steps is not None:
         return f"{options.steps}steps"
     if options.stop_after is not None:
+        from hotloop.run.stopping import parse_stop_after
+
         parse_stop_after(options.stop_after)
     else:
-        say("each run goes on to its own end; --steps N or --stop-after 60s cuts it")
+        notify(
+            "each run continues until its program ends; --steps N or --stop-after 60s ends it early"
+        )
     return options.stop_after  # type: ignore[no-any-return]
 
 
 def as_measured(command: Command, options: argparse.Namespace) -> Command:
-    """A program with what `hotloop run` is to be told about it."""
-    phases = [word for text in options.phase for word in ("--phase", str(parse_phase(text)))]
+    """A program with its options for `hotloop run`."""
+    from hotloop.run.options import checked_phases
+
+    phases = [word for text in checked_phases(options.phase) for word in ("--phase", text)]
     return replace(command, options=(*command.options, *phases))
 
 
@@ -148,6 +214,8 @@ def timeout(options: argparse.Namespace) -> float | None:
     """The longest that a run may take, in seconds."""
     if options.timeout is None:
         return None
+    from hotloop.run.stopping import parse_stop_after
+
     try:
         limit = parse_stop_after(options.timeout)
     except HotloopError:
@@ -160,7 +228,8 @@ def timeout(options: argparse.Namespace) -> float | None:
 def make_folder(given: str | None, kind: str) -> Path:
     """A new folder for the captures of this experiment."""
     folder = make_run_folder(given, kind)
-    say(f"captures go to {shown(folder)}")
+    write_marker(folder, kind)
+    notify(f"captures go to {as_typed(folder)}")
     return folder
 
 
@@ -169,49 +238,10 @@ def place(options: argparse.Namespace) -> Place:
     if options.on == "here":
         for name in ("cpus", "gpus"):
             if getattr(options, name) is not None:
-                raise HotloopError(f"--{name} goes with --on ray; here a run has the whole machine")
+                raise HotloopError(f"--{name} needs --on ray; a local run has the whole machine")
+        from hotloop.experiment.here import Here
+
         return Here()
     from hotloop.experiment.cluster import OnRay
 
-    return OnRay(cpus=options.cpus, gpus=options.gpus, say=say)
-
-
-def is_capture(text: str) -> bool:
-    """Whether a word names a folder that holds shards."""
-    path = Path(text)
-    try:
-        return path.is_dir() and any(path.glob("*.jsonl"))
-    except OSError:
-        return False
-
-
-def above_zero(text: str) -> int:
-    """An argparse type: a whole number from 1."""
-    return _at_least(text, 1)
-
-
-def not_negative(text: str) -> int:
-    """An argparse type: a whole number from 0."""
-    return _at_least(text, 0)
-
-
-def _at_least(text: str, least: int) -> int:
-    try:
-        number = int(text.replace("_", "").replace(",", ""))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-    if number < least:
-        raise argparse.ArgumentTypeError(f"must be at least {least}")
-    return number
-
-
-def percent(text: str) -> float:
-    """An argparse type: `2%` as 0.02."""
-    try:
-        value = float(text.strip().removesuffix("%")) / 100.0
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a percentage, such as 2%") from None
-    # 0.02 without a sign would be a fiftieth of a percent: surely not what was meant.
-    if not 0 < value < 10 or (value < 0.01 and not text.strip().endswith("%")):
-        raise argparse.ArgumentTypeError(f"{text!r}: write a percentage, such as 2%")
-    return value
+    return OnRay(cpus=options.cpus, gpus=options.gpus, say=notify)

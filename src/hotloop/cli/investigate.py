@@ -1,38 +1,31 @@
-"""Try a plan of hypotheses as short experiments, and say which hold.
+"""Test hypotheses about what makes training slow, as short experiments.
 
   hotloop investigate --from CAPTURE -o plan.toml    draft a plan from what a capture shows
-  hotloop investigate plan.toml                      try it: the likeliest and cheapest first
-  hotloop investigate plan.toml --resume             go on with one that was cut short
+  hotloop investigate plan.toml                      run it: the likeliest and cheapest first
+  hotloop investigate plan.toml --resume             continue one that was interrupted
 
 Each hypothesis is a change (arguments, environment variables, a patch, a phase to skip or to slow
-down), an expected gain and a confidence. The result: expected against measured with a verdict each,
-the confirmed ones together, whether the goal is met, and a Markdown record to keep.
+down), an expected gain and a confidence. The result has the expected and the measured gain and a
+verdict for each, the confirmed ones combined, whether the goal is met, and a Markdown record.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import platform
-import shutil
 import sys
-import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from hotloop.capture import private
 from hotloop.cli import experiments
-from hotloop.cli.run import shown
+from hotloop.cli.selection import selected_capture
 from hotloop.errors import HotloopError
-from hotloop.experiment.investigating import Investigation, Investigator
-from hotloop.experiment.plan import Plan, read_plan
-from hotloop.report.investigation import (
-    investigation_document,
-    investigation_markdown,
-    investigation_text,
-)
-from hotloop.report.output import save
-from hotloop.report.terminal import Style, write
+from hotloop.experiment.marker import write_marker
+from hotloop.report.terminal import write
+from hotloop.run.folders import BASE, as_typed
 
-HELP = "try hypotheses as short experiments, and say which hold"
+if TYPE_CHECKING:
+    from hotloop.experiment.plan import Plan
 
 #: The names that a plan and a record have in an investigation's folder.
 PLAN, RECORD = "plan.toml", "record.md"
@@ -41,14 +34,19 @@ PLAN, RECORD = "plan.toml", "record.md"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", nargs="?", help="a plan (TOML)")
     parser.add_argument(
-        "--from", dest="capture", metavar="CAPTURE", help="draft a plan from this capture"
+        "--from",
+        dest="capture",
+        nargs="?",
+        const="",
+        metavar="CAPTURE",
+        help="draft a plan from this capture (default: the newest)",
     )
     parser.add_argument(
         "--resume",
         nargs="?",
         const="",
         metavar="FOLDER",
-        help="go on with an investigation that was cut short (default: the newest)",
+        help="continue an interrupted investigation (default: the newest)",
     )
     experiments.add_place_arguments(parser)
     experiments.add_output_arguments(parser, {"markdown": (".md",), "plan": (".toml",)})
@@ -57,49 +55,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     if options.capture is not None:
         return _draft(options)
+    from hotloop.experiment.investigating import Investigator
+    from hotloop.report.experiments import record
+
     experiments.check_output(options)
     place = experiments.place(options)
     try:
         plan, folder = _plan_and_folder(options)
-        investigation = Investigator(plan, folder, place, experiments.say).go()
+        investigation = Investigator(plan, folder, place, experiments.notify).go()
     finally:
         place.close()
-    record = folder / RECORD
-    record.write_text(_record(investigation), encoding="utf-8")
-    experiments.say(f"the record is {shown(record)}")
-    experiments.show(options, lambda form, style: _rendered(form, style, investigation))
+    path = folder / RECORD
+    private.write_text(path, record(investigation))
+    experiments.notify(f"the record is {as_typed(path)}")
+    experiments.show(options, investigation)
     if investigation.failure is not None:
         print(f"hotloop: {investigation.failure}", file=sys.stderr)
-        return investigation.failure.exit_code
+        return HotloopError.exit_code
     return 130 if investigation.interrupted else 0
 
 
 def _draft(options: argparse.Namespace) -> int:
     from hotloop.analyze.analysis import analyze
-    from hotloop.capture.reader import read_capture
+    from hotloop.analyze.training import read_capture
     from hotloop.diagnose import diagnose
     from hotloop.experiment.draft import draft_plan
+    from hotloop.report.output import save
 
     if options.plan is not None:
         raise HotloopError("--from drafts a plan; leave the other one out, or name it with -o")
-    analysis = analyze(read_capture(options.capture))
+    analysis = analyze(read_capture(selected_capture(options.capture or None)))
     text = draft_plan(analysis, diagnose(analysis))
     if options.output:
         save(Path(options.output), text, options.force)
-        experiments.say(f"wrote {options.output}; next: hotloop investigate {options.output}")
+        experiments.notify(f"wrote {options.output}; next: hotloop investigate {options.output}")
     else:
         write(sys.stdout, text)
     return 0
 
 
 def _plan_and_folder(options: argparse.Namespace) -> tuple[Plan, Path]:
+    from hotloop.experiment.plan import read_plan
+    from hotloop.masking import MASK
+
     if options.resume is not None:
         folder = Path(options.resume) if options.resume else _newest()
         if not (folder / PLAN).is_file():
             raise HotloopError(f"{folder}: no investigation to resume (it holds no {PLAN})")
         path = Path(options.plan) if options.plan else folder / PLAN
+        if MASK in path.read_text(encoding="utf-8", errors="replace"):
+            raise HotloopError(
+                f"{path}: its secrets are masked; name your own plan: "
+                f"hotloop investigate plan.toml --resume {as_typed(folder)}"
+            )
         plan = read_plan(path)
-        experiments.say(f"going on in {shown(folder)}")
+        write_marker(folder, "investigate")
+        experiments.notify(f"resuming in {as_typed(folder)}")
         return plan, folder
     if options.plan is None:
         raise HotloopError(
@@ -112,38 +123,20 @@ def _plan_and_folder(options: argparse.Namespace) -> tuple[Plan, Path]:
 
 
 def _keep(path: Path, plan: Plan, folder: Path) -> None:
-    """The plan and its patches as they are now, so that the record stays true and can go on."""
-    shutil.copyfile(path, folder / PLAN)
+    """Keep the plan and its patches as they are now, without secrets, to be resumed or read."""
+    from hotloop.experiment.plan import masked_plan
+
+    private.write_text(folder / PLAN, masked_plan(path.read_text(encoding="utf-8")))
     for hypothesis in plan.hypotheses:
         if hypothesis.change.patch:
             target = folder / hypothesis.change.patch
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(plan.folder / hypothesis.change.patch, target)
+            private.make_folder(target.parent, exist_ok=True)
+            text = (plan.folder / hypothesis.change.patch).read_text(encoding="utf-8")
+            private.write_text(target, text)
 
 
 def _newest() -> Path:
-    found = list(Path("runs/hotloop").glob(f"investigate-*/{PLAN}"))
+    found = list(BASE.glob(f"investigate-*/{PLAN}"))
     if not found:
-        raise HotloopError("no investigation below runs/hotloop to resume; name its folder")
+        raise HotloopError(f"no investigation below {BASE} to resume; name its folder")
     return max(found, key=lambda path: path.stat().st_mtime).parent
-
-
-def _rendered(form: str, style: Style, investigation: Investigation) -> str | bytes:
-    if form == "html":
-        from hotloop.report.investigation_page import render_investigation
-
-        return render_investigation(investigation)
-    if form in experiments.PICTURES:
-        from hotloop.report.experiment_pictures import investigation_picture
-
-        return investigation_picture(investigation, form)
-    if form == "json":
-        return json.dumps(investigation_document(investigation), indent=1) + "\n"
-    if form == "markdown":
-        return _record(investigation)
-    return investigation_text(investigation, style)
-
-
-def _record(investigation: Investigation) -> str:
-    machine = f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}"
-    return investigation_markdown(investigation, time.strftime("%Y-%m-%d"), machine)

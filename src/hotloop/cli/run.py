@@ -4,32 +4,28 @@
   hotloop run [options] -m module arguments…
   hotloop run [options] -c code arguments…
 
-The first word that is not an option of hotloop ends hotloop's options: everything after it is the
-program's own. Its standard output, exit code and tracebacks stay as they are; hotloop speaks on
+hotloop's own options come first; everything after the script, module or code is passed to the
+program. The program's standard output, exit code and tracebacks stay the same. hotloop writes to
 standard error and leaves a capture that `hotloop report` reads.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
-import signal
+import os
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
+from hotloop.capture.schema import Notes
+from hotloop.cli.numbers import above_zero
 from hotloop.errors import HotloopError
-from hotloop.measure import program as programs
+from hotloop.masking import mask_arguments
 from hotloop.measure.device_watch import MODES, WINDOWS
-from hotloop.measure.session import Session, Settings, say
-from hotloop.measure.stopping import StopAfter, StopTraining, end_children, parse_stop_after
 from hotloop.measure.trace import MOST_SLICES
-
-HELP = "run a program and record where its time goes"
-
-#: Letters of a capture's name; no file system takes more than 255.
-LONGEST_NAME = 80
+from hotloop.run import program as programs
+from hotloop.run.folders import as_typed, make_folder
+from hotloop.run.messages import notify
 
 
 def add_phase_argument(parser: argparse._ActionsContainer) -> None:
@@ -39,8 +35,8 @@ def add_phase_argument(parser: argparse._ActionsContainer) -> None:
         metavar="PHASE=MODULE:NAME",
         action="append",
         default=[],
-        help="time functions of your own as a phase: data=loader:load_prices, "
-        "features=analyzer:Analyzer.* (again for more; also [tool.hotloop.phases] in "
+        help="time your own functions as a phase: data=loader:load_prices, "
+        "features=analyzer:Analyzer.* (repeatable; also [tool.hotloop.phases] in "
         "pyproject.toml)",
     )
 
@@ -55,17 +51,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stop-after",
         metavar="AMOUNT",
-        help="end the training early: 60s, 5000steps, 2episodes or 10iterations (exactly where the "
-        "main process makes them, a second or two later where other processes do)",
+        help="stop early: 60s after the first training step, 60s-total after the start, "
+        "5000steps, 2episodes or 10iterations (exact if the main process counts them, within a "
+        "second or two if workers do)",
     )
     parser.add_argument(
         "--functions",
         choices=("samples", "exact", "off"),
         default="samples",
-        help="how functions are timed: sampled (default), exactly with cProfile, or not",
+        help="how to time functions: sampled (default), exactly with cProfile, or off",
     )
     parser.add_argument(
-        "--summary-every", metavar="TIME", help="print a short breakdown every so often: 30s, 5m"
+        "--summary-every", metavar="TIME", help="print a short breakdown at this interval: 30s, 5m"
     )
     add_phase_argument(parser)
     parser.add_argument(
@@ -80,7 +77,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PHASE=AMOUNT",
         action="append",
         default=[],
-        help="an experiment: make this phase slower, by 2ms or 20%% a call",
+        help="an experiment: make this phase slower, by 2ms or 20%% per call",
+    )
+    parser.add_argument(
+        "--every",
+        metavar="PHASE=N",
+        action="append",
+        default=[],
+        help="an experiment: run this phase only every Nth time, such as evaluate=10",
+    )
+    parser.add_argument(
+        "--fix",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="apply a run-time fix of `hotloop prove`, such as threads=1 or fused-optimizer",
+    )
+    parser.add_argument(
+        "--weights", action="store_true", help="record a digest of the trained weights at the end"
+    )
+    parser.add_argument(
+        "--until-return",
+        type=float,
+        metavar="X",
+        help="end the run when the mean return of the last 100 episodes reaches X",
     )
     parser.add_argument(
         "--live", action="store_true", help="show where the time goes while the program runs"
@@ -88,27 +108,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scalars",
         action="store_true",
-        help="write the times of phases beside the curves that the program itself writes to "
-        "TensorBoard, Weights & Biases or Stable-Baselines3's logger",
+        help="also write phase times to the TensorBoard, Weights & Biases or Stable-Baselines3 "
+        "logger that the program uses",
     )
     parser.add_argument(
         "--trace",
         action="store_true",
-        help="keep single calls for a trace; `hotloop export -o run.perfetto.json` shows them",
+        help="keep individual calls for a trace: `hotloop export -o run.perfetto.json`",
     )
     parser.add_argument(
         "--trace-limit",
         metavar="CALLS",
-        type=_above_zero,
+        type=above_zero,
         default=MOST_SLICES,
-        help=f"keep at most so many (default: {MOST_SLICES:,})",
+        help=f"maximum number of calls to keep (default: {MOST_SLICES:,})",
     )
     parser.add_argument(
         "--gpu",
         choices=MODES,
         default=WINDOWS,
-        help="record what a GPU does: in short windows, a hundredth of the time in all (default), "
-        "nearly always (full: slows the program), or off",
+        help="record GPU activity: in short windows, 1%% of the time (default), almost always "
+        "(full; slows the program), or off",
+    )
+    parser.add_argument(
+        "--stretches",
+        action="store_true",
+        help="after the first half minute, measure calls in short stretches and scale them: costs "
+        "less, and figures have a sampling error (not with --trace, --scalars or a GPU)",
     )
     parser.add_argument("-m", dest="module", help="run a module, as python -m does")
     parser.add_argument("-c", dest="code", help="run code, as python -c does")
@@ -131,8 +157,17 @@ def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespac
     rest = argv[at + 1 :] if argv[at : at + 1] == ["--"] else argv[at:]
     if not rest:
         raise HotloopError("no program to run; write: hotloop run train.py")
-    options.program = _find(rest)
+    options.words, options.program = rest, _find(rest)
+    if not options.quiet:
+        _hint_at_late_options(options.program, takes_value)
     return options
+
+
+def _hint_at_late_options(program: programs.Program, known: Collection[str]) -> None:
+    """Mention options of hotloop that stand behind the program, which gets them as its own."""
+    late = [word for word in program.argv[1:] if word.startswith("--") and word in known]
+    if late and late[0] != "--help":
+        notify(f"{late[0]} is passed to the program; hotloop's own options go before it")
 
 
 def _find(words: list[str]) -> programs.Program:
@@ -144,16 +179,28 @@ def _find(words: list[str]) -> programs.Program:
     return programs.find_script(words[0], words[1:])
 
 
+def _working_folder() -> str:
+    try:
+        return os.getcwd()
+    except FileNotFoundError:  # it was deleted; a program that needs none runs all the same
+        return ""
+
+
 def main(options: argparse.Namespace) -> int:
+    from hotloop.integrations import SCALARS
+    from hotloop.run.execution import run_program
+    from hotloop.run.options import check_alterations
+    from hotloop.run.session import Session
+    from hotloop.run.settings import Settings
+    from hotloop.run.stopping import parse_stop_after
+
     program: programs.Program = options.program
     stop = parse_stop_after(options.stop_after) if options.stop_after else None
     summary_s = _seconds(options.summary_every) if options.summary_every else None
     phases = _phases(options.phase, program)
-    if options.skip or options.slow:
-        from hotloop.hooks import alter
-
-        alter.check(options.skip, options.slow)
+    check_alterations(options.skip, options.slow, options.every, options.fix)
     folder = make_folder(options.output, options.name or program.label)
+    typed = as_typed(folder)  # before the program changes the current folder
     session = Session(
         Settings(
             str(folder),
@@ -162,30 +209,36 @@ def main(options: argparse.Namespace) -> int:
             options.quiet,
             options.skip,
             options.slow,
+            options.every,
+            options.fix,
+            options.weights,
             options.trace_limit if options.trace else 0,
-            scalars=options.scalars,
+            scalars=SCALARS if options.scalars else "",
             gpu=options.gpu,
+            stretches=options.stretches,
         ),
         root_code=programs.execute.__code__,
     )
     # Before the session, so that the viewer does not take part in it.
     end_live = _start_live(folder) if options.live else None
     session.start(program.argv)
+    session.recorder.note(Notes.started_as, mask_arguments(options.words))
+    session.recorder.note(Notes.started_in, _working_folder())
 
     def finish() -> None:
         if end_live is not None:
             end_live()
-        _show(folder, phases, options.quiet)
+        _show(folder, typed, phases, options)
 
     session.on_finish = finish
-    return _run(session, program, stop, summary_s)
+    return run_program(session, program, stop, summary_s, options.until_return)
 
 
 def _start_live(folder: Path) -> Callable[[], None]:
-    """Show the run below the program's output; the answer ends that.
+    """Show the run below the program's output; calling the result ends that.
 
-    Another process draws, in a session of its own: Ctrl-C is for the program, and whatever becomes
-    of the viewer, the training goes on.
+    Another process draws, in a session of its own: Ctrl-C is for the program, and if the viewer
+    fails, the training continues.
     """
     import subprocess
 
@@ -207,75 +260,9 @@ def _start_live(folder: Path) -> Callable[[], None]:
     return end
 
 
-def _run(
-    session: Session, program: programs.Program, stop: StopAfter | None, summary_s: float | None
-) -> int:
-    """The program from begin to end, with Python's own manners at the end."""
-    if stop is not None:
-        session.stop_after(stop)
-    if summary_s is not None:
-        session.summary_every(summary_s)
-    try:
-        own_code = session.own_code
-        programs.execute(program, own_code.look_at_main if own_code else None)
-        code = 0
-    except SystemExit as error:
-        code = programs.exit_code_of(error)
-        session.exit = {"reason": "exit", "code": code}
-        if isinstance(error, StopTraining):
-            end_children()
-    except KeyboardInterrupt as error:
-        code = 130  # where a process cannot die of a signal
-        session.exit = {"reason": "KeyboardInterrupt"}
-        session.dies_of = signal.SIGINT
-        programs.show_exception(error)
-    except BaseException as error:
-        code = 1
-        shown = error.error if isinstance(error, programs.ProgramError) else error
-        session.exit = {"reason": type(shown).__name__, "code": code}
-        programs.show_exception(error)
-    else:
-        session.exit = {"reason": "exit", "code": code}
-    return code
-
-
-def make_folder(output: str | None, label: str) -> Path:
-    """The capture's folder, made now: never one that exists."""
-    if output is not None:
-        folder = Path(output).absolute()
-        candidates = [folder]
-    else:
-        stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", label)[:LONGEST_NAME].strip("-.")
-        stem = stem or "program"
-        stamp = time.strftime("%Y%m%d-%H%M%S")
-        base = Path("runs/hotloop").absolute()
-        candidates = [base / f"{stem}-{stamp}"]
-        candidates += [base / f"{stem}-{stamp}-{n}" for n in range(2, 1000)]
-    for candidate in candidates:
-        try:
-            candidate.mkdir(parents=True)
-        except FileExistsError:
-            if output is not None:
-                raise HotloopError(
-                    f"{output}: already exists, and a capture is never overwritten; choose another"
-                ) from None
-        except OSError as error:
-            raise HotloopError(
-                f"{candidate}: cannot be made ({error.strerror}); choose a folder with -o"
-            ) from None
-        else:
-            return candidate
-    raise HotloopError(f"{candidates[0]}: already exists; choose a folder with -o")
-
-
-def _above_zero(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return number
-
-
 def _seconds(text: str) -> float:
+    from hotloop.run.stopping import parse_stop_after
+
     limit = parse_stop_after(text)
     if limit.what != "seconds":
         raise HotloopError(f"--summary-every {text}: a time, such as 30s or 5m")
@@ -283,62 +270,30 @@ def _seconds(text: str) -> float:
 
 
 def _phases(written: list[str], program: programs.Program) -> list[str]:
-    """The patterns of the command line, then the project's own: the first that fits counts."""
-    from hotloop.hooks.named import parse_phase, phases_of_project
+    from hotloop.run.options import all_phases
 
-    given = [str(parse_phase(text)) for text in written]
-    return given + phases_of_project(Path(program.path0 or ".").absolute())
+    return all_phases(written, Path(program.path0 or ".").absolute())
 
 
-def _show(folder: Path, phases: list[str], quiet: bool) -> None:
-    if not quiet:
-        show_end(folder)
+def _show(folder: Path, typed: str, phases: list[str], options: argparse.Namespace) -> None:
+    if not options.quiet:
+        from hotloop.experiment.own_lines import with_patches
+        from hotloop.report.after_run import show_end
+
+        show_end(folder, typed, options.output is None, with_patches)
     if phases:
         say_unmatched(folder, phases)
 
 
 def say_unmatched(folder: Path, phases: list[str]) -> None:
     """Name the patterns that matched nothing, in no process of the run."""
-    from hotloop.capture.reader import read_capture
+    from hotloop.analyze.training import read_capture
 
     try:
-        notes = [shard.notes.get("named_phases") for shard in read_capture(folder).shards]
+        shards = read_capture(folder).shards
     except HotloopError:
         return
-    matched = {p for note in notes if isinstance(note, dict) for p, n in note.items() if n}
+    matched = {p for shard in shards for p, count in shard.notes.named_phases.items() if count}
     for pattern in phases:
         if pattern not in matched:
-            say(f"--phase {pattern}: nothing of that name was found")
-
-
-def show_end(folder: Path) -> None:
-    """The report of what was just recorded, and what to type next."""
-    from hotloop.analyze.analysis import analyze
-    from hotloop.capture.reader import read_capture
-    from hotloop.diagnose import diagnose
-    from hotloop.report.terminal import style_for, write
-    from hotloop.report.text import View, text_report
-
-    try:
-        analysis = analyze(read_capture(folder))
-    except HotloopError as error:
-        say(str(error))
-        return
-    run = analysis.run
-    if run.failed and not run.env_steps and not run.counters.get("gradient_steps"):
-        # Its own error stands above; a table of its imports would only hide that.
-        say(f"the program failed before any step of a training; what there is: {shown(folder)}")
-        return
-    text = text_report(analysis, diagnose(analysis), style_for(sys.stderr), View(top=5))
-    write(sys.stderr, f"\n{text}\nNext: hotloop report {shown(folder)}")
-
-
-def shown(folder: Path) -> str:
-    """A folder as one would type it from here."""
-    import shlex
-
-    try:
-        folder = folder.relative_to(Path.cwd())
-    except (ValueError, OSError):
-        pass
-    return shlex.quote(str(folder))
+            notify(f"--phase {pattern}: nothing of that name was found")

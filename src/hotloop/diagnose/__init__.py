@@ -1,47 +1,63 @@
 """Pure functions from an analysis to findings: what is slow, why, what to change.
 
-One file a family of causes; each defines `RULES`, functions from an analysis to findings.
+One file per family of causes; each defines `RULES`, functions from an analysis to findings.
 `FAMILIES` lists them and `diagnose` runs them; `evidence` is what they share, `ranking` decides
 what is shown and `verdict` says the whole in one sentence. Nothing here reads a file or prints.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose import (
+    accelerators,
+    across,
     autograd,
+    copies,
+    cpu_threads,
     data,
-    device,
-    drawing,
     environment,
     episodes,
     framework,
+    language_models,
+    loaders,
     loading,
     loop,
     processes,
-    threads,
+    python_loops,
+    rendering,
+    search,
+    step_parts,
+    updates,
     vectors,
 )
 from hotloop.diagnose.finding import Finding, Rule
+from hotloop.diagnose.proven import apply_proof, is_refuted
+from hotloop.diagnose.quiet import lower_confidence
 from hotloop.diagnose.ranking import rank
 from hotloop.diagnose.verdict import too_short
 
-#: Every family of rules: each gives the findings of all its rules.
-FAMILIES: tuple[Callable[[Analysis], list[Finding]], ...] = (
-    environment.rules,
-    drawing.rules,
-    episodes.rules,
-    vectors.rules,
-    processes.rules,
-    data.rules,
-    loading.rules,
-    loop.rules,
-    threads.rules,
-    device.rules,
-    framework.rules,
-    autograd.rules,
+#: Every family of rules.
+FAMILIES: tuple[tuple[Rule, ...], ...] = (
+    environment.RULES,
+    rendering.RULES,
+    episodes.RULES,
+    vectors.RULES,
+    processes.RULES,
+    (across.rules,),  # none of them where there is one process
+    data.RULES,
+    loaders.RULES,
+    loading.RULES,
+    loop.RULES,
+    cpu_threads.RULES,
+    accelerators.RULES,
+    copies.RULES,
+    framework.RULES,
+    autograd.RULES,
+    updates.RULES,
+    step_parts.RULES,
+    python_loops.RULES,
+    language_models.RULES,
+    search.RULES,
 )
 
 __all__ = ["FAMILIES", "Finding", "Rule", "diagnose"]
@@ -51,4 +67,8 @@ def diagnose(analysis: Analysis) -> list[Finding]:
     """The findings of every rule, those with the largest gain first."""
     if too_short(analysis):
         return []
-    return rank([finding for family in FAMILIES for finding in family(analysis)])
+    found = [each for family in FAMILIES for rule in family for each in rule(analysis)]
+    found = apply_proof(lower_confidence(analysis, found), analysis.proof)
+    # What was refuted explains nothing, but is shown with its numbers.
+    refuted = [each for each in found if is_refuted(each)]
+    return rank([each for each in found if not is_refuted(each)]) + refuted

@@ -8,11 +8,11 @@ share of the loop that it could change at most.
 from __future__ import annotations
 
 from hotloop.analyze.model import Analysis, Phase
-from hotloop.diagnose.device import accelerators
+from hotloop.diagnose.accelerators import accelerators
 from hotloop.diagnose.evidence import cores, of_loop, seconds_in
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
 from hotloop.diagnose.recorded import LEARNING, NETWORKS, parameters
-from hotloop.words import PARENTS, names_of
+from hotloop.phases import PARENTS, names_of
 
 #: What is below this share of the loop is not worth anybody's afternoon.
 SMALL = 0.03
@@ -32,9 +32,9 @@ def summary(analysis: Analysis) -> list[str]:
         return []
     steps = f" for {run.env_steps:,} environment steps" if run.env_steps else ""
     lines = [f"The run took {run.wall_s:.1f} s, its training loop {run.loop_s:.1f} s{steps}."]
-    largest = [p for p in _top_phases(analysis) if of_loop(analysis, p.total_s) >= SMALL][:MOST]
+    largest = [p for p in _top_phases(analysis) if of_loop(analysis, p.loop_s) >= SMALL][:MOST]
     if largest:
-        listed = ", ".join(f"{p.name} {_percent(analysis, p.total_s)}" for p in largest)
+        listed = ", ".join(f"{p.name} {_percent(analysis, p.loop_s)}" for p in largest)
         lines.append(f"Dominant: {listed}.")
     functions = [f for f in analysis.functions if f.process == "main" and f.share >= SMALL][:MOST]
     if functions:
@@ -53,7 +53,7 @@ def summary(analysis: Analysis) -> list[str]:
 def recommendations(analysis: Analysis, findings: list[Finding]) -> list[str]:
     """What to do, the most worthwhile first."""
     lines = [
-        f"{each.title}. {each.fix} Expected: {each.gain.low:.2g} to {each.gain.high:.2g} times "
+        f"{each.title}. {each.fix} Expected: {each.gain.low:.2f} to {each.gain.high:.2f} times "
         "faster."
         for each in findings
         if each.severity not in (INFO, HEALTHY)
@@ -74,7 +74,7 @@ def _top_phases(analysis: Analysis) -> list[Phase]:
         and p.name not in PARENTS
         and not any(name not in PARENTS for name in names_of(p.path)[:-1])
     ]
-    return sorted(found, key=lambda p: -p.total_s)
+    return sorted(found, key=lambda p: -p.loop_s)
 
 
 def _percent(analysis: Analysis, seconds: float) -> str:
@@ -88,7 +88,7 @@ def _model_size(analysis: Analysis) -> list[str]:
     network = f"a network of {size:,.0f} parameters" if size else "the network"
     return [
         f"Model size: calls of {network} are {_percent(analysis, seconds)} of the loop, the most "
-        "that a smaller one could win; where a call is mostly the library's own work it wins "
+        "that a smaller one could save; if a call is mostly the library's own work, it saves "
         "little. Compare before keeping it."
     ]
 
@@ -97,10 +97,10 @@ def _batch_size(analysis: Analysis) -> list[str]:
     seconds, rows = seconds_in(analysis, *LEARNING), analysis.run.batch_size
     if of_loop(analysis, seconds) < SMALL:
         return []
-    now = f"{rows:.0f} rows" if rows else "as many rows as now"
+    now = f"batch size {rows:.0f}" if rows else "the current batch size"
     return [
-        f"Batch size: learning is {_percent(analysis, seconds)} of the loop, {now} a gradient "
-        "step. Fewer gradient steps on more rows cost less; they also change what is learned."
+        f"Batch size: learning is {_percent(analysis, seconds)} of the loop ({now}). "
+        "Fewer gradient steps with a larger batch cost less, but change learning."
     ]
 
 
@@ -108,8 +108,8 @@ def _precision(analysis: Analysis) -> list[str]:
     if of_loop(analysis, seconds_in(analysis, *NETWORKS)) < SMALL:
         return []
     if analysis.run.device == "cpu":
-        return ["Mixed precision: nothing to gain on the processor; it is for a busy accelerator."]
-    return ["Mixed precision: worth a try only while the accelerator is busy; compare it."]
+        return ["Mixed precision: nothing to gain on a CPU; it helps a busy GPU."]
+    return ["Mixed precision: worth a try if the GPU is busy; compare both."]
 
 
 def _conversions(analysis: Analysis) -> list[str]:
@@ -125,7 +125,7 @@ def _hardware(analysis: Analysis) -> list[str]:
     busy = analysis.run.cpu_share
     parts = [f"the networks compute on {analysis.run.device}"]
     if seen and analysis.run.device == "cpu":
-        parts.append(f"an accelerator ({seen[0]}) is there and was not used")
+        parts.append(f"an accelerator ({seen[0]}) is present but was not used")
     elif not seen:
         parts.append("no accelerator was seen")
     if busy is not None and have:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hotloop.analyze.model import Analysis
+from hotloop.capture import schema
 from hotloop.diagnose.evidence import (
     callers,
     finding,
@@ -15,7 +16,7 @@ from hotloop.diagnose.evidence import (
     where,
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
-from hotloop.diagnose.recorded import NETWORKS, at, counted, gauge_rise, places_of
+from hotloop.diagnose.recorded import NETWORKS, at, counted, gauge_rise, lines_of
 
 #: Below this share of the loop no rule of this family speaks.
 SMALLEST_PART = 0.01
@@ -36,7 +37,7 @@ _STACKS = in_package("traceback", "linecache", "tokenize")
 
 def anomaly_mode(analysis: Analysis) -> list[Finding]:
     """Autograd's anomaly detection was left on."""
-    on_s = gauge_rise(analysis, "anomaly_s")
+    on_s = gauge_rise(analysis, schema.ANOMALY_S)
     if not on_s or of_loop(analysis, on_s) < ANOMALY_SHARE:
         return []
     forward = _stacks_s(analysis)
@@ -48,23 +49,23 @@ def anomaly_mode(analysis: Analysis) -> list[Finding]:
         (forward * f + backward * b) / seconds
         for f, b in zip(STACKS_WIN, ANOMALY_BACKWARD, strict=True)
     )
-    places = places_of(analysis, "anomaly mode")
+    lines = lines_of(analysis, schema.CALL_ANOMALY_MODE)
     return [
         finding(
             analysis,
             "anomaly-mode",
-            title=f"Autograd's anomaly detection is on{at(places)}: every operation writes down "
-            f"where it was called ({of_loop(analysis, forward):.0%} of the loop), and backward "
-            "passes look for NaN",
+            title=f"Autograd's anomaly detection is on{at(lines)}: every operation records its "
+            f"call stack ({of_loop(analysis, forward):.0%} of the loop), and backward passes check "
+            "for NaN",
             phase="learn.forward" if forward > backward else "learn.backward",
             seconds=seconds,
             low=low,
             high=high,
             confidence=HIGH,
-            where=places,
+            where=lines,
             evidence={"on_s": on_s, "forward_s": forward, "backward_s": backward},
-            fix="Anomaly detection is for finding the operation that made a NaN, once. Switch it "
-            "off in training; to guard against NaN, look at the loss now and then instead.",
+            fix="Anomaly detection is for finding the operation that produced a NaN. Switch it "
+            "off for training; to guard against NaN, check the loss now and then.",
             before="torch.autograd.set_detect_anomaly(True)",
             after="torch.autograd.set_detect_anomaly(args.debug)",
         )
@@ -76,7 +77,7 @@ def _stacks_s(analysis: Analysis) -> float:
 
     That takes as long as a stack is deep, and hotloop's frames are at the bottom of each.
     """
-    own = gauge(analysis, "anomaly_own_frames") or 0.0
+    own = gauge(analysis, schema.ANOMALY_OWN_FRAMES) or 0.0
     seconds = 0.0
     for sample in samples_under(analysis, *NETWORKS):
         depth = sum(not _STACKS(frame) for frame in sample.frames)
@@ -87,8 +88,8 @@ def _stacks_s(analysis: Analysis) -> float:
 
 def _graph_share(analysis: Analysis) -> float:
     """The share of acting calls that built a graph, of those that were looked at."""
-    seen = counted(analysis, "acts_seen")
-    return min(counted(analysis, "acts_with_graph") / seen, 1.0) if seen else 0.0
+    seen = counted(analysis, schema.ACTS_SEEN)
+    return min(counted(analysis, schema.ACTS_WITH_GRAPH) / seen, 1.0) if seen else 0.0
 
 
 # -- acting with a graph --
@@ -107,33 +108,33 @@ FEW_ROWS_WIN = (0.10, 0.25)
 
 def missing_no_grad(analysis: Analysis) -> list[Finding]:
     """Graphs are built while acting, and hardly any of them is gone back through."""
-    watched = counted(analysis, "act_graphs_watched")
-    used = counted(analysis, "act_graphs_used")
+    watched = counted(analysis, schema.ACT_GRAPHS_WATCHED)
+    used = counted(analysis, schema.ACT_GRAPHS_USED)
     if watched < ENOUGH_LOOKS or used > MOST_USED * watched:
         return []
-    if _graph_share(analysis) < 0.5 or not counted(analysis, "gradient_steps"):
+    if _graph_share(analysis) < 0.5 or not counted(analysis, schema.GRADIENT_STEPS):
         return []
     seconds = seconds_in(analysis, "policy.act")
     if of_loop(analysis, seconds) < SMALLEST_PART:
         return []
     low, high = FEW_ROWS_WIN if vector_size(analysis) <= FEW_ROWS else NO_GRAD_WINS
-    places = places_of(analysis, "acts with a graph")
+    lines = lines_of(analysis, schema.CALL_ACT_WITH_GRAPH)
     return [
         finding(
             analysis,
             "missing-no-grad",
-            title=f"Actions are chosen with gradients on{at(places)}: each call builds a graph "
-            f"that {'hardly any' if used else 'no'} backward pass uses (policy.act is "
+            title=f"Actions are chosen with gradients enabled{at(lines)}: each call builds a "
+            f"graph that {'hardly any' if used else 'no'} backward pass uses (policy.act is "
             f"{of_loop(analysis, seconds):.0%} of the loop)",
             phase="policy.act",
             seconds=seconds,
             low=low,
             high=high,
             confidence=MEDIUM,
-            where=places,
+            where=lines,
             evidence={"graphs_watched": watched, "graphs_used": used},
-            fix="Choose actions without gradients: no graph is built and its memory is free at "
-            "once. `torch.inference_mode` is a little faster still.",
+            fix="Choose actions without gradients: no graph is built, and no memory is held "
+            "for it. `torch.inference_mode` is a little faster still.",
             before="action = policy(obs).argmax(-1)",
             after="with torch.no_grad():\n    action = policy(obs).argmax(-1)",
         )
@@ -154,7 +155,7 @@ FIRST_GROWN = 0.75
 
 def graph_retained(analysis: Analysis) -> list[Finding]:
     """Graphs of earlier updates are kept, and backward passes or memory grow."""
-    alive = gauge(analysis, "graphs_alive")
+    alive = gauge(analysis, schema.GRAPHS_ALIVE)
     trends = analysis.trends
     if alive is None or alive < ALIVE or trends is None:
         return []
@@ -173,27 +174,28 @@ def graph_retained(analysis: Analysis) -> list[Finding]:
     ratio = slower.ratio if slower is not None and rising else 1.0
     what = f"backward passes take {ratio:.1f} times longer at the end" if rising else ""
     more = f"memory has grown by {added:.0f} MB" if added >= 1 else ""
-    places = callers(analysis, "learn.backward")
+    lines = callers(analysis, "learn.backward")
     return [
         finding(
             analysis,
             "graph-retained",
-            title=f"Graphs of earlier updates are kept{at(places)}: "
+            title=f"Graphs of earlier updates are kept{at(lines)}: "
             + " and ".join(part for part in (what, more) if part),
             phase="learn.backward",
             seconds=seconds,
             low=GRAPH_WINS[0],
             high=most,
             confidence=HIGH if rising else MEDIUM,
-            where=places,
+            where=lines,
             evidence={"graphs_alive": alive, "backward_ratio": ratio, "memory_added_mb": added},
-            fix="Something that outlives an update (a list of losses, a running sum, a recurrent "
-            "state) still holds the graph that made it, and every backward pass goes through all "
-            "of it. Keep plain numbers, and detach a state that is carried on.",
+            fix="Something that outlives an update (a list of losses, a running sum, a "
+            "recurrent state) still holds its graph, and every backward pass goes through "
+            "all of it. Keep plain numbers, and detach states that are carried over.",
             before="losses.append(loss)\nhidden = new_hidden",
             after="losses.append(loss.item())\nhidden = new_hidden.detach()",
-            learning="A detached state is learned through one update, not through all of history: "
-            "that is truncated backpropagation through time, as nearly always wanted.",
+            learning="Gradients reach back through one update instead of the whole history: "
+            "truncated backpropagation through time, which is nearly always what you "
+            "want.",
         )
     ]
 
@@ -206,7 +208,7 @@ def excess_s(analysis: Analysis, *names: str) -> float:
         trend = trends.per_call.get(name) if trends else None
         if trends is None or trend is None:
             continue
-        spent = sum(point.total_s.get(name, 0.0) for point in trends.learning)
+        spent = sum(point.total.get(name, 0.0) for point in trends.learning)
         calls = sum(point.calls.get(name, 0) for point in trends.learning)
         total += max(spent - calls * _first_pace(analysis, name), 0.0)
     return total
@@ -217,13 +219,13 @@ def _first_pace(analysis: Analysis, name: str) -> float:
     trends = analysis.trends
     for point in trends.learning if trends else ():
         if point.calls.get(name):
-            return point.total_s.get(name, 0.0) / point.calls[name]
+            return point.total.get(name, 0.0) / point.calls[name]
     return 0.0
 
 
 # -- subnormal numbers --
 
-#: The share of subnormal weights from which arithmetic on some processors crawls.
+#: The share of subnormal weights from which arithmetic on some CPUs is very slow.
 SUBNORMAL_SHARE = 0.01
 #: What flushing them to zero gives back of the excess over the beginning.
 DENORMAL_WINS = (0.7, 1.0)
@@ -232,9 +234,11 @@ DENORMAL_WINS = (0.7, 1.0)
 def denormals(analysis: Analysis) -> list[Finding]:
     """Weights have become subnormal, and networks have become slower with flat memory.
 
-    Many processors compute with such numbers at full speed; so the numbers alone are no finding.
+    Many CPUs compute with such numbers at full speed; so the numbers alone are no finding.
     """
-    share = max(gauge(analysis, "subnormals") or 0.0, gauge(analysis, "subnormal_states") or 0.0)
+    share = max(
+        gauge(analysis, schema.SUBNORMALS) or 0.0, gauge(analysis, schema.SUBNORMAL_STATES) or 0.0
+    )
     trends = analysis.trends
     if share < SUBNORMAL_SHARE or trends is None:
         return []
@@ -243,7 +247,7 @@ def denormals(analysis: Analysis) -> list[Finding]:
         for name in ("policy.act", "learn.forward", "learn.backward", "learn.optimizer")
         if (trend := trends.per_call.get(name)) and trend.grows and trend.ratio >= SLOWER
     ]
-    alive = gauge(analysis, "graphs_alive") or 0.0
+    alive = gauge(analysis, schema.GRAPHS_ALIVE) or 0.0
     memory = trends.memory
     flat = memory is None or not memory.grows or memory.ratio < SLOWER
     seconds = excess_s(analysis, *phases)
@@ -262,9 +266,9 @@ def denormals(analysis: Analysis) -> list[Finding]:
             confidence=MEDIUM,
             where=where(analysis, *phases),
             evidence={"subnormal_share": share, "phases": phases},
-            fix="Numbers below 1.2e-38 are computed by a slow path on many processors. Flush them "
-            "to zero, once at the start of every process; a larger epsilon of the optimizer or "
-            "less weight decay keeps them from coming about.",
+            fix="Many CPUs compute numbers below 1.2e-38 on a slow path. Flush them to zero, "
+            "once at the start of every process; a larger optimizer epsilon or less weight "
+            "decay keeps them from appearing.",
             before="model = Policy()",
             after="torch.set_flush_denormal(True)\nmodel = Policy()",
             learning="Numbers below 1.2e-38 become zero, which changes results only there.",
@@ -273,8 +277,3 @@ def denormals(analysis: Analysis) -> list[Finding]:
 
 
 RULES: tuple[Rule, ...] = (anomaly_mode, missing_no_grad, graph_retained, denormals)
-
-
-def rules(analysis: Analysis) -> list[Finding]:
-    """The findings of this family."""
-    return [each for rule in RULES for each in rule(analysis)]

@@ -6,6 +6,8 @@ import re
 
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.analyze.trends import Trends, trend
+from hotloop.capture import schema
+from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
     Match,
     callers,
@@ -13,18 +15,18 @@ from hotloop.diagnose.evidence import (
     finding,
     gauge,
     in_package,
-    inner_places,
-    note,
+    inner_lines,
     of_loop,
-    program_place,
+    program_line,
     samples_under,
     seconds_in,
     use_of,
     vector_size,
 )
-from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Place, Rule
+from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
+from hotloop.diagnose.proving import base_name
 from hotloop.diagnose.recorded import at_lines_that_call, called_at
-from hotloop.words import PARENTS, names_of
+from hotloop.phases import PARENTS, is_unidentified, names_of
 
 # -- one push for each environment --
 
@@ -32,7 +34,7 @@ from hotloop.words import PARENTS, names_of
 MANY_ENVS = 4
 #: Pushes a vector step, as a part of the number of environments, that mean "one each".
 ONE_EACH = 0.75
-#: A batched push takes about as long as one to three single ones (2-5x expected by seed 004).
+#: A batched push takes about as long as one to three single ones (2 to 5 times faster expected).
 BATCHED_PUSH = (3.0, 1.0)
 #: What a batched push of however many rows leaves at least: the rows are copied.
 MOST_OF_PUSHES = 0.985
@@ -48,11 +50,11 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
         return []
     adds = calls_of(analysis, "buffer.add")
     if adds / rounds >= ONE_EACH * envs:
-        around, places = _around_pushes(analysis)
+        around, lines = _around_pushes(analysis)
         seconds, least = seconds_in(analysis, "buffer.add") + around, 0.02
     else:
         # No push has a name of its own: a loop beside the steps that appends to a list or deque.
-        seconds, places = _inline_pushes(analysis)
+        seconds, lines = _inline_pushes(analysis)
         adds, least = round(envs * rounds), INLINE_SHARE
     if of_loop(analysis, seconds) < least:
         return []
@@ -61,18 +63,18 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "per-item-buffer-push",
-            title=f"{adds / rounds:.0f} pushes for each step of {envs} environments: "
+            title=f"{adds / rounds:.0f} buffer pushes per step of {envs} environments: "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="buffer.add",
             seconds=seconds,
             low=max(low, 0.25),
             high=high,
             confidence=HIGH if least < INLINE_SHARE else MEDIUM,
-            where=places or callers(analysis, "buffer.add"),
+            where=lines or callers(analysis, "buffer.add"),
             evidence={"pushes_per_vector_step": adds / rounds, "envs": envs},
-            fix="A Python loop takes each environment's row apart, converts it and stores it. "
-            "Store the arrays of the whole vector step with one call: one slice assignment for "
-            "each field, and one transfer instead of one a row.",
+            fix="A Python loop extracts, converts and stores each environment's row. Store the "
+            "arrays of the whole vector step with one call: one slice assignment per "
+            "field, and one transfer instead of one per row.",
             before="for i in range(num_envs):\n    buffer.push(obs[i].numpy(), act[i].item(), …)",
             after="buffer.push_batch(obs.numpy(), act.numpy(), …)   # ring[i:i+n] = rows",
         )
@@ -85,8 +87,8 @@ INLINE_SHARE = 0.08
 _KEEPS = frozenset({"append", "appendleft", "push", "add", "store", "put", "remember"})
 
 
-def _inline_pushes(analysis: Analysis) -> tuple[float, list[Place]]:
-    """(seconds, place) of the loop that keeps rows one by one between two environment steps."""
+def _inline_pushes(analysis: Analysis) -> tuple[float, list[SourceLine]]:
+    """(seconds, line) of the loop that keeps rows one by one between two environment steps."""
     stored = samples_under(analysis, "buffer.add")
     _, lines = at_lines_that_call(analysis, stored, _KEEPS)
     stepping = {
@@ -95,45 +97,45 @@ def _inline_pushes(analysis: Analysis) -> tuple[float, list[Place]]:
         for frame in sample.frames
         if frame.of_program
     }
-    for place in lines:
-        loop = called_at(analysis, place)[1]
-        if not loop or (place.file, loop) in stepping:
+    for line in lines:
+        loop = called_at(analysis, line)[1]
+        if not loop or (line.file, loop) in stepping:
             continue  # whole vector steps are kept, once a round
         seconds = 0.0
         for sample in samples_under(analysis):
-            at = program_place(sample.frames)
-            if at is not None and at.file == place.file and called_at(analysis, at)[1] == loop:
+            at = program_line(sample.frames)
+            if at is not None and at.file == line.file and called_at(analysis, at)[1] == loop:
                 seconds += sample.seconds
-        return seconds, [place]
+        return seconds, [line]
     return 0.0, []
 
 
-def _around_pushes(analysis: Analysis) -> tuple[float, list[Place]]:
-    """(seconds beside the pushes in the loop around them, that loop's place).
+def _around_pushes(analysis: Analysis) -> tuple[float, list[SourceLine]]:
+    """(seconds beside the pushes in the loop around them, that loop's line).
 
     Whatever phase was thought to come next when a sample was taken: the lines of that loop are
     there for the pushes.
     """
-    places = callers(analysis, "buffer.add")
-    if not places:
+    lines = callers(analysis, "buffer.add")
+    if not lines:
         return 0.0, []
-    first = places[0]
+    first = lines[0]
     _, loop = called_at(analysis, first)
     seconds = 0.0
     for sample in samples_under(analysis):
-        place = program_place(sample.frames)
-        if place is None or (place.file, place.function) != (first.file, first.function):
+        line = program_line(sample.frames)
+        if line is None or (line.file, line.function) != (first.file, first.function):
             continue
         names = names_of(sample.path)
         if "buffer.add" in names:
             continue
         if loop:
-            inside = called_at(analysis, place)[1] == loop
+            inside = called_at(analysis, line)[1] == loop
         else:
             unnamed = (names or [""])[-1] in ("", "transfer", *PARENTS)
-            inside = unnamed and abs(place.line - first.line) <= NEAR
+            inside = unnamed and abs(line.line - first.line) <= NEAR
         seconds += sample.seconds if inside else 0.0
-    return seconds, places[:1]
+    return seconds, lines[:1]
 
 
 # -- sampling --
@@ -145,7 +147,7 @@ _PRIORITY = re.compile(r"priorit|sumtree|sum_tree|segmenttree|segment_tree|SumTr
 #: Priorities cost something however well they are kept; a tree that is searched for a whole batch
 #: at once stays below this share.
 PRIORITY_SHARE = 0.15
-#: 1690 to 2.1 ms in the catalogue; a tree in NumPy still takes a part.
+#: 1690 to 2.1 ms in public reports; a tree in NumPy still takes a part.
 PRIORITY_WINS = (0.7, 0.98)
 
 
@@ -161,6 +163,9 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
     chosen, lines = at_lines_that_call(analysis, drawn, _DRAWS_FROM_ALL)
     seconds = seconds_in(analysis, "buffer.sample", "buffer.add")
     seconds *= (use.seconds + chosen) / whole if whole > 0 else 0.0
+    unnamed_s, unnamed_lines = _unnamed_draws(analysis)
+    if unnamed_s > seconds:
+        seconds, chosen, lines = unnamed_s, unnamed_s, unnamed_lines
     if of_loop(analysis, seconds) < PRIORITY_SHARE:
         return []
     return [
@@ -173,15 +178,15 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
             low=PRIORITY_WINS[0],
             high=PRIORITY_WINS[1],
             confidence=MEDIUM,
-            where=lines if chosen > use.seconds else _program_places(samples),
-            evidence={"buffer_length": gauge(analysis, "buffer_length")},
-            fix="Each draw looks at all priorities, or walks a tree item by item in Python. Keep a "
-            "sum tree in one NumPy array and descend it for the whole batch at once; draw with "
-            "replacement.",
+            where=lines if chosen > use.seconds else inner_lines(samples),
+            evidence={"buffer_length": gauge(analysis, schema.BUFFER_LENGTH)},
+            fix="Each draw scans all priorities, or walks a tree item by item in Python. Keep "
+            "a sum tree in one NumPy array and descend it for the whole batch at once; "
+            "draw with replacement.",
             before="i = np.random.choice(len(p), n, p=p / p.sum(), replace=False)",
-            after="i = tree.find(np.random.uniform(0, tree.total, n))   # vectorised descent",
-            learning="Drawing with replacement may give a row twice in a batch; the published "
-            "algorithm does the same.",
+            after="i = tree.find(np.random.uniform(0, tree.total, n))   # vectorized descent",
+            learning="Drawing with replacement may draw a row twice in a batch, as in the "
+            "published algorithm.",
         )
     ]
 
@@ -191,23 +196,36 @@ _RANDOM = in_package("random")
 _DRAWS_FROM_ALL = frozenset({"choice", "choices", "multinomial", "cumsum"})
 
 
+#: Drawing an action takes some tens of microseconds; drawing from all rows of a buffer far longer.
+LONG_DRAW_S = 2e-4
+_DRAWS = frozenset({"choice", "choices", "multinomial"})
+
+
+def _unnamed_draws(analysis: Analysis) -> tuple[float, list[SourceLine]]:
+    """Draws from many rows in code that nothing identifies as a buffer's: (seconds, lines)."""
+    seconds, lines = 0.0, list[SourceLine]()
+    for phase in analysis.phases:
+        if not is_unidentified(phase.name) or phase.process != "main" or not phase.calls:
+            continue
+        inside = [s for s in samples_under(analysis) if s.path == phase.path]
+        drawn_s, drawn_at = at_lines_that_call(analysis, inside, _DRAWS)
+        if drawn_s / phase.calls >= LONG_DRAW_S:
+            seconds, lines = seconds + drawn_s, [*lines, *drawn_at]
+    return seconds, lines
+
+
 def _by_priority(analysis: Analysis) -> Match:
     """Frames of code with priorities, by their names or by what their class is made of."""
-    noted = note(analysis, "by_priority")
-    labels = {str(x).partition(":")[2] for x in noted} if isinstance(noted, list) else set()
+    labels = {label.partition(":")[2] for label in analysis.notes.by_priority}
     return lambda frame: _is_priority(frame) or (frame.of_program and frame.function in labels)
 
 
 def _is_priority(frame: Frame) -> bool:
-    return bool(_PRIORITY.search(frame.function) or _PRIORITY.search(_stem(frame.file)))
-
-
-def _stem(file: str) -> str:
-    return file.replace("\\", "/").rpartition("/")[2]
+    return bool(_PRIORITY.search(frame.function) or _PRIORITY.search(base_name(frame.file)))
 
 
 #: How many times slower storing or sampling must have become. Up to about twice is what any
-#: buffer does as it outgrows the processor's caches.
+#: buffer does as it outgrows the CPU's caches.
 GROWN = 2.2
 
 
@@ -240,19 +258,19 @@ def buffer_cost_grows(analysis: Analysis) -> list[Finding]:
                 low=max(0.8 * grown, 0.3),
                 high=0.97,
                 confidence=HIGH,
-                where=_program_places(samples_under(analysis, name)) or callers(analysis, name),
+                where=inner_lines(samples_under(analysis, name)) or callers(analysis, name),
                 evidence={
                     "first_s": trend.first,
                     "last_s": trend.last,
-                    "buffer_length": gauge(analysis, "buffer_length"),
+                    "buffer_length": gauge(analysis, schema.BUFFER_LENGTH),
                     "p": trend.p,
                 },
-                fix="Reaching into the middle of a deque, or copying the buffer to draw from it, "
-                "takes longer the fuller it is. Keep preallocated arrays as a ring and index them "
-                "with random numbers.",
+                fix="Indexing into the middle of a deque, or copying the buffer to sample from "
+                "it, gets slower as it fills. Keep preallocated arrays as a ring buffer "
+                "and index them with random numbers.",
                 before="batch = random.sample(self.memory, n)      # memory is a deque",
                 after="i = rng.integers(0, self.size, n)\nbatch = self.obs[i], self.act[i], …",
-                learning="Drawing with replacement may give a row twice; that hardly matters.",
+                learning="Drawing with replacement may draw a row twice, which hardly matters.",
             )
         )
     return found
@@ -284,8 +302,8 @@ def unbounded_rollout(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "unbounded-rollout",
-            title=f"Updates get longer each iteration ({ratio:.1f} times so far): old rollouts "
-            "are still learned from",
+            title=f"Updates get slower every iteration ({ratio:.1f} times so far): they still "
+            "include old rollouts",
             phase="learn",
             seconds=seconds,
             low=0.75 * grown,
@@ -300,14 +318,16 @@ def unbounded_rollout(analysis: Analysis) -> list[Finding]:
             "it after each update.",
             before="rollout.extend(new_steps)\nupdate(rollout)",
             after="update(rollout)\nrollout.clear()",
-            learning="On-policy methods are only right for the newest rollout: learning improves.",
+            learning=(
+                "On-policy methods are only correct for the newest rollout, so learning improves."
+            ),
         )
     ]
 
 
 def _draws(analysis: Analysis) -> bool:
     """Whether batches come from a replay buffer, whose length is no fault."""
-    return gauge(analysis, "buffer_length") is not None
+    return gauge(analysis, schema.BUFFER_LENGTH) is not None
 
 
 #: What an update consists of.
@@ -339,7 +359,7 @@ def _iterations(trends: Trends) -> list[tuple[float, float]]:
             found.append((steps, rows))
             steps = rows = 0.0
         steps += point.steps
-        rows += point.rows
+        rows += point.samples
     return found
 
 
@@ -351,7 +371,7 @@ def _growing_updates(analysis: Analysis) -> tuple[float, float] | None:
     if len(learning) < 3:
         return None
     per_step = [
-        sum(point.own_s.get(name, 0.0) for name in _UPDATES) / point.steps
+        sum(point.own.get(name, 0.0) for name in _UPDATES) / point.steps
         for point in learning
         if point.steps
     ]
@@ -362,7 +382,7 @@ def _growing_updates(analysis: Analysis) -> tuple[float, float] | None:
     return max(1 - min(per_step[0], line.first) / mean, 0.0), line.ratio
 
 
-#: Advantages below this share are not worth the work (72x faster gave 1.4% in the catalogue).
+#: Advantages below this share are not worth the work (72x faster gave 1.4% in public reports).
 ADVANTAGE_SHARE = 0.05
 #: A loop over steps whose body is one array operation remains: 4.1 to 0.057 s at best.
 ADVANTAGE_WINS = (0.75, 0.985)
@@ -374,7 +394,7 @@ def python_gae(analysis: Analysis) -> list[Finding]:
     if of_loop(analysis, seconds) < ADVANTAGE_SHARE:
         return []
     samples = samples_under(analysis, "advantage")
-    inferred = note(analysis, "recognised", "advantage") == "inferred"
+    inferred = analysis.notes.recognised.get("advantage") == "inferred"
     if inferred and not analysis.run.env_steps:
         return []  # nobody collects rewards
     own = sum(
@@ -392,17 +412,17 @@ def python_gae(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "python-gae",
-            title=f"Advantages take {of_loop(analysis, seconds):.0%} of the loop: a Python loop "
-            "over single numbers",
+            title=f"Computing advantages takes {of_loop(analysis, seconds):.0%} of the loop: a "
+            "Python loop over single values",
             phase="advantage",
             seconds=seconds,
             low=ADVANTAGE_WINS[0],
             high=ADVANTAGE_WINS[1],
             confidence=MEDIUM,
-            where=inner_places(samples),
-            fix="Loop over the steps once, with all environments as one array; keep tensors out of "
-            "the loop (convert to NumPy first). For one long rollout scipy.signal.lfilter does it "
-            "without a loop.",
+            where=inner_lines(samples),
+            fix="Loop over the steps once, with all environments as one array; keep tensors "
+            "out of the loop (convert to NumPy first). For one long rollout, "
+            "scipy.signal.lfilter needs no loop.",
             before="for i in range(envs):\n    for t in reversed(range(T)):\n        adv[t][i] = …",
             after="for t in reversed(range(T)):          # rows of all environments\n"
             "    last = delta[t] + gamma * lam * alive[t] * last; adv[t] = last",
@@ -422,8 +442,8 @@ def _is_programs_own(sample: Sample) -> bool:
 
 def _makes_a_loss(analysis: Analysis, sample: Sample) -> bool:
     """Whether the program's line makes a loss: a policy gradient does both between two events."""
-    place = program_place(sample.frames)
-    called = called_at(analysis, place)[0] if place else frozenset()
+    line = program_line(sample.frames)
+    called = called_at(analysis, line)[0] if line else frozenset()
     return any("loss" in name.lower() for name in called)
 
 
@@ -440,16 +460,12 @@ def _makes_batches(analysis: Analysis, sample: Sample) -> bool:
     Where nobody says what the code there is, only a loop that does none of this is taken for one
     that goes through the rewards.
     """
-    place = program_place(sample.frames)
-    if place is None or _BATCHES.search(place.function):
+    line = program_line(sample.frames)
+    if line is None or _BATCHES.search(line.function):
         return True
-    called, loop = called_at(analysis, place)
+    called, loop = called_at(analysis, line)
     # A line that calls nothing has no entry: arithmetic.
     return bool(called) and (not loop or any(name.rpartition(".")[2] in _SHAPES for name in called))
-
-
-def _program_places(samples: list[Sample]) -> list[Place]:
-    return inner_places(samples)
 
 
 RULES: tuple[Rule, ...] = (
@@ -459,8 +475,3 @@ RULES: tuple[Rule, ...] = (
     unbounded_rollout,
     python_gae,
 )
-
-
-def rules(analysis: Analysis) -> list[Finding]:
-    """The findings of this family."""
-    return [each for rule in RULES for each in rule(analysis)]

@@ -6,33 +6,35 @@ import re
 from dataclasses import replace
 
 from hotloop.analyze.model import Analysis, Frame, Sample
+from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
     Use,
     cores,
     finding,
     in_package,
-    inner_places,
+    inner_lines,
     of_loop,
-    program_place,
+    program_line,
     samples_under,
     use_of,
     vector_size,
     workers,
 )
-from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Place, Rule
+from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
 from hotloop.diagnose.inside import SMALLEST_PART, InsideSteps, by_name, inside_steps, part_of
 from hotloop.diagnose.recorded import copies_by_dumping, writes_table
-from hotloop.words import names_of
+from hotloop.diagnose.step_parts import step_parts
+from hotloop.phases import names_of
 
 #: A simulator below this cannot be the bottleneck that vectorising removes: Python's own calls are.
 HEAVY_STEP_S = 100e-6
-#: The share that makes a run one that waits for its environment (the catalogue's 60%).
+#: The share that makes a run one that waits for its environment (60% in public reports).
 ENV_BOUND_SHARE = 0.60
 
 
 # -- libraries that are slow to call for one row --
 
-#: A cell through pandas takes 10 to 100 microseconds, from an array 0.1: the catalogue's case
+#: A cell through pandas takes 10 to 100 microseconds, from an array 0.1: a published case
 #: won 98% of a step, and what replaces it is not free.
 PANDAS_WINS = (0.85, 0.985)
 
@@ -54,12 +56,12 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
         use = use_of(apart, in_package("pandas"))
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
-    place = by_name(use.where())
+    by = by_name(use.where())
     return [
         finding(
             analysis,
             "pandas-in-step",
-            title=f"pandas is asked in every {'environment ' * (phase == 'env.step')}step{place}: "
+            title=f"pandas is used in every {'environment ' * (phase == 'env.step')}step{by}: "
             f"{of_loop(analysis, use.seconds):.0%} of the loop",
             phase=phase,
             seconds=use.seconds,
@@ -68,9 +70,9 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
             confidence=HIGH,
             where=use.where(),
             evidence={"share_of_env_step": part_of(use.seconds, inside.seconds)},
-            fix="Each cell or row that pandas looks up costs tens of microseconds of Python. Turn "
-            "the columns into NumPy arrays once, in the constructor, and index those in `step`. "
-            "Rolling statistics over the table belong there too.",
+            fix="Each row or cell lookup in pandas costs tens of microseconds. Convert the "
+            "columns to NumPy arrays once, in the constructor, and index those in `step`. "
+            "Compute rolling statistics there too.",
             before='price = self.df.iloc[self.t]["close"]',
             after='self.close = df["close"].to_numpy()   # once, in __init__\n'
             "price = self.close[self.t]",
@@ -89,35 +91,42 @@ HANDED_OUT_SHARE = 0.10
 def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
     """State or infos are copied in depth all the time."""
     inside = inside_steps(analysis)
-    use = _copying(analysis, inside)
-    phase = "env.step"
-    if of_loop(analysis, use.seconds) < SMALLEST_PART:
-        # Outside of the environment: what the loop stores or hands on.
-        phase = "collect"
-        inside = InsideSteps(_loop_samples(analysis), inside.seconds, 1.0)
-        use = _copying(analysis, inside)
-    if of_loop(analysis, use.seconds) < SMALLEST_PART:
-        return []
-    own = [s for s in inside.samples if _copies_itself(s) or copies_by_dumping(analysis, s)]
-    scaled = sum(sample.seconds for sample in own) * inside.scale
-    handed_out = scaled < 0.5 * use.seconds
+    within = _copying(analysis, inside)
+    # What the loop stores or hands on is copied outside of the environment; both go away.
+    apart = [s for s in _loop_samples(analysis) if not _in_environment(s)]
+    outside = InsideSteps(apart, inside.seconds, 1.0)
+    use = _added(within, _copying(analysis, outside))
+    phase = "env.step" if 2 * within.seconds >= use.seconds else "collect"
     share = of_loop(analysis, use.seconds)
+    if share < SMALLEST_PART:
+        return []
+    scaled = sum(
+        sample.seconds * part.scale
+        for part in (inside, outside)
+        for sample in part.samples
+        if _copies_itself(sample) or copies_by_dumping(analysis, sample)
+    )
+    handed_out = scaled < 0.5 * use.seconds
     if handed_out and share < HANDED_OUT_SHARE:
         return []  # what a library does in any case
     low, high = HANDED_OUT_WINS if handed_out else DEEPCOPY_WINS
     found = finding(
         analysis,
         "deepcopy-in-step",
-        title=f"Deep copies are made in every step{by_name(use.where())}: {share:.0%} of the loop",
+        title=f"Every step makes deep copies{by_name(use.where())}: {share:.0%} of the loop",
         phase=phase,
         seconds=use.seconds,
         low=low,
         high=high,
         confidence=HIGH,
         where=use.where(),
-        evidence={"share_of_env_step": part_of(use.seconds, inside.seconds)},
-        fix="A deep copy walks through every object in Python. Copy only what changes: arrays "
-        "with `.copy()`, dictionaries with `dict(…)`; what nobody changes needs no copy.",
+        evidence={
+            "share_of_env_step": part_of(within.seconds, inside.seconds),
+            "in_env_step_s": within.seconds,
+            "elsewhere_s": use.seconds - within.seconds,
+        },
+        fix="A deep copy visits every object in Python. Copy only what changes: arrays with "
+        "`.copy()`, dictionaries with `dict(…)`.",
         before="state = copy.deepcopy(self.state)",
         after='state = {**self.state, "board": self.state["board"].copy()}',
     )
@@ -127,13 +136,27 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
 def _of_a_library(found: Finding, share: float) -> Finding:
     return replace(
         found,
-        title="A library copies in depth what the environment hands out in every step: "
+        title="A library deep-copies what the environment returns in every step: "
         f"{share:.0%} of the loop",
-        fix="A deep copy walks through every object in Python. Hand out small infos: a few plain "
-        "numbers, and only where somebody reads them.",
+        fix="A deep copy visits every object in Python. Return small infos: a few plain "
+        "numbers, and only if something reads them.",
         before="return obs, reward, done, False, self.everything()",
         after='return obs, reward, done, False, {"score": self.score} if done else {}',
     )
+
+
+def _added(first: Use, second: Use) -> Use:
+    """Two uses of different samples as one."""
+    total = Use(first.seconds + second.seconds, dict(first.lines), dict(first.functions))
+    for line, seconds in second.lines.items():
+        total.lines[line] = total.lines.get(line, 0.0) + seconds
+    for key, seconds in second.functions.items():
+        total.functions[key] = total.functions.get(key, 0.0) + seconds
+    return total
+
+
+def _in_environment(sample: Sample) -> bool:
+    return "env.step" in names_of(sample.path)
 
 
 def _copying(analysis: Analysis, inside: InsideSteps) -> Use:
@@ -142,10 +165,10 @@ def _copying(analysis: Analysis, inside: InsideSteps) -> Use:
     for sample in inside.samples:
         if any(_is_deepcopy(frame) for frame in sample.frames):
             continue  # it counts already
-        place = program_place(sample.frames)
-        if place and copies_by_dumping(analysis, sample):
+        line = program_line(sample.frames)
+        if line and copies_by_dumping(analysis, sample):
             use.seconds += sample.seconds * inside.scale
-            use.places[place] = use.places.get(place, 0.0) + sample.seconds
+            use.lines[line] = use.lines.get(line, 0.0) + sample.seconds
     return use
 
 
@@ -167,7 +190,7 @@ def _is_deepcopy(frame: Frame) -> bool:
 HELPER_SHARE = 0.45
 #: Less than this a step is a handful of Python calls: every observation has to be made somehow.
 HELPER_S = 40e-6
-#: The catalogue's cases won 5.2x (0.81) and two orders of magnitude.
+#: Two programs of the scoreboard gained 5.2 times (0.81) and two orders of magnitude.
 REDUNDANT_WINS = (0.7, 0.97)
 #: Helpers with these words in their names are the simulation itself, not work beside it.
 _SIMULATES = re.compile(
@@ -184,7 +207,7 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
         return []
     # A reset that a vector makes inside of a step is a cause of its own.
     stepping = [s for s in inside.samples if "env.reset" not in names_of(s.path)]
-    helper, seconds, places = _helper(replace(inside, samples=stepping))
+    helper, seconds, lines = _helper(replace(inside, samples=stepping))
     if helper is None or seconds < HELPER_SHARE * inside.seconds:
         return []
     if of_loop(analysis, seconds) < SMALLEST_PART or _SIMULATES.search(helper.function):
@@ -203,14 +226,14 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
             low=REDUNDANT_WINS[0],
             high=REDUNDANT_WINS[1],
             confidence=MEDIUM,
-            where=places,
+            where=lines,
             evidence={
                 "function": helper.function,
                 "share_of_env_step": part_of(seconds, inside.seconds),
             },
-            fix=f"`{name}` is computed anew in every step. What depends only on the data (rolling "
+            fix=f"Every step recomputes `{name}`. What depends only on the data (rolling "
             "statistics, features) can be computed once for all times; what changes little from "
-            "step to step (distances, reachable cells) can be kept and updated, or vectorised.",
+            "step to step (distances, reachable cells) can be kept and updated, or vectorized.",
             before=f"obs = self.{name}(self.t)           # in step",
             after=f"self.table = {name}_for_all_times()  # once, in __init__\n"
             "obs = self.table[self.t]",
@@ -247,7 +270,7 @@ def _waiting_part(samples: list[Sample]) -> float:
 NEARLY_ALL = 0.8
 
 
-def _helper(inside: InsideSteps) -> tuple[Frame | None, float, list[Place]]:
+def _helper(inside: InsideSteps) -> tuple[Frame | None, float, list[SourceLine]]:
     """The program's function below the step itself with the most time, and its hot lines."""
     totals: dict[tuple[str, str], float] = {}
     lines: dict[tuple[str, str], dict[int, float]] = {}
@@ -269,8 +292,10 @@ def _helper(inside: InsideSteps) -> tuple[Frame | None, float, list[Place]]:
     key = max(named or large, key=lambda k: totals[k])
     # The innermost of those that hold nearly all of it says best where.
     inner = min(named or large, key=lambda k: totals[k])
-    places = [Place(each[0], _most(lines[each]), each[1]) for each in dict.fromkeys([inner, key])]
-    return frames[key], totals[key], places
+    entered_at = [
+        SourceLine(each[0], _most(lines[each]), each[1]) for each in dict.fromkeys([inner, key])
+    ]
+    return frames[key], totals[key], entered_at
 
 
 def _most(lines: dict[int, float]) -> int:
@@ -313,23 +338,28 @@ def env_bound(analysis: Analysis) -> list[Finding]:
             analysis,
             "env-bound",
             title=f"The environment is {of_loop(analysis, inside.seconds):.0%} of the loop: "
-            f"{each * 1e3:.2g} ms a step",
+            f"{each * 1e3:.2g} ms per step",
             phase="env.step",
             seconds=inside.seconds,
             low=(SIMPLER_WINS if spread else ENV_BOUND_WINS)[0],
             high=(SIMPLER_WINS if spread else ENV_BOUND_WINS)[1],
             confidence=LOW,
-            where=inner_places(inside.samples),
-            evidence={"step_s": each, "envs": vector_size(analysis), "cores": at_once},
-            fix="The simulator itself is what takes the time. "
+            where=inner_lines(inside.samples),
+            evidence={
+                "step_s": each,
+                "envs": vector_size(analysis),
+                "cores": at_once,
+                "parts": step_parts(inside).shares(),
+            },
+            fix="The simulator itself takes the time. "
             + (
                 f"Its processes keep all {at_once} cores busy already: write"
                 if spread
-                else "Step several environments in processes of their own (there are "
+                else "Step several environments in separate processes (there are "
                 f"{at_once} cores), write"
             )
-            + " its inner loop with NumPy or a compiler, or simulate less exactly; EnvPool and the "
-            "like do this for known ones.",
+            + " its inner loop with NumPy or a compiler, or simulate less exactly; EnvPool and "
+            "similar libraries do this for known ones.",
             before="env = gym.make(name)",
             after="env = gym.vector.AsyncVectorEnv([make] * cores)",
             learning="More environments at once change the order of the data: raise the rollout "
@@ -348,8 +378,3 @@ RULES: tuple[Rule, ...] = (
     redundant_work,
     env_bound,
 )
-
-
-def rules(analysis: Analysis) -> list[Finding]:
-    """The findings of this family."""
-    return [each for rule in RULES for each in rule(analysis)]

@@ -6,9 +6,7 @@ from hotloop.analyze.model import Analysis
 from hotloop.diagnose.evidence import (
     calls_of,
     finding,
-    inner_places,
-    note,
-    number,
+    inner_lines,
     of_loop,
     phases_named,
     samples_under,
@@ -17,22 +15,22 @@ from hotloop.diagnose.evidence import (
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
 from hotloop.diagnose.inside import SMALLEST_PART, inside_steps, side_by_side
-from hotloop.words import names_of
+from hotloop.phases import names_of
 
-#: A step that is so many times slower at the end than in the beginning has grown.
+#: A step has grown if it is this many times slower at the end than at the beginning.
 GROWN = 1.4
 #: The fix brings the cost back to the beginning's or below; noise of the line is let off.
 GROWTH_WINS = 0.75
 
 
 def growing_step_cost(analysis: Analysis) -> list[Finding]:
-    """Steps get slower as the run goes on, and the environment is why."""
+    """Steps get slower over the run, and the environment is why."""
     trends = analysis.trends
     trend = trends.per_call.get("env.step") if trends else None
     if trends is None or trend is None or not trend.grows or trend.ratio < GROWN:
         return []
     seconds = seconds_in(analysis, "env.step")
-    spent = [(p.total_s.get("env.step", 0.0), p.calls.get("env.step", 0)) for p in trends.learning]
+    spent = [(p.total.get("env.step", 0.0), p.calls.get("env.step", 0)) for p in trends.learning]
     first = next((s / c for s, c in spent if c), trend.first)
     calls = sum(c for _, c in spent)
     mean = sum(s for s, _ in spent) / calls if calls else 0.0
@@ -40,7 +38,7 @@ def growing_step_cost(analysis: Analysis) -> list[Finding]:
     if of_loop(analysis, seconds * grown) < SMALLEST_PART:
         return []
     leak, grower = _grower(analysis)
-    places = inner_places(inside_steps(analysis).samples)
+    lines = inner_lines(inside_steps(analysis).samples)
     evidence = {
         "step_first_s": trend.first,
         "step_last_s": trend.last,
@@ -54,17 +52,17 @@ def growing_step_cost(analysis: Analysis) -> list[Finding]:
             finding(
                 analysis,
                 "reset-leak",
-                title=f"Steps get {trend.ratio:.1f} times slower because something survives "
-                f"every reset{named}",
+                title=f"Steps get {trend.ratio:.1f} times slower because state leaks across "
+                f"resets{named}",
                 phase="env.step",
                 seconds=seconds,
                 low=GROWTH_WINS * grown,
                 high=_upper(grown),
                 confidence=HIGH,
-                where=places,
+                where=lines,
                 evidence=evidence,
-                fix="Objects of earlier episodes are still there and every step visits them. "
-                "Clear or rebuild the container in `reset`, and close what the simulator holds.",
+                fix="Objects from earlier episodes are kept, and every step visits them. Clear "
+                "or rebuild the container in `reset`, and close what the simulator holds.",
                 before=f"def reset(self):\n    self.{grower or 'objects'}.extend(self.spawn())",
                 after=f"def reset(self):\n    self.{grower or 'objects'} = self.spawn()",
             )
@@ -73,17 +71,17 @@ def growing_step_cost(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "growing-step-cost",
-            title=f"Environment steps get ever slower: {trend.ratio:.1f} times from the beginning "
-            f"to the end{named}",
+            title=f"Environment steps keep getting slower: {trend.ratio:.1f} times from start "
+            f"to end{named}",
             phase="env.step",
             seconds=seconds,
             low=GROWTH_WINS * grown,
             high=_upper(grown),
             confidence=HIGH,
-            where=places,
+            where=lines,
             evidence=evidence,
-            fix="A step looks at everything that happened before. Keep a running value (a sum, "
-            "the last entry) or a window of fixed length instead of the whole history.",
+            fix="Each step processes the whole history. Keep a running value (a sum, the last "
+            "entry) or a window of fixed length instead.",
             before="self.history.append(x)\nmean = np.mean(self.history)",
             after="self.total += x; self.count += 1\nmean = self.total / self.count",
         )
@@ -97,26 +95,22 @@ def _upper(grown: float) -> float:
 
 def _grower(analysis: Analysis) -> tuple[bool, str]:
     """(does it grow by resets?, the environment's attribute that grows)."""
-    candidates = [note(analysis, "env_growth")]
-    candidates += [notes.get("env_growth") for notes in analysis.worker_notes.values()]
     best: tuple[float, bool, str] = (0.0, False, "")
-    for grown in candidates:
-        for name, entry in (grown if isinstance(grown, dict) else {}).items():
-            size = number(entry.get("size")) if isinstance(entry, dict) else None
-            if size is None or size <= best[0]:
+    for notes in (analysis.notes, *analysis.worker_notes.values()):
+        for name, growth in notes.env_growth.items():
+            if growth.size is None or growth.size <= best[0]:
                 continue
-            steps, resets = number(entry.get("in_steps")), number(entry.get("in_resets"))
-            each = number(entry.get("each_episode"))
-            if steps is not None and resets is not None:
-                leak = resets > max(steps, 0)
+            if growth.in_steps is not None and growth.in_resets is not None:
+                leak = growth.in_resets > max(growth.in_steps, 0)
             else:
-                # Grown by about one a step is a history; by less, something of each episode.
-                leak = each is not None and each < 0.5 * (analysis.run.steps_per_episode or 0)
-            best = (size, leak, str(name))
+                # Growing by about one per step is a history; by less, something of each episode.
+                each, length = growth.each_episode, analysis.run.steps_per_episode
+                leak = each is not None and each < 0.5 * (length or 0)
+            best = (growth.size, leak, name)
     return best[1], best[2]
 
 
-#: A reset that takes as long as so many steps is not just putting the pieces back.
+#: A reset that takes as long as this many steps does more than reset the state.
 RESET_STEPS = 10
 #: From this share on resets are a cost of their own.
 RESET_SHARE = 0.08
@@ -153,10 +147,10 @@ def slow_reset(analysis: Analysis) -> list[Finding]:
             low=RESET_WINS[0],
             high=RESET_WINS[1],
             confidence=MEDIUM,
-            where=inner_places(samples),
+            where=inner_lines(samples),
             evidence={"resets": resets, "reset_s": seconds / resets, "step_s": step_s},
-            fix="Load or build the level once and keep a snapshot; a reset then only copies it. "
-            "If episodes end after a few steps, look at why.",
+            fix="Load or build the level once and keep a snapshot; a reset then only copies "
+            "it. If episodes end after a few steps, find out why.",
             before="def reset(self):\n    self.level = load_level(path)",
             after="self.start = load_level(path)      # once, in __init__\n"
             "def reset(self):\n    self.level = self.start.copy()",
@@ -171,8 +165,3 @@ def _in_steps(analysis: Analysis) -> float:
 
 
 RULES: tuple[Rule, ...] = (growing_step_cost, slow_reset)
-
-
-def rules(analysis: Analysis) -> list[Finding]:
-    """The findings of this family."""
-    return [each for rule in RULES for each in rule(analysis)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from hotloop.analyze.model import Analysis, Frame
-from hotloop.diagnose.evidence import Use, program_place, samples_under
-from hotloop.diagnose.finding import Place
+from hotloop.capture.schema import SourceLine
+from hotloop.diagnose.evidence import Use, program_line, samples_under
 from hotloop.diagnose.recorded import called_at
-from hotloop.words import names_of
+from hotloop.phases import names_of
 
 #: An environment that is there to judge says so: `eval_env.step(…)`, `self.test_envs.reset()`.
 _JUDGES = re.compile(
@@ -20,21 +20,21 @@ _JUDGES = re.compile(
 _JUDGING = re.compile(r"(?:^|[._])_*(?:eval|test|valid|assess|benchmark|score)", re.IGNORECASE)
 
 
-def evaluated_by(analysis: Analysis) -> list[Place]:
+def evaluated_by(analysis: Analysis) -> list[SourceLine]:
     """The lines that call for evaluations, the most time first.
 
     The innermost line of the program inside an evaluation is the network's or the environment's:
     what matters is who asked for it.
     """
-    totals: dict[Place, float] = {}
+    totals: dict[SourceLine, float] = {}
     for sample in samples_under(analysis, "evaluate"):
         frames = sample.frames
         judging = [i for i, frame in enumerate(frames) if _JUDGING.search(frame.function)]
         outside = frames[judging[-1] + 1 :] if judging else ()
-        place = program_place(outside)
-        if place is not None:
-            totals[place] = totals.get(place, 0.0) + sample.seconds
-    return sorted(totals, key=lambda place: -totals[place])[:3]
+        line = program_line(outside)
+        if line is not None:
+            totals[line] = totals.get(line, 0.0) + sample.seconds
+    return sorted(totals, key=lambda line: -totals[line])[:3]
 
 
 def evaluated_inline(analysis: Analysis) -> Use:
@@ -56,9 +56,9 @@ def evaluated_inline(analysis: Analysis) -> Use:
     for sample in samples if loops else ():
         for frame in sample.frames:
             if frame.of_program and _loop(analysis, frame) in loops:
-                place = Place(frame.file, frame.line, frame.function)
+                line = SourceLine(frame.file, frame.line, frame.function)
                 use.seconds += sample.seconds
-                use.places[place] = use.places.get(place, 0.0) + sample.seconds
+                use.lines[line] = use.lines.get(line, 0.0) + sample.seconds
                 break
     return use
 

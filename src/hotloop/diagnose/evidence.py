@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hotloop.analyze.model import Analysis, Frame, Phase, Sample
-from hotloop.diagnose.finding import CRITICAL, INFO, WARNING, Finding, Gain, Place
+from hotloop.capture import schema
+from hotloop.capture.schema import SourceLine
+from hotloop.diagnose.finding import CRITICAL, INFO, WARNING, Finding, Gain
 from hotloop.diagnose.proving import OTHER_WORK, verify_command
-from hotloop.words import names_of
+from hotloop.phases import names_of
 
 #: Nothing that a fix could win below this share of the run is worth a warning: measured noise
 #: between two runs of the same program is of this size.
@@ -22,16 +24,11 @@ SMALLEST_WARNING = 0.03
 #: by this part of itself (both seen over the scoreboard's programs on shared cores).
 RUN_NOISE = 0.08
 SHARE_ERROR = 0.18
-#: The next start may take this part of the last one: importing torch took 2.0 s in one run and 4.4
-#: to 5.9 s in others (other programs at work, files not in the system's cache).
-WARM_STARTUP = 0.4
 #: From this expected gain on, the rest of the report matters less than this finding.
 CRITICAL_GAIN = 1.5
 #: A fix never removes everything: a claim of more is not one to stand behind.
 MOST_OF_A_RUN = 0.99
-#: Fewer samples than this in one place say nothing of it (at 100 a second: a fifth of a second).
-ENOUGH_SAMPLES_S = 0.2
-STRAY_SAMPLES = 0.15  #: Of the first line's: gaps are sampled as foretold, at times wrongly.
+STRAY_SAMPLES = 0.15  #: Of the first line's: the phase of a gap is predicted, sometimes wrongly.
 
 Match = Callable[[Frame], bool]
 
@@ -57,8 +54,20 @@ def phases_named(analysis: Analysis, *names: str, process: str = "main") -> list
 
 
 def seconds_in(analysis: Analysis, *names: str, process: str = "main") -> float:
-    """Time in these phases, what is nested inside them included."""
-    return sum(phase.total_s for phase in phases_named(analysis, *names, process=process))
+    """Time in these phases and below, on the critical path where a device was recorded.
+
+    One-time work in them is left out: it says nothing about the steps that follow.
+    """
+    found = phases_named(analysis, *names, process=process)
+    seconds = sum(phase.loop_s for phase in found)
+    if process == "main" and analysis.once:
+        paths = tuple(phase.path for phase in found)
+        seconds -= sum(each.seconds for each in analysis.once if _is_in(each.path, paths))
+    return max(seconds, 0.0)
+
+
+def _is_in(path: str, paths: tuple[str, ...]) -> bool:
+    return any(path == each or path.startswith(each + "/") for each in paths)
 
 
 def calls_of(analysis: Analysis, *names: str, process: str = "main") -> int:
@@ -72,50 +81,24 @@ def share_of(analysis: Analysis, *names: str, process: str = "main") -> float:
 
 
 def of_loop(analysis: Analysis, seconds: float) -> float:
-    """Seconds as a share of the training loop."""
-    loop_s = analysis.run.loop_s
+    """Seconds as a share of the training loop without its one-time work."""
+    loop_s = analysis.run.steady_s
     return min(max(seconds / loop_s, 0.0), 1.0) if loop_s > 0 else 0.0
 
 
 def whole_run_s(analysis: Analysis) -> float:
     """The run from its first import to its end; the loop alone where the run was cut short.
 
-    A run that `--stop-after` or a kill has cut would have gone on in its loop, so the start-up
-    says nothing about its length.
+    A run that `--stop-after` or a kill ended would have continued in its loop, so its start-up is
+    no measure of its length.
     """
     run = analysis.run
-    if analysis.was_cut or run.wall_s <= run.loop_s:
-        return run.loop_s
-    before_s = run.wall_s - run.loop_s
-    return run.loop_s + before_s * _at_the_loops_pace(analysis, before_s)
-
-
-#: A start-up that others held up by more than this is not made shorter or longer any further.
-MOST_UNEVEN = 5.0
-
-
-def _at_the_loops_pace(analysis: Analysis, before_s: float) -> float:
-    """What the start-up would have taken at the loop's pace, over what it took.
-
-    Other programs come and go: one that kept the cores busy in the beginning alone makes a loop
-    look like less of the run than it is. Only told of programs with one process and one thread; of
-    others some of the waiting for cores is their own.
-    """
-    windows = [w for w in analysis.loop_windows if "main_delay_s" in w.gauges]
-    before = gauge(analysis, "startup_delay_s")
-    threads = max((w.gauges.get("torch_threads", 1) for w in windows), default=1)
-    if len(windows) < 2 or before is None or analysis.run.processes > 1 or threads > 1:
-        return 1.0
-    # What the last, cut window says was read when the one before it closed.
-    seconds = sum(window.seconds for window in windows[:-1])
-    waited = min(before / before_s, 0.95)
-    in_loop = min((windows[-1].gauges["main_delay_s"] - before) / seconds, 0.95)
-    return min(max((1 - waited) / (1 - max(in_loop, 0.0)), 1 / MOST_UNEVEN), MOST_UNEVEN)
+    return run.loop_s if analysis.was_cut else max(run.wall_s, run.loop_s)
 
 
 def vector_size(analysis: Analysis) -> int:
     """How many environments step together; 1 where that is not known."""
-    said = gauge(analysis, "envs")
+    said = gauge(analysis, schema.ENVS)
     if said and said >= 1:
         return int(said)
     calls = calls_of(analysis, "env.step")
@@ -124,8 +107,8 @@ def vector_size(analysis: Analysis) -> int:
 
 def cores(analysis: Analysis) -> int | None:
     """Cores that the run could use."""
-    value = number(analysis.run.header.get("cores"))
-    return int(value) if value and value >= 1 else None
+    value = analysis.run.header.cores
+    return value if value and value >= 1 else None
 
 
 def workers(analysis: Analysis) -> list[str]:
@@ -143,18 +126,34 @@ def gain_of(share: float, low: float, high: float) -> Gain:
     return Gain(*(1 / (1 - min(max(share * part, 0.0), MOST_OF_A_RUN)) for part in (low, high)))
 
 
-def run_gain(analysis: Analysis, seconds: float, low: float, high: float) -> Gain:
-    """The gain of the run if between `low` and `high` of these seconds of its loop went away.
+def ceiling_of(share: float) -> float:
+    """The gain if all of this share went away: no fix of it can give more."""
+    return gain_of(share, 1.0, 1.0).high
 
-    Of this run, start-up included: as it was at the low end, at the high end with as short a one
-    as it may have next time. A longer run gains more, as its loop does.
+
+def loop_gain(analysis: Analysis, seconds: float, low: float, high: float) -> Gain:
+    """The gain of the loop if between `low` and `high` of these seconds went away.
+
+    The range is widened by what a measurement is off by, and never goes above the ceiling.
     """
-    whole, loop_s = whole_run_s(analysis), analysis.run.loop_s
-    if whole <= 0 or seconds <= 0 or high <= 0:
+    return measured_gain_of(of_loop(analysis, seconds), low, high)
+
+
+def measured_gain_of(share: float, low: float, high: float) -> Gain:
+    """The gain for a measured share: `gain_of`, widened by the errors of measuring."""
+    if share <= 0 or high <= 0:
         return Gain(1.0, 1.0)
-    warm = loop_s + (whole - loop_s) * WARM_STARTUP
-    most = gain_of(seconds / warm, high, high).high * (1 + RUN_NOISE)
-    return Gain(gain_of(seconds / whole, low * (1 - SHARE_ERROR), low).low, most)
+    least = gain_of(share, low * (1 - SHARE_ERROR), low).low
+    most = gain_of(share, high, high).high * (1 + RUN_NOISE)
+    return Gain(least, most).capped(ceiling_of(share))
+
+
+def gain_of_run(analysis: Analysis, gain: Gain) -> Gain | None:
+    """What a gain of the loop is worth for the whole run; None where the run was cut short."""
+    whole, loop_s = whole_run_s(analysis), analysis.run.loop_s
+    if analysis.was_cut or whole <= 0:
+        return None
+    return Gain(*(whole / (whole - loop_s * (1 - 1 / each)) for each in (gain.low, gain.high)))
 
 
 # -- samples --
@@ -165,13 +164,13 @@ class Use:
     """Time under a phase in stacks with a certain frame, and who in the program called it."""
 
     seconds: float = 0.0
-    #: Place of the program that led there -> seconds, the most first.
-    places: dict[Place, float] = field(default_factory=dict)
+    #: SourceLine of the program that led there -> seconds, the most first.
+    lines: dict[SourceLine, float] = field(default_factory=dict)
     #: (file, function) of the frames that matched -> seconds.
     functions: dict[tuple[str, str], float] = field(default_factory=dict)
 
-    def where(self, most: int = 3) -> list[Place]:
-        ordered = sorted(self.places, key=lambda place: -self.places[place])
+    def where(self, most: int = 3) -> list[SourceLine]:
+        ordered = sorted(self.lines, key=lambda line: -self.lines[line])
         return ordered[:most]
 
     def largest(self) -> tuple[str, str] | None:
@@ -211,17 +210,17 @@ def use_of(samples: Iterable[Sample], match: Match) -> Use:
         use.seconds += sample.seconds
         key = (frames[at].file, frames[at].function)
         use.functions[key] = use.functions.get(key, 0.0) + sample.seconds
-        place = program_place(frames[at:])
-        if place is not None:
-            use.places[place] = use.places.get(place, 0.0) + sample.seconds
+        line = program_line(frames[at:])
+        if line is not None:
+            use.lines[line] = use.lines.get(line, 0.0) + sample.seconds
     return use
 
 
-def program_place(frames: Iterable[Frame]) -> Place | None:
+def program_line(frames: Iterable[Frame]) -> SourceLine | None:
     """The innermost frame of the program's own, from the inside out."""
     for frame in frames:
         if frame.of_program:
-            return Place(frame.file, frame.line, frame.function)
+            return SourceLine(frame.file, frame.line, frame.function)
     return None
 
 
@@ -237,24 +236,21 @@ def in_package(*packages: str) -> Match:
     return match
 
 
-def hot_places(samples: Iterable[Sample], most: int = 3) -> list[Place]:
-    """The program's own lines with the most time in or below them."""
-    return use_of(samples, lambda frame: frame.of_program).where(most) if samples else []
-
-
-def inner_places(samples: Iterable[Sample], most: int = 3) -> list[Place]:
+def inner_lines(samples: Iterable[Sample], most: int = 3) -> list[SourceLine]:
     """The program's innermost lines, by the time in them and in what they called."""
-    totals: dict[Place, float] = {}
+    totals: dict[SourceLine, float] = {}
     for sample in samples:
-        place = program_place(sample.frames)
-        if place is not None:
-            totals[place] = totals.get(place, 0.0) + sample.seconds
-    return sorted(totals, key=lambda place: -totals[place])[:most]
+        line = program_line(sample.frames)
+        if line is not None:
+            totals[line] = totals.get(line, 0.0) + sample.seconds
+    return sorted(totals, key=lambda line: -totals[line])[:most]
 
 
-def where(analysis: Analysis, *names: str, processes: Iterable[str] = ("main",)) -> list[Place]:
+def where(
+    analysis: Analysis, *names: str, processes: Iterable[str] = ("main",)
+) -> list[SourceLine]:
     """Where in the program's own code the time of these phases goes."""
-    return inner_places(samples_under(analysis, *names, processes=processes))
+    return inner_lines(samples_under(analysis, *names, processes=processes))
 
 
 #: Functions that are called by a loop, not the loop itself: where a phase begins.
@@ -273,20 +269,16 @@ CALLED = frozenset(
 )
 
 
-def callers(analysis: Analysis, *names: str, above: int = 0) -> list[Place]:
-    """The program's line that enters these phases, as samples saw it, or so many calls above.
+def callers(analysis: Analysis, *names: str, above: int = 0) -> list[SourceLine]:
+    """The program's line that enters these phases, as samples saw it, or `above` calls above it.
 
     A stack does not say at which of its frames a phase began. That is the innermost of the
     program's frames which is neither a function that was recognised as a phase itself nor one
     that libraries call back (a network's `forward`, an environment's `step`).
     """
-    recognised = note(analysis, "shapes")
-    labels = {
-        str(label).partition(":")[2]
-        for listed in (recognised.values() if isinstance(recognised, dict) else ())
-        for label in (listed if isinstance(listed, list) else ())
-    }
-    totals: dict[Place, float] = {}
+    shapes = analysis.notes.shapes.values()
+    labels = {label.partition(":")[2] for listed in shapes for label in listed}
+    totals: dict[SourceLine, float] = {}
     for sample in samples_under(analysis, *names):
         own = [frame for frame in sample.frames if frame.of_program]
         outer = [
@@ -295,28 +287,13 @@ def callers(analysis: Analysis, *names: str, above: int = 0) -> list[Place]:
             if frame.function not in labels and frame.function.rpartition(".")[2] not in CALLED
         ]
         for frame in (outer[above:] or outer[-1:] or own)[:1]:
-            place = Place(frame.file, frame.line, frame.function)
-            totals[place] = totals.get(place, 0.0) + sample.seconds
-    places = sorted(totals, key=lambda place: -totals[place])[:3]
-    return [place for place in places if totals[place] >= STRAY_SAMPLES * totals[places[0]]]
+            line = SourceLine(frame.file, frame.line, frame.function)
+            totals[line] = totals.get(line, 0.0) + sample.seconds
+    lines = sorted(totals, key=lambda line: -totals[line])[:3]
+    return [line for line in lines if totals[line] >= STRAY_SAMPLES * totals[lines[0]]]
 
 
 # -- facts --
-
-
-def note(analysis: Analysis, *path: str) -> Any:
-    """A note of the main process, or a part of one; None where it was not recorded."""
-    value: Any = analysis.notes
-    for key in path:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
-
-
-def number(value: Any) -> float | None:
-    """A note as a number; None for anything else."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    return None
 
 
 def gauge(analysis: Analysis, name: str) -> float | None:
@@ -329,11 +306,34 @@ def gauge(analysis: Analysis, name: str) -> float | None:
 
 def uses(analysis: Analysis, title: str) -> bool:
     """Whether a library was in use, by the title that its table gives it."""
-    libraries = analysis.notes.get("libraries")
-    return isinstance(libraries, dict) and title in libraries
+    return title in analysis.notes.libraries
 
 
 # -- a finding --
+
+
+def memory_limit(analysis: Analysis) -> float | None:
+    """Bytes of memory that the run may use: the container's, or the machine's."""
+    machine = analysis.notes.machine
+    known = [value for value in (machine.memory_limit, machine.memory_bytes) if value]
+    return min(known) if known else None
+
+
+#: A line with more of the loop's samples below it than this drives the training: `model.learn()`.
+DRIVES = 0.9
+
+
+def without_drivers(analysis: Analysis, lines: list[SourceLine]) -> list[SourceLine]:
+    """The lines to edit: one that drives the whole training is none, where there are others."""
+    below = dict.fromkeys(lines, 0.0)
+    whole = 0.0
+    for sample in samples_under(analysis):
+        whole += sample.seconds
+        for line in {SourceLine(f.file, f.line, f.function) for f in sample.frames if f.of_program}:
+            if line in below:
+                below[line] += sample.seconds
+    own = [line for line in lines if below[line] <= DRIVES * whole]
+    return own or list(lines)
 
 
 def finding(
@@ -347,7 +347,7 @@ def finding(
     high: float,
     fix: str,
     confidence: str,
-    where: list[Place] | None = None,
+    where: list[SourceLine] | None = None,
     evidence: dict[str, Any] | None = None,
     verify: str | None = None,
     severity: str | None = None,
@@ -360,11 +360,11 @@ def finding(
     Its severity follows from the gain; what is too small to warn of is `info`, and `ranking`
     decides what is shown.
     """
-    gain = run_gain(analysis, seconds, low, high)
+    gain = loop_gain(analysis, seconds, low, high)
+    where = without_drivers(analysis, where or [])
     return Finding(
         id=id,
-        # A run whose loop was short beside its start-up will be longer when it matters.
-        severity=severity or severity_of(gain_of(of_loop(analysis, seconds), low, high)),
+        severity=severity or severity_of(gain),
         title=title,
         phase=phase,
         gain=gain,
@@ -373,30 +373,28 @@ def finding(
         verify=verify
         if verify is not None
         else verify_command(analysis, where, any_work=id in OTHER_WORK),
-        where=list(where or []),
+        where=where,
         evidence={
             "seconds": seconds,
             "share_of_loop": of_loop(analysis, seconds),
-            "gain_of_loop": _pair(gain_of(of_loop(analysis, seconds), low, high)),
+            "gain_of_loop": [gain.low, gain.high],
         }
         | (evidence or {}),
         before=before,
         after=after,
         learning=learning,
+        ceiling=ceiling_of(of_loop(analysis, seconds)),
+        run_gain=gain_of_run(analysis, gain),
     )
 
 
-def _pair(gain: Gain) -> list[float]:
-    return [gain.low, gain.high]
-
-
 def severity_of(gain: Gain) -> str:
-    """How loud to be about a gain; what matters is what a fix wins for certain."""
+    """How loud to be about a gain: by the middle of its range."""
     if won(gain) < SMALLEST_WARNING:
         return INFO
-    return CRITICAL if gain.low >= CRITICAL_GAIN else WARNING
+    return CRITICAL if gain.middle >= CRITICAL_GAIN else WARNING
 
 
 def won(gain: Gain) -> float:
-    """The share of the run that the lower end of a gain wins."""
-    return 1 - 1 / gain.low if gain.low > 1 else 0.0
+    """The share of the time that the middle of a gain saves."""
+    return 1 - 1 / gain.middle

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any
 
 from hotloop.analyze.model import Analysis
+from hotloop.capture.proofs import TriedFix
+from hotloop.capture.schema import SourceLine
 
 #: How bad it is, the worst first. `healthy` explains something that looks like a fault.
-CRITICAL, WARNING, INFO, HEALTHY = SEVERITIES = ("critical", "warning", "info", "healthy")
+CRITICAL, WARNING, INFO, HEALTHY = "critical", "warning", "info", "healthy"
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
 
 
 @dataclass(frozen=True)
-class Place:
-    """A line of the user's program."""
-
-    file: str
-    line: int
-    function: str
-
-
-@dataclass(frozen=True)
 class Gain:
-    """How many times faster the whole run is expected to get."""
+    """How many times faster something is expected to get: the range to stand behind."""
 
     low: float
     high: float
+
+    @property
+    def middle(self) -> float:
+        """The geometric middle: what severity and rank follow."""
+        return sqrt(max(self.low, 1.0) * max(self.high, 1.0))
+
+    def capped(self, ceiling: float) -> Gain:
+        """The same range, nothing of it above a ceiling."""
+        return Gain(min(self.low, ceiling), min(self.high, ceiling))
 
 
 @dataclass
@@ -39,17 +42,41 @@ class Finding:
     severity: str
     title: str
     phase: str
+    #: Of the training loop: steps per second after the fix over steps per second now.
     gain: Gain
     confidence: str
     fix: str
     verify: str
-    where: list[Place] = field(default_factory=list)
+    where: list[SourceLine] = field(default_factory=list)
     evidence: dict[str, Any] = field(default_factory=dict)
-    #: The change as code, in the terms of the library in use.
+    #: The change to the user's own lines as a unified diff; empty where that cannot be written.
+    patch: str = ""
+    #: An example of the change, in the terms of the library in use.
     before: str = ""
     after: str = ""
     #: What the change may do to the learning; empty if nothing.
     learning: str = ""
+    #: The gain if the fix removed all that it can remove: 1 / (1 - share). No promise is above it.
+    ceiling: float | None = None
+    #: The gain of the whole run, start-up included; None where the run was not complete.
+    run_gain: Gain | None = None
+    #: The gain that `hotloop prove` measured; None until then.
+    measured_gain: float | None = None
+    #: The fix that it tried, with everything that was measured.
+    proof: TriedFix | None = None
+
+    def __post_init__(self) -> None:
+        if self.ceiling is None:
+            self.ceiling = self.gain.high
+        self.gain = self.gain.capped(self.ceiling)
+
+    @property
+    def worth(self) -> float:
+        """The share of the time that is saved: measured, or the middle of the range."""
+        if self.measured_gain is not None:
+            return 1 - 1 / max(self.measured_gain, 1.0)
+        ranges = [self.gain, *([self.run_gain] if self.run_gain else [])]
+        return 1 - 1 / max(each.middle for each in ranges)
 
 
 #: A rule looks at an analysis and says what it found, if anything.

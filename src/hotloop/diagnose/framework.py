@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hotloop.analyze.model import Analysis
+from hotloop.capture import schema
+from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
     CALLED,
     callers,
     finding,
     gauge,
     of_loop,
-    program_place,
+    program_line,
     samples_under,
     seconds_in,
     uses,
 )
-from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Place, Rule
-from hotloop.diagnose.recorded import LEARNING, at, called_at, counted, gauge_rise, places_of
+from hotloop.diagnose.finding import CRITICAL, HIGH, MEDIUM, WARNING, Finding, Rule
+from hotloop.diagnose.recorded import LEARNING, at, called_at, counted, gauge_rise, lines_of
 
 #: Below this share of the loop no rule of this family speaks.
 SMALLEST_PART = 0.01
@@ -23,44 +27,44 @@ SMALLEST_PART = 0.01
 # -- tensors of lists --
 
 #: Measured for lists of 32 to 64 arrays of 4 to 128 numbers: `numpy.array` first takes 80 to 99%
-#: of the conversion away (the catalogue's case: 72% with everything around it).
+#: of the conversion away (a published case: 72% with everything around it).
 LIST_WINS = (0.78, 0.985)
 
 
 def list_to_tensor(analysis: Analysis) -> list[Finding]:
     """A tensor is made of a list of arrays."""
-    places = places_of(analysis, "tensor of a list")
-    calls = counted(analysis, "list_tensors")
-    seconds = counted(analysis, "list_tensor_s")
+    lines = lines_of(analysis, schema.CALL_LIST_TENSOR)
+    calls = counted(analysis, schema.LIST_TENSORS)
+    seconds = counted(analysis, schema.LIST_TENSOR_S)
     # `torch.FloatTensor([...])` cannot be timed, but torch's own warning named its line.
-    seconds = max(seconds, _seconds_at(analysis, places[:1]) if places else 0.0)
+    seconds = max(seconds, _seconds_at(analysis, lines[:1]) if lines else 0.0)
     if of_loop(analysis, seconds) < SMALLEST_PART:
         return []
     return [
         finding(
             analysis,
             "list-to-tensor",
-            title=f"Tensors are made of lists of NumPy arrays{at(places)}, number by number: "
+            title=f"Tensors are built from lists of NumPy arrays{at(lines)}, value by value: "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="buffer.sample",
             seconds=seconds,
             low=LIST_WINS[0],
             high=LIST_WINS[1],
             confidence=HIGH if calls else MEDIUM,
-            where=places,
+            where=lines,
             evidence={"calls": calls, "per_call_s": seconds / calls if calls else None},
-            fix="torch walks through such a list one number at a time. Let NumPy join the arrays "
-            "first: that copies whole rows. Storing transitions in preallocated arrays saves "
-            "even that.",
+            fix="torch converts such a list one number at a time. Join the arrays with NumPy "
+            "first, which copies whole rows. Storing transitions in preallocated arrays "
+            "avoids even that.",
             before="states = torch.tensor([t.state for t in batch])",
             after="states = torch.from_numpy(np.stack([t.state for t in batch]))",
         )
     ]
 
 
-def _seconds_at(analysis: Analysis, places: list[Place]) -> float:
+def _seconds_at(analysis: Analysis, lines: list[SourceLine]) -> float:
     """Sampled time in these lines themselves, and in nothing that they call in Python."""
-    wanted = {(place.file, place.line) for place in places}
+    wanted = {(line.file, line.line) for line in lines}
     return sum(
         sample.seconds
         for sample in samples_under(analysis)
@@ -80,32 +84,32 @@ PREDICTS_PER_STEP = 0.02
 
 def predict_in_loop(analysis: Analysis) -> list[Finding]:
     """Keras's `predict` is called for a few rows, again and again."""
-    calls, seconds = counted(analysis, "predict_calls"), counted(analysis, "predict_s")
-    steps = counted(analysis, "env_steps")
+    calls, seconds = counted(analysis, schema.PREDICT_CALLS), counted(analysis, schema.PREDICT_S)
+    steps = counted(analysis, schema.ENV_STEPS)
     if not calls or of_loop(analysis, seconds) < SMALLEST_PART:
         return []
-    rows = counted(analysis, "predict_rows") / calls
+    rows = counted(analysis, schema.PREDICT_ROWS) / calls
     if rows > PREDICT_ROWS or (steps and calls / steps < PREDICTS_PER_STEP):
         return []
-    places = places_of(analysis, "predict")
+    lines = lines_of(analysis, schema.CALL_PREDICT)
     each = f"{calls / steps:.2g} times a step" if steps else f"{calls:.0f} times"
     return [
         finding(
             analysis,
             "predict-in-loop",
-            title=f"Keras's predict is called {each} for {rows:.3g} "
-            f"row{'s' if rows > 1.5 else ''}{at(places)}, {1e3 * seconds / calls:.1f} ms a call: "
+            title=f"Keras's predict is called {each} with batch size "
+            f"{rows:.3g}{at(lines)}, {1e3 * seconds / calls:.1f} ms per call: "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="policy.act",
             seconds=seconds,
             low=PREDICT_WINS[0],
             high=PREDICT_WINS[1],
             confidence=HIGH,
-            where=places,
+            where=lines,
             evidence={"calls": calls, "rows_per_call": rows, "per_call_s": seconds / calls},
-            fix="`predict` builds a data pipeline for every call; it is made for large arrays. "
-            "Call the model itself, which gives the same numbers. A `tf.function` around that "
-            "call is faster still.",
+            fix="`predict` is made for large arrays and builds a data pipeline on every call. "
+            "Call the model itself, which gives the same numbers. A `tf.function` around "
+            "that call is faster still.",
             before="q = model.predict(state[None], verbose=0)",
             after="q = model(state[None], training=False).numpy()",
         )
@@ -125,31 +129,35 @@ BATCH_COSTS = (2.0, 1.0)
 
 def per_sample_update(analysis: Analysis) -> list[Finding]:
     """The optimizer steps once for each transition of a batch."""
-    updates, rows = counted(analysis, "gradient_steps"), counted(analysis, "samples")
-    events = counted(analysis, "learn_events")
-    if not (updates and rows and events) or rows / updates > ROWS_OF_ONE:
+    updates, rows = counted(analysis, schema.GRADIENT_STEPS), counted(analysis, schema.SAMPLES)
+    events = counted(analysis, schema.LEARN_EVENTS)
+    if not (updates and rows) or rows / updates > ROWS_OF_ONE:
         return []
+    if not events:
+        return _single_rows(analysis, rows / updates)
     batch = updates / events
+    if batch < STEPS_OF_A_BATCH:
+        return _single_rows(analysis, rows / updates)
     seconds = seconds_in(analysis, *LEARNING)
     # What is asked of the network for each transition inside that loop is batched with it.
-    inside = counted(analysis, "predict_s") * (1 - 1 / batch) if batch > 1 else 0.0
+    inside = counted(analysis, schema.PREDICT_S) * (1 - 1 / batch) if batch > 1 else 0.0
     seconds = min(seconds + inside, analysis.run.loop_s)
-    if batch < STEPS_OF_A_BATCH or of_loop(analysis, seconds) < SMALLEST_PART:
+    if of_loop(analysis, seconds) < SMALLEST_PART:
         return []
-    places = _looping(analysis, *LEARNING)
+    lines = _looping(analysis, *LEARNING)
     low, high = (1 - cost / batch for cost in BATCH_COSTS)
     return [
         finding(
             analysis,
             "per-sample-update",
-            title=f"The network is updated with one transition at a time, {batch:.0f} times in a "
-            f"row{at(places)}: {of_loop(analysis, seconds):.0%} of the loop",
+            title=f"The network is updated one transition at a time, {batch:.0f} times in "
+            f"succession{at(lines)}: {of_loop(analysis, seconds):.0%} of the loop",
             phase="learn",
             seconds=seconds,
             low=low,
             high=high,
             confidence=HIGH,
-            where=places,
+            where=lines,
             evidence={"updates_in_a_row": batch, "rows_per_update": rows / updates},
             fix="A gradient step with one row costs nearly as much as one with a whole batch. "
             "Put the transitions into arrays, compute all targets at once, and step once.",
@@ -157,26 +165,83 @@ def per_sample_update(analysis: Analysis) -> list[Finding]:
             after="states = np.stack([t.state for t in batch])\n"
             "model.train_on_batch(states, targets(batch))",
             learning="One averaged step replaces many single ones: less noise and a smaller "
-            "change an update, so the learning rate may have to rise.",
+            "change per update, so you may have to raise the learning rate.",
         )
     ]
 
 
-def _looping(analysis: Analysis, *names: str) -> list[Place]:
+#: Single-row steps are worth a word from this share on: before it, learning is not what is slow.
+SINGLE_ROWS_SHARE = 0.2
+#: Eight to thirty-two transitions in one gradient step, which costs as much as one to two.
+SINGLE_ROWS_WIN = (0.6, 0.95)
+
+
+def _single_rows(analysis: Analysis, rows: float) -> list[Finding]:
+    """A loop inside the training loop makes a gradient step for each transition or agent."""
+    seconds = seconds_in(analysis, *LEARNING)
+    lines = _looping(analysis, *LEARNING)[:1]
+    if of_loop(analysis, seconds) < SINGLE_ROWS_SHARE or not _only_learns(analysis, lines):
+        return []
+    found = finding(
+        analysis,
+        "per-sample-update",
+        title=f"Every gradient step has batch size {rows:.0f}{at(lines)}: learning is "
+        f"{of_loop(analysis, seconds):.0%} of the loop",
+        phase="learn",
+        seconds=seconds,
+        low=SINGLE_ROWS_WIN[0],
+        high=SINGLE_ROWS_WIN[1],
+        confidence=MEDIUM,
+        where=lines,
+        evidence={"rows_per_update": rows},
+        fix="A gradient step with one row costs nearly as much as one with 32. Collect the "
+        "transitions of several steps, or of all agents, and learn from them at once.",
+        before="for transition in transitions:\n    update(transition)",
+        after="update(stack(transitions))      # one gradient step for all of them",
+        learning="Fewer, less noisy steps: you may have to raise the learning rate.",
+    )
+    # Learning from every single transition is how some algorithms are published.
+    return [replace(found, severity=WARNING) if found.severity == CRITICAL else found]
+
+
+#: A loop that trains as it goes holds all acting and stepping. One over agents or transitions holds
+#: at most this part: the value of the next state looks like an action.
+MOST_ACTING = 0.9
+
+
+def _only_learns(analysis: Analysis, lines: list[SourceLine]) -> bool:
+    """Whether the program acts or steps outside of the loop around this line."""
+    loop = called_at(analysis, lines[0])[1] if lines else 0
+    if not loop:
+        return False
+    beside = samples_under(analysis, "policy.act", "env.step")
+    inside = sum(
+        sample.seconds
+        for sample in beside
+        if any(
+            frame.file == lines[0].file and called_at(analysis, frame)[1] == loop
+            for frame in sample.frames
+            if frame.of_program
+        )
+    )
+    return bool(beside) and inside <= MOST_ACTING * sum(sample.seconds for sample in beside)
+
+
+def _looping(analysis: Analysis, *names: str) -> list[SourceLine]:
     """The program's lines inside a `for` that led to these phases, the nearest of each stack.
 
     One update may be a function of its own: the fault is in the loop that calls it.
     """
-    totals: dict[Place, float] = {}
+    totals: dict[SourceLine, float] = {}
     for sample in samples_under(analysis, *names):
         for frame in sample.frames:
             if not frame.of_program or frame.function.rpartition(".")[2] in CALLED:
                 continue
             if called_at(analysis, frame)[1]:
-                place = Place(frame.file, frame.line, frame.function)
-                totals[place] = totals.get(place, 0.0) + sample.seconds
+                line = SourceLine(frame.file, frame.line, frame.function)
+                totals[line] = totals.get(line, 0.0) + sample.seconds
                 break
-    found = sorted(totals, key=lambda place: -totals[place])[:3]
+    found = sorted(totals, key=lambda line: -totals[line])[:3]
     return found or callers(analysis, *names)
 
 
@@ -202,17 +267,17 @@ def retracing(analysis: Analysis) -> list[Finding]:
         "retracing",
         _retraced(analysis),
         RETRACE_WINS,
-        "TensorFlow traces a function anew for every new Python number and every new shape. Pass "
+        "TensorFlow retraces a function for every new Python number and every new shape. Pass "
         "numbers as tensors, keep shapes fixed (or give an `input_signature` with `None` "
-        "dimensions), and make the function once, outside of the loop.",
+        "dimensions), and create the function once, outside the loop.",
         "train(states, epsilon)              # a Python float: a new trace each time",
         "train(states, tf.constant(epsilon)) # a tensor: one trace",
     )
 
 
-def _retraced(analysis: Analysis) -> list[Place]:
+def _retraced(analysis: Analysis) -> list[SourceLine]:
     """Where TensorFlow traced anew; JAX, which many programs only import, notes nothing here."""
-    return places_of(analysis, "retracing call")
+    return lines_of(analysis, schema.CALL_RETRACED)
 
 
 #: JAX's own `compile` phase is the whole of it.
@@ -221,13 +286,13 @@ RECOMPILE_WINS = (0.85, 1.0)
 
 def recompilation(analysis: Analysis) -> list[Finding]:
     """`torch.compile` or `jax.jit` compiles again and again."""
-    if uses(analysis, "JAX") and not _retraced(analysis) and counted(analysis, "retraces"):
+    if uses(analysis, "JAX") and not _retraced(analysis) and counted(analysis, schema.RETRACES):
         return _traced_again(
             analysis,
             "recompilation",
             callers(analysis, "compile"),
             RECOMPILE_WINS,
-            "`jax.jit` compiles anew for every new shape, dtype and static argument. Pad batches "
+            "`jax.jit` recompiles for every new shape, dtype and static argument. Pad batches "
             "to a fixed size, and pass changing numbers as arrays, not as static arguments.",
             "update(params, batch[:n])     # a new n: compiled anew",
             "update(params, pad(batch, N)) # always N rows",
@@ -238,15 +303,15 @@ def recompilation(analysis: Analysis) -> list[Finding]:
 def _traced_again(
     analysis: Analysis,
     id: str,
-    places: list[Place],
+    lines: list[SourceLine],
     wins: tuple[float, float],
     fix: str,
     before: str,
     after: str,
 ) -> list[Finding]:
-    traces, again = counted(analysis, "traces"), counted(analysis, "retraces")
+    traces, again = counted(analysis, schema.TRACES), counted(analysis, schema.RETRACES)
     compile_s = seconds_in(analysis, "compile")
-    if again < FEW_COMPILES or traces < again or not _goes_on(analysis, "retraces"):
+    if again < FEW_COMPILES or traces < again or not _continues(analysis, schema.RETRACES):
         return []
     seconds = compile_s * again / traces
     if of_loop(analysis, seconds) < SMALLEST_PART:
@@ -257,14 +322,14 @@ def _traced_again(
         finding(
             analysis,
             id,
-            title=f"A compiled function was traced {again:.0f} times again{at(places)}, "
+            title=f"A compiled function was retraced {again:.0f} times{at(lines)}, "
             f"{1e3 * compile_s / traces:.0f} ms each: {of_loop(analysis, seconds):.0%} of the loop",
             phase="compile",
             seconds=seconds,
             low=min(low, high),
             high=high,
             confidence=HIGH,
-            where=places,
+            where=lines,
             evidence={"traces": traces, "retraces": again, "compile_s": compile_s},
             fix=fix,
             before=before,
@@ -273,7 +338,7 @@ def _traced_again(
     ]
 
 
-def _goes_on(analysis: Analysis, counter: str) -> bool:
+def _continues(analysis: Analysis, counter: str) -> bool:
     """Whether something still happens in the second half of the loop: warm-up is over there."""
     windows = analysis.loop_windows
     if not windows:
@@ -293,8 +358,11 @@ AFTER_COMPILE = 1.06
 
 
 def _torch_recompiles(analysis: Analysis) -> list[Finding]:
-    compiles, functions = gauge(analysis, "compiles"), gauge(analysis, "compiled_functions")
-    total, inside = gauge(analysis, "compile_s"), gauge_rise(analysis, "compile_s")
+    compiles, functions = (
+        gauge(analysis, schema.COMPILES),
+        gauge(analysis, schema.COMPILED_FUNCTIONS),
+    )
+    total, inside = gauge(analysis, schema.COMPILE_S), gauge_rise(analysis, schema.COMPILE_S)
     if not compiles or not functions or total is None or inside is None:
         return []
     again = compiles - functions
@@ -304,7 +372,7 @@ def _torch_recompiles(analysis: Analysis) -> list[Finding]:
     seconds = min(max(inside, total), analysis.run.loop_s)
     if of_loop(analysis, seconds) < SMALLEST_PART:
         return []
-    places = places_of(analysis, "recompiled")
+    lines = lines_of(analysis, schema.CALL_RECOMPILED)
     # Compiled once for each function, and once more with sizes left open, it is done.
     low, high = max(again - functions, 0.0) / compiles, AFTER_COMPILE * again / compiles
     return [
@@ -312,18 +380,19 @@ def _torch_recompiles(analysis: Analysis) -> list[Finding]:
             analysis,
             "recompilation",
             title=f"torch.compile has compiled {functions:.0f} "
-            f"function{'s' if functions > 1 else ''} {compiles:.0f} times{at(places)}: "
+            f"function{'s' if functions > 1 else ''} {compiles:.0f} times{at(lines)}: "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="compile",
             seconds=seconds,
             low=low,
             high=high,
             confidence=HIGH,
-            where=places,
+            where=lines,
             evidence={"compiles": compiles, "functions": functions, "compile_s": total},
-            fix="Every new shape, number or flag that the compiled code depends on compiles it "
-            "anew. Pad batches to one size, mark the dimension that changes as dynamic, pass "
-            "changing numbers as tensors; `TORCH_LOGS=recompiles` names the reason of each.",
+            fix="torch.compile recompiles for every new shape, number or flag that the code "
+            "depends on. Pad batches to one size, mark changing dimensions as dynamic, and "
+            "pass changing numbers as tensors; `TORCH_LOGS=recompiles` shows the reason "
+            "for each.",
             before="loss = compiled(batch[:n])",
             after="torch._dynamo.mark_dynamic(batch, 0)\nloss = compiled(batch)",
         )
@@ -340,42 +409,45 @@ FEW_COLLECTS = 5
 
 def gc_every_step(analysis: Analysis) -> list[Finding]:
     """The program collects garbage, or empties the device's cache, by hand all the time."""
-    collects, empties = counted(analysis, "gc_collects"), counted(analysis, "empty_caches")
-    seconds = counted(analysis, "gc_collect_s") + counted(analysis, "empty_cache_s")
+    collects, empties = (
+        counted(analysis, schema.GC_COLLECTS),
+        counted(analysis, schema.EMPTY_CACHES),
+    )
+    seconds = counted(analysis, schema.GC_COLLECT_S) + counted(analysis, schema.EMPTY_CACHE_S)
     if collects + empties < FEW_COLLECTS or of_loop(analysis, seconds) < SMALLEST_PART:
         return []
-    places = places_of(analysis, "gc.collect") + places_of(analysis, "empty_cache")
+    lines = lines_of(analysis, schema.CALL_GC_COLLECT) + lines_of(analysis, schema.CALL_EMPTY_CACHE)
     what = "gc.collect()" if collects >= empties else "torch.cuda.empty_cache()"
     calls = max(collects, empties)
     return [
         finding(
             analysis,
             "gc-every-step",
-            title=f"{what} was called {calls:.0f} times{at(places)}, "
+            title=f"{what} was called {calls:.0f} times{at(lines)}, "
             f"{1e3 * seconds / calls:.1f} ms each: {of_loop(analysis, seconds):.0%} of the loop",
-            phase=_phase_around(analysis, places),
+            phase=_phase_around(analysis, lines),
             seconds=seconds,
             low=COLLECT_WINS[0],
             high=COLLECT_WINS[1],
             confidence=HIGH,
-            where=places,
+            where=lines,
             evidence={"gc_collects": collects, "empty_caches": empties},
-            fix="A full collection walks through every object of the process, the libraries' "
-            "included; it frees nothing that reference counting has not freed already, except "
-            "cycles, which Python finds by itself. Remove the call, or make it once an epoch.",
+            fix="A full collection visits every object in the process, including those of "
+            "libraries. It frees only reference cycles, which Python collects by itself. "
+            "Remove the call, or make it once per epoch.",
             before="optimizer.step()\ngc.collect()",
             after="optimizer.step()",
         )
     ]
 
 
-def _phase_around(analysis: Analysis, places: list[Place]) -> str:
+def _phase_around(analysis: Analysis, lines: list[SourceLine]) -> str:
     """The phase that the samples of a line were in the most."""
     totals: dict[str, float] = {}
-    wanted = {(place.file, place.line) for place in places}
+    wanted = {(line.file, line.line) for line in lines}
     for sample in samples_under(analysis):
-        place = program_place(sample.frames)
-        if place is not None and (place.file, place.line) in wanted:
+        line = program_line(sample.frames)
+        if line is not None and (line.file, line.line) in wanted:
             name = sample.path.rpartition("/")[2]
             totals[name] = totals.get(name, 0.0) + sample.seconds
     return max(totals, key=lambda name: totals[name]) if totals else ""
@@ -389,8 +461,3 @@ RULES: tuple[Rule, ...] = (
     recompilation,
     gc_every_step,
 )
-
-
-def rules(analysis: Analysis) -> list[Finding]:
-    """The findings of this family."""
-    return [each for rule in RULES for each in rule(analysis)]

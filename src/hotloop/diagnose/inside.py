@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from hotloop.analyze.model import Analysis, Sample
 from hotloop.analyze.workers import split_steps
+from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
     Match,
     Use,
@@ -15,8 +16,7 @@ from hotloop.diagnose.evidence import (
     use_of,
     workers,
 )
-from hotloop.diagnose.finding import Place
-from hotloop.words import names_of
+from hotloop.phases import names_of
 
 #: A part of the loop below this is not looked into: with 100 samples a second its own parts
 #: would be counted on one hand.
@@ -69,9 +69,9 @@ def side_by_side(analysis: Analysis, busy: list[float]) -> float:
     return max(sum(busy) / at_once, max(busy))
 
 
-def by_name(places: list[Place]) -> str:
+def by_name(lines: list[SourceLine]) -> str:
     """ " by function", for a title; nothing where no place is known."""
-    return f" by {places[0].function.rpartition('.')[2]}" if places else ""
+    return f" by {lines[0].function.rpartition('.')[2]}" if lines else ""
 
 
 def part_of(seconds: float, whole: float) -> float:

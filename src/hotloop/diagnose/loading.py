@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 
 from hotloop.analyze.model import Analysis, Frame, Sample
+from hotloop.capture import schema
+from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
-    RUN_NOISE,
-    SHARE_ERROR,
     callers,
     finding,
-    gain_of,
     gauge,
     in_package,
-    inner_places,
-    note,
-    number,
+    inner_lines,
+    measured_gain_of,
+    memory_limit,
     phases_named,
     samples_under,
     seconds_in,
@@ -23,9 +22,9 @@ from hotloop.diagnose.evidence import (
     where,
     whole_run_s,
 )
-from hotloop.diagnose.finding import MEDIUM, WARNING, Finding, Gain, Place, Rule
+from hotloop.diagnose.finding import MEDIUM, WARNING, Finding, Rule
 from hotloop.diagnose.recorded import copies_by_dumping, use_at_lines
-from hotloop.words import names_of
+from hotloop.phases import names_of
 
 #: Pages read back from disk a second that slow a program down, and what one takes at least (a
 #: fast disk's latency).
@@ -40,20 +39,20 @@ FLOAT_FRAMES = 0.25
 
 def memory_pressure(analysis: Analysis) -> list[Finding]:
     """The buffer is, or will be, larger than the memory."""
-    limit = _memory_limit(analysis)
+    limit = memory_limit(analysis)
     rate = _faults_per_second(analysis)
-    projected = gauge(analysis, "buffer_bytes")
-    frames = gauge(analysis, "buffer_float_frame_bytes") or 0.0
+    projected = gauge(analysis, schema.BUFFER_BYTES)
+    frames = gauge(analysis, schema.BUFFER_FLOAT_FRAME_BYTES) or 0.0
     peak = analysis.run.memory_peak_mb
     reasons = []
     if limit and projected and projected >= NEARLY_FULL * limit:
         reasons.append(f"the full buffer needs {projected / 1e9:.1f} of {limit / 1e9:.1f} GB")
     elif limit and frames >= FLOAT_FRAMES * limit:
-        reasons.append(f"{frames / 1e9:.1f} of {limit / 1e9:.1f} GB hold pictures as floats")
+        reasons.append(f"{frames / 1e9:.1f} of {limit / 1e9:.1f} GB hold images as floats")
     if limit and peak and peak * 1e6 >= NEARLY_FULL * limit:
         reasons.append(f"{peak / 1e3:.1f} of {limit / 1e9:.1f} GB are in use")
     if rate >= FAULTS_PER_SECOND:
-        reasons.append(f"{rate:.0f} pages a second come back from disk")
+        reasons.append(f"{rate:.0f} pages per second are read back from disk")
     if not reasons:
         return []
     moving = seconds_in(analysis, "buffer.add", "buffer.sample")
@@ -62,7 +61,7 @@ def memory_pressure(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "memory-pressure",
-            title="Memory is short: " + " and ".join(reasons),
+            title="Memory is running out: " + " and ".join(reasons),
             phase="buffer.add",
             seconds=max(moving, faulting),
             low=0.2,
@@ -76,8 +75,9 @@ def memory_pressure(analysis: Analysis) -> list[Finding]:
                 "float_frame_bytes": frames,
                 "major_faults_per_s": rate,
             },
-            fix="Keep frames as uint8 and turn them to floats in the batch; do not store the next "
-            "observation twice; make the buffer smaller. A machine that swaps does nothing else.",
+            fix="Store frames as uint8 and convert them to floats per batch; do not store the "
+            "next observation twice; make the buffer smaller. A machine that swaps does "
+            "nothing else.",
             before="self.obs = np.zeros((size, 84, 84, 4), np.float32)",
             after="self.obs = np.zeros((size, 84, 84, 4), np.uint8)\n"
             "batch = self.obs[i].astype(np.float32) / 255",
@@ -87,20 +87,14 @@ def memory_pressure(analysis: Analysis) -> list[Finding]:
 
 def _faults_per_second(analysis: Analysis) -> float:
     counts = [
-        (w.end_ns, w.gauges["major_faults"])
+        (w.end_ns, w.gauges[schema.MAJOR_FAULTS])
         for w in analysis.loop_windows
-        if "major_faults" in w.gauges
+        if schema.MAJOR_FAULTS in w.gauges
     ]
     if len(counts) < 2 or counts[-1][0] <= counts[0][0]:
         return 0.0
     (begin, first), (end, last) = counts[0], counts[-1]
     return max(last - first, 0.0) / ((end - begin) / 1e9)
-
-
-def _memory_limit(analysis: Analysis) -> float | None:
-    found = [number(note(analysis, "machine", key)) for key in ("memory_limit", "memory_bytes")]
-    known = [value for value in found if value]
-    return min(known) if known else None
 
 
 #: Start-up below this share of the run is not worth a cache.
@@ -113,7 +107,7 @@ _PREPARES = in_package(
     "talib", "pandas_ta", "sklearn", "joblib", "tqdm", "requests", "urllib3", "yfinance",
 )  # fmt: skip
 _TABLES = in_package("pandas", "csv", "pyarrow", "json", "h5py", "openpyxl", "sqlite3", "gzip")
-#: Work before the loop that nothing says to be data is told from this share of the run on.
+#: Work before the loop that nothing shows to be data is reported from this share of the run on.
 UNNAMED_SHARE = 0.20
 #: Functions that read files, by the end of their names.
 _READERS = frozenset(["read_csv", "read_parquet", "read_excel", "read_json", "read_pickle",
@@ -127,9 +121,8 @@ _READING = re.compile(r"^_*(?:load|read|parse|decode|raw_decode|next|getitem|fet
 _READ_CALLS = frozenset(["np.load", "numpy.load", "np.fromfile", "pickle.load",
                          "json.load", "cv2.imread", "csv.reader",
                          "torch.load"])  # fmt: skip
-_LOADERS = in_package("torch/utils/data")
 #: Phases in which reading is another cause, or none.
-_NOT_LOADING = frozenset({"data", "import", "checkpoint", "log", "evaluate", "wait"})
+_NOT_LOADING = frozenset({"data", "import", "checkpoint", "log", "evaluate", "wait", "data.load"})
 
 
 def data_loading(analysis: Analysis) -> list[Finding]:
@@ -171,25 +164,22 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         low=LOADING_WINS[0],
         high=LOADING_WINS[1],
         confidence=MEDIUM,
-        where=read_at or where(analysis, "data") or _startup_places(analysis)
+        where=read_at or where(analysis, "data") or _startup_lines(analysis)
         if inside > before
-        else _startup_places(analysis),
+        else _startup_lines(analysis),
         evidence={"startup_s": before, "in_loop_s": inside},
-        fix="The same rows are read and the same features computed again, in every run or in every "
-        "iteration. Compute them once and keep the result (in memory, as Parquet or .npy); read "
-        "columns rather than lines of text.",
+        fix="Every run or every iteration reads the same data and computes the same features "
+        "again. Compute them once and keep the result (in memory, as Parquet or .npy); "
+        "read columns rather than lines of text.",
         before='df = add_indicators(pd.read_csv("prices.csv"))',
         after="if not cache.exists():\n"
         '    add_indicators(pd.read_csv("prices.csv")).to_parquet(cache)\n'
         "df = pd.read_parquet(cache)",
     )
     share = seconds / whole
-    low, high = LOADING_WINS
-    result.severity = severity_of(gain_of(share, low, high))
-    result.gain = Gain(
-        gain_of(share, low * (1 - SHARE_ERROR), low).low,
-        gain_of(share, high, high).high * (1 + RUN_NOISE),
-    )
+    # What is loaded before the loop makes the run faster, not the loop.
+    result.run_gain = measured_gain_of(share, *LOADING_WINS)
+    result.severity = severity_of(result.run_gain)
     return [result]
 
 
@@ -198,7 +188,8 @@ def _unnamed_before(analysis: Analysis) -> list[Sample]:
     return [
         sample
         for sample in analysis.startup_samples
-        if not {"data", "import", "wait"} & set(names_of(sample.path)) and _is_preparing(sample)
+        if not {"data", "import", "wait", "data.load"} & set(names_of(sample.path))
+        and _is_preparing(sample)
     ]
 
 
@@ -226,7 +217,7 @@ def _is_pythons(frame: Frame) -> bool:
     return own and not _STARTS(frame)
 
 
-def _reading_in_loop(analysis: Analysis) -> tuple[float, list[Place]]:
+def _reading_in_loop(analysis: Analysis) -> tuple[float, list[SourceLine]]:
     """(seconds, places) of files that are read again and again, outside of environments."""
     samples = [
         sample
@@ -237,23 +228,11 @@ def _reading_in_loop(analysis: Analysis) -> tuple[float, list[Place]]:
     loaded: list[Sample] = []
     rest: list[Sample] = []
     for sample in samples:
-        reads = any(map(_is_reading, sample.frames)) or _is_in_dataset(sample)
+        reads = any(map(_is_reading, sample.frames))
         (loaded if reads else rest).append(sample)
     lines = use_at_lines(analysis, [s for s in rest if not s.waiting], _READ_CALLS)
     seconds = sum(sample.seconds for sample in loaded) + lines.seconds
-    return seconds, inner_places(loaded) or lines.where()
-
-
-def _is_in_dataset(sample: Sample) -> bool:
-    """Whether a loader is in the program's own `__getitem__`; what is inside says why it is slow.
-
-    A loader over tensors, as some make minibatches, reads nothing, nor does one over a replay
-    buffer or over what an agent does.
-    """
-    if any(name.startswith(("buffer.", "policy.", "learn.")) for name in names_of(sample.path)):
-        return False
-    frames = iter(sample.frames)
-    return any(frame.of_program for frame in frames) and any(map(_LOADERS, frames))
+    return seconds, inner_lines(loaded) or lines.where()
 
 
 def _is_reading(frame: Frame) -> bool:
@@ -263,14 +242,9 @@ def _is_reading(frame: Frame) -> bool:
     return name in _READERS or (_FILES(frame) and _READING.match(name) is not None)
 
 
-def _startup_places(analysis: Analysis) -> list[Place]:
+def _startup_lines(analysis: Analysis) -> list[SourceLine]:
     named = [s for s in analysis.startup_samples if "data" in names_of(s.path)]
-    return inner_places(named + _unnamed_before(analysis))
+    return inner_lines(named + _unnamed_before(analysis))
 
 
 RULES: tuple[Rule, ...] = (memory_pressure, data_loading)
-
-
-def rules(analysis: Analysis) -> list[Finding]:
-    """The findings of this family."""
-    return [each for rule in RULES for each in rule(analysis)]

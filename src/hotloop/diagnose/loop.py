@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from hotloop.analyze.model import Analysis, Frame, Sample
+from hotloop.capture import schema
+from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evaluating import evaluated_by, evaluated_inline
 from hotloop.diagnose.evidence import (
     Use,
@@ -12,10 +15,10 @@ from hotloop.diagnose.evidence import (
     calls_of,
     finding,
     in_package,
-    inner_places,
+    inner_lines,
     of_loop,
     phases_named,
-    program_place,
+    program_line,
     samples_under,
     seconds_in,
     use_of,
@@ -25,11 +28,14 @@ from hotloop.diagnose.evidence import (
 from hotloop.diagnose.finding import HEALTHY, HIGH, Finding, Gain, Rule
 from hotloop.diagnose.recorded import (
     at_lines_that_call,
+    called_at,
     copies_by_dumping,
+    is_named,
     use_at_lines,
     writes_table,
 )
-from hotloop.words import names_of
+from hotloop.diagnose.writing import LOG_CALLS, logging_example
+from hotloop.phases import names_of
 
 LEARN = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.optimizer",
          "learn.step", "learn.fit", "learn.target", "buffer.sample")  # fmt: skip
@@ -53,7 +59,7 @@ def update_ratio(analysis: Analysis) -> list[Finding]:
     run = analysis.run
     envs = vector_size(analysis)
     rounds = run.env_steps / envs if envs else 0.0
-    updates = run.counters.get("gradient_steps", 0.0)
+    updates = run.counters.get(schema.GRADIENT_STEPS, 0.0)
     if not rounds or not updates or not _is_off_policy(analysis):
         return []
     each = updates / rounds
@@ -64,7 +70,7 @@ def update_ratio(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "update-ratio",
-            title=f"{each:.0f} gradient steps for every step of "
+            title=f"{each:.0f} gradient steps per step of "
             f"{'the environment' if envs == 1 else f'{envs} environments'}: learning is "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="learn",
@@ -78,9 +84,9 @@ def update_ratio(analysis: Analysis) -> list[Finding]:
                 "gradient_steps_per_vector_step": each,
                 "batch_size": run.batch_size,
             },
-            fix="Make fewer gradient steps with larger batches: one step on four times the rows "
-            "costs little more than one on a few. Begin at one a vector step and raise it while "
-            "the return per hour still rises.",
+            fix="Make fewer gradient steps with larger batches: one step with four times the "
+            "batch size costs little more. Start with one update per vector step and "
+            "increase it while the return per hour still rises.",
             before=_many(analysis, each),
             after=_few(analysis),
             learning="This changes the algorithm: the agent learns less from each step, though "
@@ -162,8 +168,8 @@ def evaluation(analysis: Analysis) -> list[Finding]:
             after="EvalCallback(env, eval_freq=20_000, n_eval_episodes=5)"
             if uses(analysis, "Stable-Baselines3")
             else "if step % 20_000 == 0:\n    evaluate(agent, episodes=5)",
-            learning="Nothing changes but how finely the curve is drawn; a best model is kept from "
-            "fewer candidates.",
+            learning="No change, except that the curve has fewer points and the best model is "
+            "chosen from fewer candidates.",
         )
     ]
 
@@ -200,9 +206,12 @@ _LOGS = in_package(
 _NOT_LOGGING = frozenset({"data", "checkpoint", "import", "startup", "evaluate", "log", "transfer"})
 #: What a line calls to write something down that has no frame of its own.
 _WRITES = frozenset(["print", "write", "writelines", "writerow", "writerows", "flush", "os.fsync",
-                     "json.dump", "json.dumps", "commit", "write_text", "write_bytes"])  # fmt: skip
+                     "json.dump", "json.dumps", "commit", "write_text", "write_bytes",
+                     *LOG_CALLS])  # fmt: skip
 #: Of these, the ones that an environment calls for people only; it may write to its simulator.
-_TELLS = frozenset({"print", "writerow", "writerows", "os.fsync", "json.dump", "commit"})
+_TELLS = frozenset(
+    {"print", "writerow", "writerows", "os.fsync", "json.dump", "commit", *LOG_CALLS}
+)
 
 
 def logging(analysis: Analysis) -> list[Finding]:
@@ -211,9 +220,8 @@ def logging(analysis: Analysis) -> list[Finding]:
     named = samples_under(analysis, "log")
     beside = [s for s in samples_under(analysis) if not _NOT_LOGGING & set(names_of(s.path))]
     beside = [s for s in beside if not copies_by_dumping(analysis, s)]
-    # Whatever a line writes that packs a network or a buffer is a checkpoint.
-    saved = use_at_lines(analysis, beside, _DUMPS).places
-    beside = [s for s in beside if program_place(s.frames) not in saved]
+    saves = _saves_something(analysis, beside)
+    beside = [s for s in beside if not saves(s)]
     plots = use_of(_not_in_environments(beside), _PLOTS)
     rest = [s for s in beside if not any(_PLOTS(frame) for frame in s.frames)]
     use = use_of(rest, _logs)
@@ -228,23 +236,24 @@ def logging(analysis: Analysis) -> list[Finding]:
     # Calls that were counted say how often only if they are most of it.
     calls = calls_of(analysis, "log") if 2 * seconds_in(analysis, "log") > seconds else 0
     each = calls / analysis.run.env_steps if analysis.run.env_steps else None
+    written_at = lines if written > use.seconds else inner_lines(named) or use.where()
+    writer = use.functions if use.seconds >= written else {}
+    fix, before, after = logging_example(writer, _calls_at(analysis, written_at))
     found = finding(
         analysis,
         "logging",
         title=f"Logging takes {of_loop(analysis, seconds):.0%} of the loop"
-        + (f": {each:.2g} calls a step" if each and calls else ""),
+        + (f": {each:.2g} calls per step" if each and calls else ""),
         phase="log",
         seconds=seconds,
         low=LOG_WINS[0],
         high=LOG_WINS[1],
         confidence=HIGH,
-        where=lines if written > use.seconds else inner_places(named) or use.where(),
+        where=written_at,
         evidence={"log_calls_per_step": each},
-        fix="Write every hundred steps or every episode: add values up in plain Python numbers "
-        "meanwhile. A database gets many rows in one transaction.",
-        before='db.execute("INSERT …", row); db.commit()      # every step',
-        after="rows.append(row)\nif step % 1000 == 0:\n"
-        '    db.executemany("INSERT …", rows); db.commit()',
+        fix=fix,
+        before=before,
+        after=after,
     )
     if plots.seconds > 0.5 * seconds:
         found = _of_plots(found, of_loop(analysis, seconds), plots)
@@ -253,6 +262,10 @@ def logging(analysis: Analysis) -> list[Finding]:
 
 #: Libraries that draw curves for people; an environment may draw its frames with them.
 _PLOTS = in_package("matplotlib", "plotly", "seaborn", "bokeh", "imageio", "visdom")
+
+
+def _calls_at(analysis: Analysis, lines: list[SourceLine]) -> frozenset[str]:
+    return called_at(analysis, lines[0])[0] if lines else frozenset()
 
 
 def _logs(frame: Frame) -> bool:
@@ -264,8 +277,8 @@ def _of_plots(found: Finding, share: float, plots: Use) -> Finding:
         found,
         title=f"Drawing plots takes {share:.0%} of the loop",
         where=plots.where(),
-        fix="Keep the numbers and draw them once, at the end or every few hundred episodes. A "
-        "curve that is looked at while it grows is TensorBoard's job: it draws elsewhere.",
+        fix="Keep the numbers and draw them once, at the end or every few hundred episodes. To "
+        "watch a curve while it grows, use TensorBoard, which draws elsewhere.",
         before="plt.plot(scores); plt.savefig(path)      # every episode",
         after="if episode % 500 == 0:\n    plt.plot(scores); plt.savefig(path); plt.close()",
     )
@@ -295,6 +308,8 @@ def checkpointing(analysis: Analysis) -> list[Finding]:
     use = use_of(beside, _saves)
     rest = [s for s in _not_in_environments(beside) if not any(map(_saves, s.frames))]
     dumped, lines = at_lines_that_call(analysis, rest, _DUMPS)
+    saves = _saves_something(analysis, rest)
+    dumped = max(dumped, sum(s.seconds for s in rest if saves(s)))
     seconds += use.seconds + dumped
     if of_loop(analysis, seconds) < CHECKPOINT_SHARE:
         return []
@@ -324,6 +339,31 @@ def checkpointing(analysis: Analysis) -> list[Finding]:
             else "if episode % 100 == 0:\n    torch.save(net.state_dict(), path)",
         )
     ]
+
+
+def _saves_something(analysis: Analysis, samples: list[Sample]) -> Callable[[Sample], bool]:
+    """Whether a sample packs a network or a buffer, or writes it in the function that did.
+
+    A function that saves also flushes and waits for the disk. The training loop itself may save as
+    well: there only the line that packs counts.
+    """
+    lines = set(use_at_lines(analysis, samples, _DUMPS).lines)
+    functions = {(line.file, line.function) for line in lines} - _around_steps(analysis)
+
+    def saves(sample: Sample) -> bool:
+        line = program_line(sample.frames)
+        if line is None or line in lines:
+            return line is not None
+        writes = any(is_named(name, _WRITES) for name in called_at(analysis, line)[0])
+        return writes and (line.file, line.function) in functions
+
+    return saves
+
+
+def _around_steps(analysis: Analysis) -> set[tuple[str, str]]:
+    """Functions of the program that step environments or learn: its training loops."""
+    samples = samples_under(analysis, "env.step", "learn.backward", "learn.optimizer")
+    return {(f.file, f.function) for s in samples for f in s.frames if f.of_program}
 
 
 _SAVING = in_package("pickle", "joblib", "cloudpickle", "dill", "shelve")
@@ -364,24 +404,24 @@ def learning_starts(analysis: Analysis) -> list[Finding]:
     steps_before, steps_after = sum(p.steps for p in before), sum(p.steps for p in after)
     if len(before) < BEFORE_UPDATES or not steps_before or not steps_after:
         return []
-    fast = sum(p.seconds for p in before) / steps_before
-    slow = sum(p.seconds for p in after) / steps_after
+    fast = sum(p.wall_s for p in before) / steps_before
+    slow = sum(p.wall_s for p in after) / steps_after
     if slow < WONDER * fast:
         return []
-    more = {n: 0.0 for p in after for n in p.own_s}
+    more = {n: 0.0 for p in after for n in p.own}
     for name in more:
-        more[name] = sum(p.own_s.get(name, 0.0) for p in after) / steps_after
-        more[name] -= sum(p.own_s.get(name, 0.0) for p in before) / steps_before
+        more[name] = sum(p.own.get(name, 0.0) for p in after) / steps_after
+        more[name] -= sum(p.own.get(name, 0.0) for p in before) / steps_before
     learning = sum(s for n, s in more.items() if n in LEARN or n == "buffer.sample")
     if learning < 0.6 * (slow - fast):
         return []
     return [
         _explanation(
             "learning-starts",
-            f"Steps get {slow / fast:.1f} times slower where gradient steps begin, as they "
-            "should: before that nothing was learned",
+            f"Steps get {slow / fast:.1f} times slower once gradient steps begin, as they "
+            "should: before that, nothing was learned",
             "learn",
-            "Nothing to change. Judge the speed of this run by what follows its first updates.",
+            "Nothing to change. Judge the speed of this run after its first updates.",
             {"step_before_s": fast, "step_after_s": slow, "learning_s": learning},
         )
     ]
@@ -404,11 +444,11 @@ def longer_episodes(analysis: Analysis) -> list[Finding]:
         _explanation(
             "longer-episodes",
             f"An episode takes {slowdown.episode:.1f} times longer at the end because it has "
-            f"{slowdown.episodes_longer:.1f} times more steps; a step takes "
-            f"{slowdown.steps_slower:.2f} times as long",
+            f"{slowdown.episodes_longer:.1f} times more steps{_as_the_return_rose(analysis)}; a "
+            f"step takes {slowdown.steps_slower:.2f} times as long",
             "collect",
-            "Nothing to change: the agent survives longer. Count progress in environment steps "
-            "rather than in episodes, and give the budget in steps.",
+            "Nothing to change: the agent survives longer. Count progress and set the budget in "
+            "environment steps, not episodes.",
             {
                 "episodes_longer": slowdown.episodes_longer,
                 "steps_slower": slowdown.steps_slower,
@@ -419,6 +459,14 @@ def longer_episodes(analysis: Analysis) -> list[Finding]:
             },
         )
     ]
+
+
+def _as_the_return_rose(analysis: Analysis) -> str:
+    """What longer episodes came to, where returns are known and rose with them."""
+    points, last = analysis.returns.points, analysis.returns.last
+    if len(points) < 2 or last is None or last <= points[0].mean:
+        return ""
+    return f" as the return rose from {points[0].mean:.3g} to {last:.3g}"
 
 
 def _explanation(id: str, title: str, phase: str, fix: str, evidence: dict[str, object]) -> Finding:
@@ -443,8 +491,3 @@ RULES: tuple[Rule, ...] = (
     learning_starts,
     longer_episodes,
 )
-
-
-def rules(analysis: Analysis) -> list[Finding]:
-    """The findings of this family."""
-    return [each for rule in RULES for each in rule(analysis)]

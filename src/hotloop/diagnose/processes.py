@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.workers import BARE_STEP, split_steps
+from hotloop.capture import schema
+from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
     callers,
     cores,
     finding,
-    gain_of,
     gauge,
     of_loop,
     phases_named,
@@ -16,10 +17,9 @@ from hotloop.diagnose.evidence import (
     uses,
     vector_size,
     where,
-    whole_run_s,
     workers,
 )
-from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Gain, Place, Rule
+from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
 from hotloop.diagnose.recorded import gauge_rise
 
 #: Stepping all environments in one process must be this much cheaper than what the pipes cost.
@@ -58,42 +58,24 @@ def subprocess_overhead(analysis: Analysis) -> list[Finding]:
         low=max(0.75 * (1 - left), 0.05),
         high=min(1 - 0.4 * left, 0.97),
         confidence=HIGH,
-        where=_stepping_places(analysis),
+        where=_stepping_lines(analysis),
         evidence={
             "parent_env_step_s": split.step_s,
             "workers_computing_s": computing,
             "moving_s": split.moving_s,
             "workers": split.workers,
         },
-        fix="The environments are so light that sending an action and reading an answer costs "
-        "more than the step. Keep them in this process.",
+        fix="The environments are so cheap that sending an action and receiving the result costs "
+        "more than the step itself. Keep them in this process.",
         before=_in_processes(analysis),
         after=_in_process(analysis),
     )
-    result.gain = _with_starting(analysis, result.gain)
     return [result]
 
 
-def _stepping_places(analysis: Analysis) -> list[Place]:
+def _stepping_lines(analysis: Analysis) -> list[SourceLine]:
     """Who steps the environments; where no vector has a name, who talks to the pipes."""
     return callers(analysis, "env.step") or callers(analysis, *BARE_STEP)
-
-
-#: Waiting for workers to start that goes away with them: each imports what the program imports.
-STARTING_WINS = (0.6, 1.0)
-
-
-def _with_starting(analysis: Analysis, gain: Gain) -> Gain:
-    """The gain with the waiting before the loop for the workers to start, if that was the run's."""
-    whole = whole_run_s(analysis)
-    waiting = sum(p.total_s for p in analysis.startup if p.path == "wait" and p.thread == "main")
-    if whole <= analysis.run.loop_s:
-        return gain
-    shares = (
-        1 - 1 / each + part * waiting / whole
-        for each, part in zip((gain.low, gain.high), STARTING_WINS, strict=True)
-    )
-    return Gain(*(gain_of(share, 1.0, 1.0).low for share in shares))
 
 
 def _in_processes(analysis: Analysis) -> str:
@@ -113,14 +95,14 @@ def _message_bytes(analysis: Analysis) -> float:
 
     With shared memory the answers are small whatever the observations are.
     """
-    messages = analysis.run.counters.get("pipe_messages", 0.0)
+    messages = analysis.run.counters.get(schema.PIPE_MESSAGES, 0.0)
     if messages:
-        return analysis.run.counters.get("pipe_bytes", 0.0) / messages
-    return gauge(analysis, "observation_bytes") or 0.0
+        return analysis.run.counters.get(schema.PIPE_BYTES, 0.0) / messages
+    return gauge(analysis, schema.OBSERVATION_BYTES) or 0.0
 
 
 #: A shared block of memory leaves one copy in place of packing, sending, reading and unpacking:
-#: 2.87x in the catalogue.
+#: 2.87x in public reports.
 SHARED_WINS = (0.45, 0.9)
 
 
@@ -140,17 +122,17 @@ def pickled_observations(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "pickled-observations",
-            title=f"Answers of {size / 1024:.0f} KB are pickled through pipes: "
+            title=f"Observations of {size / 1024:.0f} KB are pickled through pipes: "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="env.step",
             seconds=seconds,
             low=SHARED_WINS[0],
             high=SHARED_WINS[1],
             confidence=MEDIUM,
-            where=_stepping_places(analysis),
+            where=_stepping_lines(analysis),
             evidence={"bytes_per_message": size, "workers": split.workers},
-            fix="Let the workers write their observations into memory that both processes see, "
-            "and send them in the type that they have (uint8 frames, not floats).",
+            fix="Use shared memory for observations, and keep their dtype (uint8 frames, not "
+            "floats).",
             before="envs = gym.vector.AsyncVectorEnv(makes, shared_memory=False)",
             after="envs = gym.vector.AsyncVectorEnv(makes, shared_memory=True)",
         )
@@ -167,7 +149,7 @@ EFFICIENCY = (0.65, 1.0)
 
 def serial_heavy_env(analysis: Analysis) -> list[Finding]:
     """Several heavy environments, stepped one after the other in one process."""
-    envs = max(vector_size(analysis), int(gauge(analysis, "envs_in_turn") or 1))
+    envs = max(vector_size(analysis), int(gauge(analysis, schema.ENVS_IN_TURN) or 1))
     steps = analysis.run.env_steps
     at_once = min(envs, cores(analysis) or 1)
     seconds = seconds_in(analysis, "env.step")
@@ -183,8 +165,9 @@ def serial_heavy_env(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "serial-heavy-env",
-            title=f"{envs} environments of {seconds / steps * 1e3:.1f} ms a step take turns on one "
-            f"core of {cores(analysis)}: {of_loop(analysis, seconds):.0%} of the loop",
+            title=f"{envs} environments of {seconds / steps * 1e3:.1f} ms per step run one after "
+            f"another on one of {cores(analysis)} cores: "
+            f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="env.step",
             seconds=seconds,
             low=low,
@@ -192,8 +175,8 @@ def serial_heavy_env(analysis: Analysis) -> list[Finding]:
             confidence=MEDIUM,
             where=where(analysis, "env.step"),
             evidence={"envs": envs, "step_s": seconds / steps, "cores": cores(analysis)},
-            fix="A step of milliseconds is worth a process of its own: the environments then "
-            "compute side by side, and a message costs a tenth of a millisecond.",
+            fix="Steps of milliseconds are worth separate processes: the environments then run in "
+            "parallel, and a message costs a tenth of a millisecond.",
             before=_in_process(analysis),
             after=_in_processes(analysis),
         )
@@ -228,15 +211,15 @@ def too_many_envs(analysis: Analysis) -> list[Finding]:
             low=CROWD_WINS[0],
             high=CROWD_WINS[1],
             confidence=LOW,
-            where=_stepping_places(analysis),
+            where=_stepping_lines(analysis),
             evidence={"workers": split.workers, "cores": have, "waiting_s": split.waiting_s},
-            fix="Past the number of cores, more processes only take turns and every switch costs. "
-            "Use about as many as there are cores, each with several environments if you want "
-            "the same batch.",
+            fix="More processes than cores only take turns, and every switch costs time. Use "
+            "about as many as there are cores, each with several environments if you want "
+            "the same batch size.",
             before=f"envs = SubprocVecEnv([make] * {split.workers})",
             after=f"envs = SubprocVecEnv([make] * {have})",
             learning="Fewer environments mean smaller rollouts: raise the steps per rollout to "
-            "keep the batch.",
+            "keep the batch size.",
         )
     ]
 
@@ -248,7 +231,7 @@ WAITS_FOR_SLOWEST = 1.3
 UNEVEN = 3.0
 UNEVEN_WORKERS = 1.5
 #: A mean so far above the median says that the rare steps make up most of the time: others that
-#: take the processor now and then do not.
+#: take a core now and then do not.
 HEAVY_TAIL = 1.8
 #: What asynchronous sampling wins of the waiting.
 #: More than the waiting where the long steps themselves get shorter.
@@ -293,18 +276,19 @@ def stragglers(analysis: Analysis) -> list[Finding]:
             low=STRAGGLER_WINS[0],
             high=STRAGGLER_WINS[1],
             confidence=MEDIUM,
-            where=_stepping_places(analysis),
+            where=_stepping_lines(analysis),
             evidence={
                 "worker_mean_s": mean,
                 "slowest": split.slowest,
                 "slowest_s": split.slowest_s,
                 "p99_over_median": spread,
             },
-            fix="Take answers as they come (asynchronous sampling, several environments a worker, "
-            "or EnvPool's asynchronous mode) or make the rare long step or reset shorter.",
+            fix="Do not wait for all of them (asynchronous sampling, several environments per "
+            "worker, or EnvPool's asynchronous mode), or make the rare long step or reset "
+            "shorter.",
             before="obs, rewards, *rest = envs.step(actions)      # waits for all",
             after="ready = multiprocessing.connection.wait(pipes)   # step those that answered",
-            learning="Rollouts of environments that answer faster hold more steps of theirs.",
+            learning="Faster environments contribute more steps to a rollout.",
         )
     ]
 
@@ -312,12 +296,12 @@ def stragglers(analysis: Analysis) -> list[Finding]:
 #: Other programs on the same cores make any steps uneven: rare steps of up to 15 times the median
 #: were seen where the main thread had waited for a core for 0.24 to 0.38 of the loop.
 BUSY_MACHINE = 20.0
-#: From here on nothing can be told: light steps were 180 times the median now and then.
+#: From here on noise is too large: light steps were 180 times the median now and then.
 TOO_BUSY = 0.3
 
 
 def _waited_for_a_core(analysis: Analysis) -> float:
-    rise = gauge_rise(analysis, "main_delay_s")
+    rise = gauge_rise(analysis, schema.MAIN_DELAY_S)
     return of_loop(analysis, rise) if rise is not None else 0.0
 
 
@@ -354,8 +338,3 @@ RULES: tuple[Rule, ...] = (
     too_many_envs,
     stragglers,
 )
-
-
-def rules(analysis: Analysis) -> list[Finding]:
-    """The findings of this family."""
-    return [each for rule in RULES for each in rule(analysis)]

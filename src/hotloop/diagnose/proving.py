@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from hotloop.analyze.model import Analysis
-from hotloop.diagnose.finding import Place
+from hotloop.capture.schema import SourceLine
 
 #: Fixes that change how many rows or gradient steps there are for each environment step.
 OTHER_WORK = frozenset({"update-ratio", "per-sample-update", "unbounded-rollout", "single-env"})
@@ -13,7 +13,7 @@ OTHER_WORK = frozenset({"update-ratio", "per-sample-update", "unbounded-rollout"
 
 def verify_command(
     analysis: Analysis,
-    places: list[Place] | None = None,
+    lines: list[SourceLine] | None = None,
     environment: str = "",
     any_work: bool = False,
 ) -> str:
@@ -37,7 +37,7 @@ def verify_command(
     after = shlex.join([*command[:script], copy, *command[script + 1 :]])
     names = f"after copying {base_name(own)} to {base_name(copy)}"
     change = f"{names} and making the change there"
-    where_it_is = base_name(places[0].file) if places else ""
+    where_it_is = base_name(lines[0].file) if lines else ""
     if where_it_is and where_it_is != base_name(own):
         change = f"{names}, and using a changed {where_it_is} there"
     option = " --any-work" if any_work else ""

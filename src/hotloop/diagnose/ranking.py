@@ -1,14 +1,11 @@
 """Which findings are shown, and in which order.
 
-By what the whole run would gain. The specific beats the general: a general finding stands only
-where nothing more specific explains the same time. One cause gives one finding.
+By what they are worth: the middle of the gain's range. The specific beats the general: a general
+finding stands only where nothing more specific explains the same time. One cause gives one finding.
 """
 
 from __future__ import annotations
 
-from math import sqrt
-
-from hotloop.diagnose.evidence import won
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
 
 #: A finding of this id yields to any of those that explains at least `EXPLAINS` of what it
@@ -37,6 +34,8 @@ YIELDS_TO: dict[str, frozenset[str]] = {
             "checkpointing",
             "thread-oversubscription",
             "cpu-quota",
+            "framework-overhead",
+            "python-loop",
         ]
     ),
     "redundant-work-in-step": frozenset(
@@ -93,6 +92,10 @@ EXPLAINS = 0.5
 #: One environment is a choice that most algorithms are published with, not a mistake: whatever
 #: else is wrong is said in its place, from this part of its win on.
 CHOICE, EXPLAINS_CHOICE = "single-env", 0.1
+#: A loop that was found by its structure alone is whatever a rule with a name says it is.
+STRUCTURE = "python-loop"
+#: These only say where the time is, and explain nothing that another finding is about.
+ONLY_WHERE = frozenset({CHOICE, STRUCTURE, "env-bound"})
 
 
 def rank(findings: list[Finding]) -> list[Finding]:
@@ -108,26 +111,28 @@ def rank(findings: list[Finding]) -> list[Finding]:
 
 
 def _weight(finding: Finding) -> float:
-    """What the run is expected to win: the middle of the range, as a share of the run."""
-    return -(1 - 1 / sqrt(max(finding.gain.low, 1.0) * max(finding.gain.high, 1.0)))
+    return -finding.worth
 
 
 def _one_of_each(findings: list[Finding]) -> list[Finding]:
     largest: dict[str, Finding] = {}
     for finding in findings:
         known = largest.get(finding.id)
-        if known is None or finding.gain.low > known.gain.low:
+        if known is None or finding.worth > known.worth:
             largest[finding.id] = finding
     return list(largest.values())
 
 
 def _explained(general: Finding, findings: list[Finding]) -> bool:
     stronger = YIELDS_TO.get(general.id, frozenset())
-    if general.id == CHOICE:
-        stronger = frozenset(each.id for each in findings) - {CHOICE, "env-bound"}
-    enough = (EXPLAINS_CHOICE if general.id == CHOICE else EXPLAINS) * won(general.gain)
+    if general.id in (CHOICE, "too-few-envs"):
+        stronger = frozenset(each.id for each in findings) - {CHOICE, general.id, "env-bound"}
+    elif general.id == STRUCTURE:
+        about = {each.id for each in findings if each.phase == general.phase}
+        stronger = frozenset(about) - ONLY_WHERE
+    enough = (EXPLAINS_CHOICE if general.id == CHOICE else EXPLAINS) * general.worth
     return any(
-        each.id in stronger and won(each.gain) >= enough
+        each.id in stronger and each.worth >= enough
         for each in findings
         if each.severity not in (INFO, HEALTHY)
     )

@@ -1,22 +1,20 @@
-"""What rules ask of the facts that `hooks.facts` records; silent where one is missing."""
+"""What rules read from the notes; empty where a note is missing."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
-from typing import Any
 
 from hotloop.analyze.model import Analysis, Frame, Sample
+from hotloop.capture import schema
+from hotloop.capture.schema import Network, Notes, SourceLine
 from hotloop.diagnose.evidence import (
     Match,
     Use,
     in_package,
-    note,
-    number,
-    program_place,
+    program_line,
     use_of,
 )
-from hotloop.diagnose.finding import Place
 
 #: Phases in which networks work.
 LEARNING = (
@@ -55,35 +53,23 @@ def gauge_rise(analysis: Analysis, name: str) -> float | None:
     return (known[1] - known[0]) * len(windows) / max(len(windows) - 1, 1)
 
 
-def places_of(analysis: Analysis, what: str) -> list[Place]:
+def lines_of(analysis: Analysis, what: str) -> list[SourceLine]:
     """The program's lines that were noted for this kind of call."""
-    rows = note(analysis, "places", what)
-    found = []
-    for row in rows if isinstance(rows, list) else []:
-        if isinstance(row, list) and len(row) == 3 and isinstance(row[1], int):
-            found.append(Place(str(row[0]), row[1], str(row[2])))
-    return found
+    return list(analysis.notes.places.get(what, ()))
 
 
-def at(places: list[Place]) -> str:
+def at(lines: list[SourceLine]) -> str:
     """ " (train.py:12)" of the first place, or nothing."""
-    if not places:
+    if not lines:
         return ""
-    name = places[0].file.replace("\\", "/").rpartition("/")[2]
-    return f" ({name}:{places[0].line})"
+    name = lines[0].file.replace("\\", "/").rpartition("/")[2]
+    return f" ({name}:{lines[0].line})"
 
 
-#: Of what a line calls; a capture may say anything.
-LONGEST_NAME = 200
-
-
-def called_at(analysis: Analysis, frame: Frame | Place) -> tuple[frozenset[str], int]:
+def called_at(analysis: Analysis, frame: Frame | SourceLine) -> tuple[frozenset[str], int]:
     """(names that a line of the program calls, first line of the loop around it or 0)."""
-    entry = note(analysis, "lines", frame.file, str(frame.line))
-    if not isinstance(entry, list) or len(entry) != 2 or not isinstance(entry[0], list):
-        return frozenset(), 0
-    names = frozenset(n for n in entry[0] if isinstance(n, str) and len(n) <= LONGEST_NAME)
-    return names, entry[1] if isinstance(entry[1], int) else 0
+    calls = analysis.notes.lines.get(frame.file, {}).get(str(frame.line))
+    return (calls.names, calls.loop_line) if calls else (frozenset(), 0)
 
 
 def use_at_lines(analysis: Analysis, samples: Iterable[Sample], names: frozenset[str]) -> Use:
@@ -94,18 +80,18 @@ def use_at_lines(analysis: Analysis, samples: Iterable[Sample], names: frozenset
     object, `pygame.draw.` whatever is in there.
     """
     use = Use()
-    answers: dict[Place, bool] = {}
+    answers: dict[SourceLine, bool] = {}
     for sample in samples:
         inside = itertools.takewhile(lambda frame: not frame.of_program, sample.frames)
-        place = program_place(sample.frames) if all(map(_helps, inside)) else None
-        if place is None:
+        line = program_line(sample.frames) if all(map(_helps, inside)) else None
+        if line is None:
             continue
-        if place not in answers:
-            called, _ = called_at(analysis, place)
-            answers[place] = any(_is_named(name, names) for name in called)
-        if answers[place]:
+        if line not in answers:
+            called, _ = called_at(analysis, line)
+            answers[line] = any(is_named(name, names) for name in called)
+        if answers[line]:
             use.seconds += sample.seconds
-            use.places[place] = use.places.get(place, 0.0) + sample.seconds
+            use.lines[line] = use.lines.get(line, 0.0) + sample.seconds
     return use
 
 
@@ -118,12 +104,12 @@ def use_with_lines(
     rest = [s for s in samples if not any(match(frame) for frame in s.frames)]
     lines = use_at_lines(analysis, rest, names)
     use.seconds += lines.seconds
-    for place, seconds in lines.places.items():
-        use.places[place] = use.places.get(place, 0.0) + seconds
+    for line, seconds in lines.lines.items():
+        use.lines[line] = use.lines.get(line, 0.0) + seconds
     return use
 
 
-def _is_named(called: str, names: frozenset[str]) -> bool:
+def is_named(called: str, names: frozenset[str]) -> bool:
     parts = called.split(".")
     # `self.np.save` ends in `np.save`; `pygame.draw.circle` begins with `pygame.draw.`.
     ends = {".".join(parts[i:]) for i in range(len(parts))}
@@ -133,7 +119,7 @@ def _is_named(called: str, names: frozenset[str]) -> bool:
 
 def at_lines_that_call(
     analysis: Analysis, samples: Iterable[Sample], names: frozenset[str]
-) -> tuple[float, list[Place]]:
+) -> tuple[float, list[SourceLine]]:
     """(seconds, places) of `use_at_lines`."""
     use = use_at_lines(analysis, samples, names)
     return use.seconds, use.where()
@@ -145,8 +131,8 @@ def copies_by_dumping(analysis: Analysis, sample: Sample) -> bool:
     inside = itertools.takewhile(lambda frame: not frame.of_program, sample.frames)
     if sample.waiting or not all(_PACKS(frame) for frame in inside):
         return False
-    place = program_place(sample.frames)
-    called = called_at(analysis, place)[0] if place else ()
+    line = program_line(sample.frames)
+    called = called_at(analysis, line)[0] if line else ()
     return {"dumps", "loads"} <= {name.rpartition(".")[2] for name in called}
 
 
@@ -174,32 +160,26 @@ def writes_table(frame: Frame) -> bool:
     return frame.function.rpartition(".")[2] in _TABLE_WRITERS and _PANDAS(frame)
 
 
-def networks(analysis: Analysis) -> list[dict[str, Any]]:
-    """What is known of the program's networks, one entry an optimizer."""
-    found: list[dict[str, Any]] = []
-    for key in ("networks", "keras_networks"):
-        rows = note(analysis, key)
-        found += [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-    return found
+def networks(analysis: Analysis) -> list[Network]:
+    """The program's networks, one per optimizer."""
+    return analysis.notes.networks + analysis.notes.keras_networks
 
 
 def parameters(analysis: Analysis) -> float | None:
     """Parameters of the largest network; None where none was seen."""
-    sizes = [number(row.get("parameters")) for row in networks(analysis)]
-    return max((size for size in sizes if size), default=None)
+    return max((each.parameters for each in networks(analysis) if each.parameters), default=None)
 
 
 def torch_threads(analysis: Analysis, process: str = "main") -> int | None:
     """Threads that torch uses for one operation in a process: most of the time, in the loop."""
     seen: dict[int, float] = {}
     for window in analysis.loop_windows if process == "main" else ():
-        threads = int(window.gauges.get("torch_threads", 0))
+        threads = int(window.gauges.get(schema.TORCH_THREADS, 0))
         seen[threads] = seen.get(threads, 0.0) + window.seconds
     seen.pop(0, None)
     if seen:
         return max(seen, key=lambda threads: seen[threads])
     # What a note says is how it was at the very end.
-    notes = analysis.notes if process == "main" else analysis.worker_notes.get(process, {})
-    noted = notes.get("threads")
-    value = number(noted.get("torch")) if isinstance(noted, dict) else None
+    notes = analysis.notes if process == "main" else analysis.worker_notes.get(process, Notes())
+    value = notes.threads.torch
     return int(value) if value and value >= 1 else None

@@ -5,19 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hotloop.analyze.model import Analysis
+from hotloop.capture import schema
+from hotloop.capture.schema import Notes, SourceLine
 from hotloop.diagnose.evidence import (
+    STRAY_SAMPLES,
     callers,
     finding,
     gauge,
+    in_package,
     of_loop,
     phases_named,
+    program_line,
+    samples_under,
     seconds_in,
     uses,
     vector_size,
     workers,
 )
 from hotloop.diagnose.finding import CRITICAL, HIGH, MEDIUM, WARNING, Finding, Rule
-from hotloop.words import names_of
+from hotloop.diagnose.proving import base_name
+from hotloop.diagnose.recorded import called_at
+from hotloop.phases import names_of
 
 #: Choosing actions one at a time is worth a word from this share on: below it, more environments
 #: win less than they cost in changed data.
@@ -30,7 +38,7 @@ SINGLE_WINS = (0.6, 0.88)
 
 def single_env(analysis: Analysis) -> list[Finding]:
     """One environment, so that the network sees one row at a time."""
-    envs = max(vector_size(analysis), int(gauge(analysis, "envs_in_turn") or 1))
+    envs = max(vector_size(analysis), int(gauge(analysis, schema.ENVS_IN_TURN) or 1))
     acting = seconds_in(analysis, "policy.act")
     if envs != 1 or not analysis.run.env_steps or workers(analysis):
         return []
@@ -41,7 +49,7 @@ def single_env(analysis: Analysis) -> list[Finding]:
     found = finding(
         analysis,
         "single-env",
-        title=f"One environment, one row a forward pass: choosing actions is "
+        title=f"One environment, so every forward pass has batch size 1: choosing actions is "
         f"{of_loop(analysis, acting):.0%} of the loop",
         phase="policy.act",
         seconds=acting,
@@ -51,15 +59,60 @@ def single_env(analysis: Analysis) -> list[Finding]:
         where=callers(analysis, "policy.act"),
         evidence={"envs": 1, "act_s": acting / analysis.run.env_steps},
         fix="A forward pass for one observation takes about as long as one for eight or more. "
-        "Step several environments together and let the network see all of them at once.",
+        "Step several environments at once and batch their observations.",
         before=_one_env(analysis),
         after=_many_envs(analysis),
-        learning="A rollout of n steps holds n times as many rows: shorten it to keep the "
-        "number of steps between updates.",
+        learning="With n environments a rollout of the same length holds n times as many "
+        "transitions: shorten it to keep the number of steps between updates.",
     )
     # However much it wins, one environment is what most algorithms are published with.
     return [replace(found, severity=WARNING) if found.severity == CRITICAL else found]
 
+
+#: More environments than this share a forward pass well enough to leave them alone.
+FEW_ENVS = 3
+#: Sixteen environments per call: the calls become a fifth to an eighth.
+FEW_WINS = (0.5, 0.88)
+
+
+def too_few_envs(analysis: Analysis) -> list[Finding]:
+    """Two or three environments feed a batch that is hundreds of times larger."""
+    envs, acting = vector_size(analysis), seconds_in(analysis, "policy.act")
+    batch = analysis.run.batch_size or 0.0
+    if not 2 <= envs <= FEW_ENVS or workers(analysis) or batch < LARGE_BATCH * envs:
+        return []
+    if of_loop(analysis, acting) < SINGLE_SHARE or not _has_networks(analysis):
+        return []
+    found = finding(
+        analysis,
+        "too-few-envs",
+        title=f"{envs} environments per step feed batches of {batch:.0f}: choosing actions is "
+        f"{of_loop(analysis, acting):.0%} of the loop",
+        phase="policy.act",
+        seconds=acting,
+        low=FEW_WINS[0],
+        high=FEW_WINS[1],
+        confidence=MEDIUM,
+        where=callers(analysis, "policy.act"),
+        evidence={"envs": envs, "batch_size": batch},
+        fix=f"A forward pass for {envs} observations takes about as long as one for 16. Step more "
+        "environments at once, each for fewer steps per rollout.",
+        before=_vector(analysis, envs),
+        after=_vector(analysis, 16),
+        learning="Shorter rollouts per environment bootstrap more often: keep the number of steps "
+        "between updates and watch the return.",
+    )
+    return [replace(found, severity=WARNING) if found.severity == CRITICAL else found]
+
+
+def _vector(analysis: Analysis, envs: int) -> str:
+    if uses(analysis, "Stable-Baselines3"):
+        return f"envs = make_vec_env(name, n_envs={envs})"
+    return f"envs = gym.make_vec(name, num_envs={envs})"
+
+
+#: A gradient step's batch, as a multiple of the environments, from which on it is large.
+LARGE_BATCH = 16
 
 #: Libraries that networks are made with; a table's rows are looked up one by one in any case.
 _OF_NETWORKS = frozenset({"PyTorch", "TensorFlow", "Keras", "JAX"})
@@ -67,8 +120,8 @@ _OF_NETWORKS = frozenset({"PyTorch", "TensorFlow", "Keras", "JAX"})
 
 def _has_networks(analysis: Analysis) -> bool:
     """Whether actions are chosen by a network, as far as is known."""
-    libraries = analysis.notes.get("libraries")
-    return not isinstance(libraries, dict) or bool(_OF_NETWORKS & set(libraries))
+    notes = analysis.notes
+    return Notes.libraries not in notes or bool(_OF_NETWORKS & notes.libraries.keys())
 
 
 def _one_env(analysis: Analysis) -> str:
@@ -91,14 +144,14 @@ ONE_EACH = 0.75
 
 def unbatched_policy(analysis: Analysis) -> list[Finding]:
     """Several environments, and a forward pass for each."""
-    in_turn = int(gauge(analysis, "envs_in_turn") or 1)
+    in_turn = int(gauge(analysis, schema.ENVS_IN_TURN) or 1)
     envs = max(vector_size(analysis), in_turn)
     rounds = analysis.run.env_steps / envs if envs else 0.0
     # What a library's callback plays is no part of the training.
     own = [p for p in phases_named(analysis, "policy.act") if "callback" not in names_of(p.path)]
     acts, acting = sum(p.calls for p in own), sum(p.total_s for p in own)
     if envs < BATCH or not rounds or acts / rounds < ONE_EACH * envs:
-        return []
+        return _acting_loop(analysis)
     if of_loop(analysis, acting) < 0.03:
         return []
     # One pass of n rows for n passes of one: it takes as long as one, or up to a few.
@@ -106,26 +159,107 @@ def unbatched_policy(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "unbatched-policy",
-            title=f"{envs} environments, and the network is called for each of them: "
+            title=f"The network is called separately for each of {envs} environments: "
             f"{of_loop(analysis, acting):.0%} of the loop",
             phase="policy.act",
             seconds=acting,
             low=1 - min(2.5 / envs + 0.08, 0.9),
             high=1 - 1 / envs,
             confidence=HIGH,
-            where=callers(analysis, "policy.act"),
+            where=_asking_lines(analysis) or callers(analysis, "policy.act"),
             evidence={"envs": envs, "forward_calls_per_round": acts / rounds},
-            fix="Stack the observations of all environments and call the network once a round; a "
-            "batch of sixteen takes hardly longer than a single row.",
+            fix="Stack the observations of all environments and call the network once per step; a "
+            "batch of 16 takes hardly longer than a single observation.",
             before="actions = [policy(o) for o in observations]",
             after="actions = policy(torch.as_tensor(np.stack(observations)))",
         )
     ]
 
 
-RULES: tuple[Rule, ...] = (single_env, unbatched_policy)
+def _asking_lines(analysis: Analysis) -> list[SourceLine]:
+    """The lines that ask for one action after another: the innermost that are in a loop."""
+    totals: dict[SourceLine, float] = {}
+    for sample in samples_under(analysis, "policy.act"):
+        own = (frame for frame in sample.frames if frame.of_program)
+        asking = next((frame for frame in own if called_at(analysis, frame)[1]), None)
+        if asking is not None:
+            line = SourceLine(asking.file, asking.line, asking.function)
+            totals[line] = totals.get(line, 0.0) + sample.seconds
+    lines = sorted(totals, key=lambda line: -totals[line])[:3]
+    return [line for line in lines if totals[line] >= STRAY_SAMPLES * totals[lines[0]]]
 
 
-def rules(analysis: Analysis) -> list[Finding]:
-    """The findings of this family."""
-    return [each for rule in RULES for each in rule(analysis)]
+#: A loop that only acts, of agents or games nobody counted: below this share it stays unnamed.
+ACTING_LOOP_SHARE = 0.1
+#: Five to twenty calls made one; each of their rows still has to be converted.
+ACTING_LOOP_WINS = (0.6, 0.95)
+#: What a loop that only acts calls besides the network: it converts, chooses and keeps.
+_CHOOSES = frozenset(
+    ["range", "enumerate", "zip", "len", "int", "float", "list", "tuple", "append", "items",
+     "from_numpy", "tensor", "as_tensor", "FloatTensor", "asarray", "array", "stack", "reshape",
+     "view", "unsqueeze", "squeeze", "argmax", "max", "softmax", "multinomial", "Categorical",
+     "sample", "item", "numpy", "cpu", "to", "detach", "tolist", "no_grad", "inference_mode",
+     "expand_dims", "convert_to_tensor", "forward", "act", "predict", "choose_action", "random"]
+)  # fmt: skip
+
+
+def _acting_loop(analysis: Analysis) -> list[Finding]:
+    """A loop of the program that does nothing but ask the network for one action after another."""
+    totals: dict[tuple[str, int], dict[SourceLine, float]] = {}
+    for sample in samples_under(analysis, "policy.act"):
+        at = program_line(sample.frames)
+        if at is None or {"evaluate", "env.step"} & set(names_of(sample.path)):
+            continue
+        loop = called_at(analysis, at)[1]
+        if loop and any(_IN_NETWORK(frame) for frame in sample.frames):
+            lines = totals.setdefault((at.file, loop), {})
+            lines[at] = lines.get(at, 0.0) + sample.seconds
+    acting = {key: lines for key, lines in totals.items() if _only_acts(analysis, *key, lines)}
+    if not acting:
+        return []
+    lines = max(acting.values(), key=lambda each: sum(each.values()))
+    inside = {(line.file, called_at(analysis, line)[1]) for line in lines}
+    seconds = sum(
+        s.seconds
+        for s in samples_under(analysis)
+        if (at := program_line(s.frames)) and (at.file, called_at(analysis, at)[1]) in inside
+    )
+    if of_loop(analysis, seconds) < ACTING_LOOP_SHARE:
+        return []
+    acted = sorted(lines, key=lambda line: -lines[line])[:3]
+    return [
+        finding(
+            analysis,
+            "unbatched-policy",
+            title=f"A loop asks the network for one action at a time ({base_name(acted[0].file)}:"
+            f"{acted[0].line}): {of_loop(analysis, seconds):.0%} of the loop",
+            phase="policy.act",
+            seconds=seconds,
+            low=ACTING_LOOP_WINS[0],
+            high=ACTING_LOOP_WINS[1],
+            confidence=MEDIUM,
+            where=acted,
+            evidence={},
+            fix="Stack the observations and call the network once: a batch of 16 takes hardly "
+            "longer than a single observation.",
+            before="actions = [policy(o) for o in observations]",
+            after="actions = policy(torch.as_tensor(np.stack(observations)))",
+        )
+    ]
+
+
+_IN_NETWORK = in_package("torch/nn", "keras", "flax", "haiku", "equinox")
+
+
+def _only_acts(analysis: Analysis, file: str, loop: int, asks: dict[SourceLine, float]) -> bool:
+    """Whether every line that was seen of a loop acts, converts or keeps."""
+    acting = {line.line for line in asks}
+    for number, calls in analysis.notes.lines.get(file, {}).items():
+        if calls.loop_line != loop or int(number) in acting:
+            continue
+        if not {name.rpartition(".")[2] for name in calls.names} <= _CHOOSES:
+            return False
+    return True
+
+
+RULES: tuple[Rule, ...] = (single_env, too_few_envs, unbatched_policy)

@@ -1,31 +1,84 @@
-"""The whole analysis in one sentence."""
+"""The verdict: what a person should take away, what it rests on, and what was not explained.
+
+A verdict never claims more than was checked. "No known cause matched" is what rules can say; that
+a run is healthy can only be said where little is left that anything could remove.
+"""
 
 from __future__ import annotations
 
-from hotloop.analyze.model import Analysis, Phase
-from hotloop.diagnose.evidence import won
+from dataclasses import dataclass, field
+
+from hotloop.analyze.accounting import training_phases
+from hotloop.analyze.contention import cores_used
+from hotloop.analyze.kind import (
+    has_training_loop,
+    is_reinforcement_learning,
+    is_warm_up,
+    learning_starts,
+    learns,
+    phases_there_are,
+)
+from hotloop.analyze.model import Analysis
+from hotloop.diagnose.evidence import calls_of
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
-from hotloop.words import LOOP_BEGINS, PARENTS
+from hotloop.diagnose.quiet import BUSY_MACHINE, cpu_wait_share, keeps_cores_busy
+from hotloop.phases import PARENTS, names_of
 
 #: With fewer environment steps a share may be that of the first, slow calls.
 ENOUGH_STEPS = 200
-#: A loop that steps slowly has said enough after this long (at 100 samples a second, 500 of
-#: them), however few steps it made.
+#: A loop that steps slowly has been observed long enough after this time (500 samples at the
+#: sampler's 100 per second), however few steps it made.
 ENOUGH_SECONDS = 5.0
 #: Below this nothing is known, however fast the environment steps: a window is a second.
 LEAST_SECONDS = 0.5
-#: A phase below this share of the loop is not what most of it is.
-LEAST_SHARE = 0.01
-#: From this share on, time that no phase explains is said to be there.
-MUCH_UNEXPLAINED = 0.2
+#: From this share on, time that no phase explains is mentioned.
+MUCH_UNEXPLAINED = 0.05
+#: A device that computes this share of the loop is all but fully used: the host holds up little.
+DEVICE_FULL = 0.9
+
+#: A cost that is only mentioned, because it is a choice or a default, may still be this large.
+WORTH_A_TRY = 0.1
+
+QUIET, BUSY, UNKNOWN = "quiet", "busy", "unknown"
+#: What no phase covers, as a verdict names it.
+NOTHING_KNOWN = ""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The report in a few sentences, and what they rest on."""
+
+    headline: str
+    #: Who waited for a CPU core, and what that does to every figure; empty on a quiet machine.
+    starvation: str = ""
+    #: What the headline rests on and what limits it, a sentence each.
+    details: list[str] = field(default_factory=list)
+    #: Share of the loop that no finding explains.
+    unexplained_by_rules: float = 0.0
+    #: The phase with the largest part of that, and its share; no name for time in no phase.
+    largest_without_rule: str | None = None
+    largest_without_rule_share: float = 0.0
+    #: "quiet", "busy" (the main thread waited for a CPU core) or "unknown".
+    machine: str = UNKNOWN
+    #: Share of the loop in which the main thread waited for a CPU core.
+    cpu_wait_share: float | None = None
+    enough_data: bool = False
+    samples: int = 0
+    iterations: int = 0
+    learning_began: bool = False
+    healthy: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """Everything, as one text."""
+        return " ".join(filter(None, [self.headline, self.starvation, *self.details]))
 
 
 def too_short(analysis: Analysis) -> str:
     """Why this capture is too short to judge; empty if it is not."""
     run = analysis.run
-    began = any(phase.name in LOOP_BEGINS for phase in analysis.phases)
-    if analysis.phases and not began and not run.env_steps:
-        return "no step of a training was seen"
+    if not has_training_loop(analysis):
+        return ""  # there is nothing of which more could be recorded
     if run.loop_s >= ENOUGH_SECONDS or not run.loop_s:
         return ""
     if run.env_steps and run.env_steps < ENOUGH_STEPS:
@@ -35,68 +88,197 @@ def too_short(analysis: Analysis) -> str:
     return ""
 
 
-def verdict(analysis: Analysis, findings: list[Finding]) -> str:
-    """What a person should take away if they read nothing else."""
-    loud = [finding for finding in findings if finding.severity not in (INFO, HEALTHY)]
-    if loud:
-        return loud[0].title
-    if not analysis.run.loop_s:
-        return "Nothing was measured: the program ended before its first window closed."
-    short = too_short(analysis)
-    if short:
-        return f"Too short to judge: {short}. {_most_of_it(analysis)}".strip()
-    largest = largest_leaves(analysis)
-    if not largest:
-        return (
-            "No phase was seen: neither a library that hotloop knows nor a region of the "
-            "program's own. The functions below say where the time went."
-        )
-    return f"Nothing significant: {_largest_avoidable(findings)} {_most_of_it(analysis)}".strip()
-
-
-def _largest_avoidable(findings: list[Finding]) -> str:
-    healthy = [finding.title for finding in findings if finding.severity == HEALTHY]
-    quiet = [finding for finding in findings if finding.severity == INFO]
-    if quiet:
-        share = won(quiet[0].gain)
-        size = f"about {share:.0%}" if share >= 0.01 else "below 1%"
-        text = f"the largest avoidable cost is {quiet[0].id} ({size} of the run)."
-    else:
-        text = "no avoidable cost was found."
-    return " ".join([text, *(f"{title.rstrip('.')}." for title in healthy)])
-
-
-def _most_of_it(analysis: Analysis) -> str:
-    largest = largest_leaves(analysis)
-    if not largest:
-        return ""
-    parts = [f"{phase.name} ({phase.self_s / analysis.run.loop_s:.0%})" for phase in largest]
-    listed = parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
-    most = f"Most of the training loop is {listed}."
-    if analysis.unexplained < MUCH_UNEXPLAINED:
-        return most
-    if len(largest) == 1 and analysis.unexplained > largest[0].share:
-        most = f"The largest phase is {listed}."
-    return (
-        f"{most} No phase explains {analysis.unexplained:.0%}: the functions below say where "
-        "that went."
+def judge(analysis: Analysis, findings: list[Finding]) -> Verdict:
+    """The verdict on an analysis and its findings."""
+    left = without_rule(analysis, findings)
+    largest = max(left, key=lambda name: left[name], default=None)
+    waited = cpu_wait_share(analysis)
+    enough = bool(analysis.run.loop_s) and not too_short(analysis)
+    healthy = enough and _little_is_left(analysis, findings)
+    return Verdict(
+        headline=_headline(analysis, findings, left, healthy),
+        starvation=starvation(analysis),
+        details=_details(analysis, findings),
+        unexplained_by_rules=min(sum(left.values()), 1.0),
+        largest_without_rule=largest,
+        largest_without_rule_share=left[largest] if largest is not None else 0.0,
+        machine=UNKNOWN if waited is None else BUSY if waited > BUSY_MACHINE else QUIET,
+        cpu_wait_share=waited,
+        enough_data=enough and iterations(analysis) > 1,
+        samples=samples(analysis),
+        iterations=iterations(analysis),
+        learning_began=learns(analysis),
+        healthy=healthy,
     )
 
 
-def largest_leaves(analysis: Analysis, enough: float = 0.6, most: int = 3) -> list[Phase]:
-    """The phases with the most time of their own, until they make up most of the loop."""
-    by_name: dict[str, Phase] = {}
-    for phase in analysis.phases:
-        if phase.process == "main" and phase.thread == "main" and phase.name not in PARENTS:
-            known = by_name.get(phase.name)
-            if known is None or phase.self_s > known.self_s:
-                by_name[phase.name] = phase
-    ordered = sorted(by_name.values(), key=lambda phase: -phase.self_s)
-    chosen: list[Phase] = []
-    for phase in ordered[:most]:
-        if phase.self_s <= 0 or (chosen and phase.self_s < LEAST_SHARE * analysis.run.loop_s):
-            break
-        chosen.append(phase)
-        if sum(p.self_s for p in chosen) >= enough * analysis.run.loop_s:
-            break
-    return chosen
+def without_rule(analysis: Analysis, findings: list[Finding]) -> dict[str, float]:
+    """Phase -> share of the loop in its own time that no finding explains.
+
+    A finding explains at most what its fix could remove, in the phases that it is about.
+    """
+    loop_s = analysis.run.loop_s
+    if loop_s <= 0:
+        return {}
+    phases = training_phases(analysis)
+    left = {NOTHING_KNOWN: max(1 - sum(max(p.loop_self_s, 0.0) for p in phases) / loop_s, 0.0)}
+    inside: dict[str, set[str]] = {}
+    for phase in phases:
+        left[phase.name] = left.get(phase.name, 0.0) + max(phase.loop_self_s, 0.0) / loop_s
+        for name in names_of(phase.path):
+            inside.setdefault(name, set()).add(phase.name)
+    for finding in findings:
+        explained = 1 - 1 / max(finding.ceiling or 1.0, 1.0)
+        about = inside.get(finding.phase, set())
+        # What is not found in its own phase is explained somewhere: in the largest first.
+        for name in sorted(left, key=lambda name: (name not in about, -left[name])):
+            part = min(left[name], explained)
+            left[name] -= part
+            explained -= part
+    return {name: share for name, share in left.items() if share > 0}
+
+
+def starvation(analysis: Analysis) -> str:
+    """Who waited for a CPU core, because of whom, and what that means; empty on a quiet machine.
+
+    Every report shows it beside the headline: all times depend on it.
+    """
+    waited = cpu_wait_share(analysis) or 0.0
+    who = "The main thread"
+    for name, bound in analysis.process_bounds.items():
+        if bound.cores > max(waited, BUSY_MACHINE):
+            waited, who = bound.cores, f"`{name}`"
+    if waited <= BUSY_MACHINE:
+        return ""
+    longer = f"times here are up to {1 / max(1 - waited, 0.01):.1f}x longer than on a quiet machine"
+    return (
+        f"{who} waited for a CPU core {waited:.0%} of the time"
+        f"{_who_took_the_cores(analysis)}: {longer}; compare runs on a quiet machine only."
+    )
+
+
+def _who_took_the_cores(analysis: Analysis) -> str:
+    own, cores = cores_used(analysis), analysis.notes.machine.cores
+    if own is None or not cores:
+        return ""
+    if keeps_cores_busy(analysis):
+        return f" (this run's own threads and processes keep {own:.1f} of {cores:g} cores busy)"
+    return f" (other programs took about {cores - own:.1f} of {cores:g} cores)"
+
+
+def samples(analysis: Analysis) -> int:
+    """Samples of the main process in the loop."""
+    return sum(
+        count
+        for window in analysis.loop_windows
+        for (path, _, _), (count, _) in window.samples.items()
+        if not path.startswith("@thread")
+    )
+
+
+def iterations(analysis: Analysis) -> int:
+    """How often the loop went round: its updates, its rollouts, or its steps."""
+    return calls_of(analysis, *PARENTS) or calls_of(analysis, "env.step") or analysis.run.env_steps
+
+
+def _little_is_left(analysis: Analysis, findings: list[Finding]) -> bool:
+    """Whether the ceiling of every change to the host's code is known to be small."""
+    if any(finding.severity not in (INFO, HEALTHY) for finding in findings):
+        return False
+    device = analysis.device
+    return device is not None and (device.kernel_share or 0.0) >= DEVICE_FULL
+
+
+def _headline(
+    analysis: Analysis, findings: list[Finding], left: dict[str, float], healthy: bool
+) -> str:
+    if not analysis.run.loop_s:
+        return "Nothing was measured: the program ended before its first window closed."
+    if is_warm_up(analysis):
+        return _warm_up(analysis)
+    loud = [finding for finding in findings if finding.severity not in (INFO, HEALTHY)]
+    if loud:
+        return f"{loud[0].title.rstrip('.')}."
+    short = too_short(analysis)
+    if short:
+        return f"Too short to judge: {short}."
+    if not is_reinforcement_learning(analysis):
+        return _no_rl_loop(analysis)
+    quiet = [finding for finding in findings if finding.severity == INFO]
+    if healthy:
+        share = (analysis.device.kernel_share or 0.0) if analysis.device else 0.0
+        return f"Healthy: no known cause matched, and the device computes {share:.0%} of the time."
+    if quiet:
+        cost = 1 - 1 / max(quiet[0].ceiling or 1.0, 1.0)
+        size = f"at most {cost:.0%}" if cost >= 0.01 else "less than 1%"
+        worth = "fixing" if cost < WORTH_A_TRY else "a warning"
+        matched = f"No cause worth {worth} matched (the largest, {quiet[0].id}, is {size} of it)"
+    else:
+        matched = "No known cause matched"
+    return f"{matched}; {_largest(left)}."
+
+
+def _warm_up(analysis: Analysis) -> str:
+    """What a run can say that ended before learning began."""
+    starts = learning_starts(analysis)
+    where = f" (learning starts at {starts:,} steps)" if starts else ""
+    reach = f"--stop-after {2 * starts}steps" if starts else "a longer --stop-after"
+    return (
+        f"No gradient step yet: this is warm-up{where}, so nothing is judged about acting and "
+        f"learning; {reach} reaches it."
+    )
+
+
+def _no_rl_loop(analysis: Analysis) -> str:
+    """The verdict on a program in which nothing belongs to reinforcement learning."""
+    if analysis.run.gradient_steps:
+        what = f"this is a loop of {analysis.run.gradient_steps:,} gradient steps"
+    else:
+        what = "no training step of a known library was recorded"
+    largest = ", ".join(f"`{name}` {share:.0%}" for name, share in phases_there_are(analysis))
+    phases = f" Its largest phases: {largest}." if largest else ""
+    return (
+        f"No RL loop recognized: {what}.{phases} "
+        "Name parts of the program with --phase NAME=FUNCTION; the functions below show where "
+        "time went."
+    )
+
+
+def _largest(left: dict[str, float]) -> str:
+    if not left:
+        return "every phase is explained"
+    name = max(left, key=lambda name: left[name])
+    if name == NOTHING_KNOWN:
+        return f"{left[name]:.0%} of the loop is in no phase"
+    return f"{left[name]:.0%} of the loop is `{name}`, which no rule explains"
+
+
+def _details(analysis: Analysis, findings: list[Finding]) -> list[str]:
+    if not analysis.run.loop_s:
+        return []
+    lines = [f"{each.title.rstrip('.')}." for each in findings if each.severity == HEALTHY]
+    loud = any(each.severity not in (INFO, HEALTHY) for each in findings)
+    if loud and not is_reinforcement_learning(analysis):
+        lines.append(_no_rl_loop(analysis))
+    if analysis.phases and analysis.unexplained >= MUCH_UNEXPLAINED:
+        lines.append(
+            f"{analysis.unexplained:.0%} of the loop is unexplained: "
+            "the functions below show where it went."
+        )
+    if iterations(analysis) == 1:
+        lines.append("Only one iteration was recorded; a second one may look different.")
+    return [*lines, *_basis(analysis)]
+
+
+def _basis(analysis: Analysis) -> list[str]:
+    run = analysis.run
+    counts = (
+        (run.env_steps, "environment step"),
+        (int(run.gradient_steps), "gradient step"),
+        (samples(analysis), "sample"),
+    )
+    parts = [f"{n:,} {what}{'' if n == 1 else 's'}" for n, what in counts if n]
+    if not parts:
+        return []
+    listed = parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+    return [f"Based on {listed} over {run.loop_s:.1f} s."]

@@ -1,7 +1,8 @@
-"""Many runs of `hotloop run`, side by side: comparisons, sweeps, investigations.
+"""Runs programs many times: comparisons, sweeps, investigations.
 
-`command` is what a user wrote, `launch` one run of it in a process of its own, `order` who goes
-first, `here` and `cluster` where runs take place, `paired` the loop of a comparison, `sweeping`
-that of a sweep, `plan` and `investigating` those of an investigation. Runs leave captures;
-`analyze` gives the verdict. Nothing here knows how a run is measured, and nothing here renders.
+`command` parses what the user wrote, `launch` makes one run in a process of its own, `order`
+decides which runs first, `here` and `cluster` where. `paired` is the loop of a comparison,
+`sweeping` that of a sweep, `plan` and `investigating` those of an investigation. Runs leave
+captures; `analyze` gives the verdict. Results are plain data (`analyze.experiments`) that `stored`
+keeps; nothing is rendered here.
 """

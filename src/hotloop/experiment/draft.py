@@ -1,7 +1,8 @@
-"""Drafts an investigation's plan from a capture: its findings, and its largest phases.
+"""Drafts an investigation's plan from a capture: its findings first, then its largest phases.
 
-A finding that says how to verify itself becomes a change to try. A large phase becomes a `skip`:
-what the whole would gain if that phase cost nothing is the most that any work on it can bring.
+A finding becomes a change to try: a fix that hotloop makes at run time, or the command that checks
+the finding. One that needs an edit waits for the user's patch. A large phase becomes a `skip`: the
+gain without it is the most that work on it can bring, and never a fix.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from hotloop.analyze.model import Analysis, Phase
 from hotloop.diagnose.finding import Finding
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import check_exists, parse_command
-from hotloop.words import PARENTS
+from hotloop.experiment.fixes import run_time_fixes
+from hotloop.phases import PARENTS
 
 #: A phase with less of the loop than this is not worth an experiment.
 SMALLEST_SHARE = 0.1
@@ -42,8 +44,11 @@ def draft_plan(analysis: Analysis, findings: Sequence[Finding]) -> str:
     ]
     for finding in findings:
         if finding.severity != "healthy" and finding.gain.high >= SMALLEST_GAIN:
-            lines += ["", *_from_finding(finding)]
-    for phase in largest_phases(analysis):
+            lines += ["", *_from_finding(analysis, finding)]
+    phases = largest_phases(analysis)
+    if phases:
+        lines += ["", "# How much each large phase matters: experiments that no training can keep."]
+    for phase in phases:
         lines += ["", *_from_phase(phase)]
     return "\n".join(lines) + "\n"
 
@@ -56,7 +61,7 @@ def _amount(analysis: Analysis) -> list[str]:
     return [f"steps = {min(run.env_steps, enough)}"]
 
 
-def _from_finding(finding: Finding) -> list[str]:
+def _from_finding(analysis: Analysis, finding: Finding) -> list[str]:
     lines = [
         "[[hypothesis]]",
         f"name = {_quoted(finding.id)}",
@@ -65,6 +70,9 @@ def _from_finding(finding: Finding) -> list[str]:
         f"confidence = {_quoted(finding.confidence)}",
     ]
     lines += [f"# {line}" for line in finding.fix.splitlines()]
+    fix = _run_time_fix(analysis, finding)
+    if fix is not None:
+        return [*lines, *fix]
     changed = _verified_command(finding)
     if changed is not None and _exists(changed):
         return [*lines, f"command = {_quoted(changed)}"]
@@ -74,6 +82,21 @@ def _from_finding(finding: Finding) -> list[str]:
     )
     lines += [f"command = {_quoted(changed)}"] if changed is not None else []
     return [f"# {line}" if not line.startswith("#") else line for line in lines]
+
+
+def _run_time_fix(analysis: Analysis, finding: Finding) -> list[str] | None:
+    """The change as a fix that needs no edit of the program, if there is one."""
+    for fix in run_time_fixes(analysis, finding):
+        if fix.diff or fix.every or not (fix.fixes or fix.environment):
+            continue
+        lines = [f"# Tried at run time as: {fix.how}"]
+        if fix.fixes:
+            lines.append("fix = [" + ", ".join(map(_quoted, fix.fixes)) + "]")
+        if fix.environment:
+            pairs = ", ".join(f"{name} = {_quoted(v)}" for name, v in fix.environment.items())
+            lines.append(f"environment = {{ {pairs} }}")
+        return lines
+    return None
 
 
 def _verified_command(finding: Finding) -> str | None:

@@ -16,7 +16,7 @@ class Job:
     number: int
     launches: tuple[Launch, ...]
     #: Whether the others still make sense when one has failed.
-    goes_on: bool = False
+    keep_going: bool = False
 
 
 class Place(Protocol):
@@ -53,6 +53,6 @@ def do(job: Job, retry: bool = False) -> list[Outcome]:
         if outcome.failure and retry:
             outcome = run(launch, again=True)
         done.append(outcome)
-        if outcome.failure and not job.goes_on:
+        if outcome.failure and not job.keep_going:
             break
     return done

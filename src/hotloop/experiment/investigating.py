@@ -4,37 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hotloop.analyze.compare import Comparison
+from hotloop.analyze.defaults import MARGIN
+from hotloop.analyze.experiments import Investigation, PairedResult, Tried
 from hotloop.analyze.hypothesis import (
+    CEILING,
     CONFIRMED,
     FAILED,
-    UNKNOWN,
+    ClaimVerdict,
     Expected,
-    Finding,
-    goal_met,
+    as_ceiling,
     is_settled,
     judge_gain,
     judge_slope,
     priority,
     slope,
 )
-from hotloop.analyze.judgement import MARGIN
-from hotloop.analyze.portion import common_unit
 from hotloop.analyze.sequential import Rule
+from hotloop.analyze.series import common_unit
 from hotloop.analyze.statistics import looks, science
+from hotloop.capture import schema
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command, check_exists, parse_command
 from hotloop.experiment.here import Job, Place
 from hotloop.experiment.launch import Launch, interruptible
 from hotloop.experiment.measured import Measured, RunFailedError, measured
 from hotloop.experiment.order import round_orders
-from hotloop.experiment.paired import Design, PairedRuns, Result
+from hotloop.experiment.paired import Design, PairedRuns
 from hotloop.experiment.patch import patched_copy
 from hotloop.experiment.plan import Change, Hypothesis, Plan
-from hotloop.hooks.alter import DELAY_COUNTER
 
 #: Rounds of a `slow` experiment: one run without delay and one for each delay.
 SLOW_ROUNDS = 6
@@ -43,50 +44,6 @@ MOST_PAIRS = 14
 
 #: How well the gain of all confirmed changes is to be known: from one end to the other.
 GOAL_WIDTH = 0.2
-
-
-@dataclass
-class Tried:
-    """A hypothesis and what became of it."""
-
-    hypothesis: Hypothesis
-    finding: Finding
-    comparison: Comparison | None = None
-    #: Slopes of the rounds of a `slow` experiment.
-    slopes: list[float] = field(default_factory=list)
-
-
-@dataclass
-class Investigation:
-    """What came out of a plan."""
-
-    plan: Plan
-    folder: str
-    tried: list[Tried] = field(default_factory=list)
-    #: The baseline's time per unit, from its first run.
-    unit: str = "env_steps"
-    baseline_s: float | None = None
-    #: All confirmed changes at once, beside the baseline.
-    combined: Comparison | None = None
-    combined_of: list[str] = field(default_factory=list)
-    left_out: dict[str, str] = field(default_factory=dict)
-    interrupted: bool = False
-    failure: HotloopError | None = None
-
-    @property
-    def minimum(self) -> str | None:
-        return self._goal(self.plan.minimum)
-
-    @property
-    def stretch(self) -> str | None:
-        return self._goal(self.plan.stretch)
-
-    def _goal(self, goal: float | None) -> str | None:
-        if goal is None:
-            return None
-        if self.combined is None and (self.interrupted or self.failure is not None):
-            return UNKNOWN
-        return goal_met(goal, self.combined.whole if self.combined else None)
 
 
 class Investigator:
@@ -99,7 +56,11 @@ class Investigator:
         self.folder = folder
         self.place = place
         self.say = say
-        self.result = Investigation(plan, str(folder))
+        self.result = Investigation(
+            str(plan.baseline), str(folder), plan.stop_after, plan.minimum, plan.stretch
+        )
+        #: What was tried, with the hypothesis that it tries.
+        self._tried: list[tuple[Hypothesis, Tried]] = []
         self._stopped = False
 
     def go(self) -> Investigation:
@@ -111,7 +72,7 @@ class Investigator:
         try:
             self._baseline()
         except RunFailedError as error:
-            self.result.failure = error
+            self.result.failure = str(error)
             return
         ordered = in_order(self.plan.hypotheses)
         for number, hypothesis in enumerate(ordered, 1):
@@ -119,10 +80,11 @@ class Investigator:
             try:
                 tried = self._try(hypothesis)
             except RunFailedError as error:
-                tried = Tried(hypothesis, Finding(FAILED, _first_lines(error)))
+                tried = Tried(hypothesis.as_claim(), ClaimVerdict(FAILED, _first_lines(error)))
             except HotloopError as error:
-                tried = Tried(hypothesis, Finding(FAILED, str(error)))
+                tried = Tried(hypothesis.as_claim(), ClaimVerdict(FAILED, str(error)))
             self.result.tried.append(tried)
+            self._tried.append((hypothesis, tried))
             if self._stopped:
                 raise KeyboardInterrupt
             self.say(f"{hypothesis.name}: {tried.finding.verdict}")
@@ -136,10 +98,10 @@ class Investigator:
         )
         for _, outcomes in self.place.outcomes([Job(-1, (launch,))]):
             run = measured(outcomes[0], launch)
-            unit = common_unit([run.course])
+            unit = common_unit([run.series])
             if unit is not None:
                 self.result.unit = unit
-                self.result.baseline_s = run.figures(unit, run.course.reached(unit)).seconds
+                self.result.baseline_s = run.figures(unit, run.series.reached(unit)).seconds
             self.say(f"the baseline works; a run takes {outcomes[0].seconds:.1f} s")
 
     # -- one --
@@ -153,11 +115,13 @@ class Investigator:
         result = self._compare(hypothesis.name, command, folder, hypothesis.expected)
         whole = result.comparison.whole
         finding = judge_gain(hypothesis.expected, whole, MARGIN)
-        return Tried(hypothesis, finding, result.comparison)
+        if hypothesis.change.skip:
+            finding = as_ceiling(finding)
+        return Tried(hypothesis.as_claim(), finding, result.comparison)
 
     def _compare(
         self, name: str, command: Command, folder: Path, expected: Expected | None
-    ) -> Result:
+    ) -> PairedResult:
         rule = ClaimRule(any_work=True, most=self.plan.pairs or MOST_PAIRS, expected=expected)
         design = Design(rule, self.plan.warm_up, self.plan.stop_after, self.plan.timeout_s)
         names = "baseline", name
@@ -166,8 +130,8 @@ class Investigator:
         )
         runs.check = check_skipped
         result = runs.go()
-        if result.failure is not None:
-            raise result.failure
+        if runs.error is not None:
+            raise runs.error
         self._stopped = result.interrupted
         return result
 
@@ -181,7 +145,8 @@ class Investigator:
             command = command.with_arguments(change.arguments, change.without)
             command = replace(command, environment={**command.environment, **change.environment})
             skip = [word for phase in change.skip for word in ("--skip", phase)]
-            command = replace(command, options=(*command.options, *skip))
+            fix = [word for each in change.fix for word in ("--fix", each)]
+            command = replace(command, options=(*command.options, *fix, *skip))
         patches = [self.plan.folder / change.patch for change in changes if change.patch]
         if patches:
             program = Path(command.folder or ".").absolute()
@@ -215,34 +180,36 @@ class Investigator:
                 runs.sort(key=lambda run: run.capture)
                 slopes.append(_slope_of(runs, phase))
                 self.say(f"round {number + 1} of {SLOW_ROUNDS}: slope {slopes[-1]:.2f}")
-        return Tried(hypothesis, judge_slope(hypothesis.expected, slopes), slopes=slopes)
+        found = judge_slope(hypothesis.expected, slopes)
+        return Tried(hypothesis.as_claim(), found, slopes=slopes)
 
     # -- all --
 
     def _together(self) -> None:
-        confirmed: list[Tried] = []
-        for tried in self.result.tried:
-            name, change = tried.hypothesis.name, tried.hypothesis.change
-            if tried.finding.verdict != CONFIRMED or tried.hypothesis.expected.low <= 1.0:
+        confirmed: list[tuple[Hypothesis, Tried]] = []
+        for hypothesis, tried in self._tried:
+            name, change = hypothesis.name, hypothesis.change
+            helped = tried.finding.verdict in (CONFIRMED, CEILING)
+            if not helped or hypothesis.expected.low <= 1.0:
                 continue
             if change.is_experiment:
                 self.result.left_out[name] = "it changes the training, and is no fix"
-            elif change.command and any(t.hypothesis.change.command for t in confirmed):
+            elif change.command and any(other.change.command for other, _ in confirmed):
                 self.result.left_out[name] = "it is another command, and there can be one"
             else:
-                confirmed.append(tried)
-        self.result.combined_of = [tried.hypothesis.name for tried in confirmed]
+                confirmed.append((hypothesis, tried))
+        self.result.combined_of = [hypothesis.name for hypothesis, _ in confirmed]
         if len(confirmed) == 1:
-            self.result.combined = confirmed[0].comparison
+            self.result.combined = confirmed[0][1].comparison
         if len(confirmed) < 2:
             return
         self.say(f"together: {', '.join(self.result.combined_of)}")
         folder = self.folder / "together"
         try:
-            command = self._changed([tried.hypothesis.change for tried in confirmed], folder)
+            command = self._changed([hypothesis.change for hypothesis, _ in confirmed], folder)
             self.result.combined = self._compare("together", command, folder, None).comparison
         except HotloopError as error:
-            self.result.failure = error
+            self.result.failure = str(error)
         if self._stopped:
             raise KeyboardInterrupt
 
@@ -269,10 +236,9 @@ class ClaimRule(Rule):
 
 def check_skipped(first: Measured, second: Measured) -> None:
     """A phase that was to be skipped and was not: the figures would mean nothing."""
-    altered = second.analysis.notes.get("altered")
-    skipped = altered.get("skip", {}) if isinstance(altered, dict) else {}
-    for phase, facts in skipped.items():
-        if not (isinstance(facts, dict) and facts.get("calls")):
+    altered = second.analysis.notes.altered
+    for phase, skipped in (altered.skip if altered else {}).items():
+        if not skipped.calls:
             raise HotloopError(
                 f"{phase} was never skipped: no function is that phase in this program (a `with` "
                 "block and a stretch that is inferred have none)"
@@ -280,12 +246,12 @@ def check_skipped(first: Measured, second: Measured) -> None:
 
 
 def _slope_of(runs: list[Measured], phase: str) -> float:
-    unit = common_unit([run.course for run in runs])
+    unit = common_unit([run.series for run in runs])
     if unit is None:
         raise HotloopError("the runs count different things: no steps to compare them by")
-    last = min(run.course.reached(unit) for run in runs)
+    last = min(run.series.reached(unit) for run in runs)
     figures = [run.figures(unit, last) for run in runs]
-    delays = [figure.work.get(DELAY_COUNTER, 0.0) / 1e6 for figure in figures]
+    delays = [figure.work.get(schema.ALTERED_DELAY_US, 0.0) / 1e6 for figure in figures]
     if max(delays) <= 0:
         raise HotloopError(f"{phase} was never slowed: this program has no such phase")
     return slope(delays, [figure.seconds for figure in figures])
@@ -308,5 +274,5 @@ def slug(name: str) -> str:
 
 
 def _first_lines(error: RunFailedError) -> str:
-    last = error.outcome.last_lines[-1:] or ["it printed nothing"]
-    return f"{error.outcome.failure}: {last[0]}"
+    last = error.run.last_lines[-1:] or ["it printed nothing"]
+    return f"{error.run.why}: {last[0]}"

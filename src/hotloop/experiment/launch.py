@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -11,17 +12,20 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from hotloop.analyze.contention import Contention
+from hotloop.analyze.contention import Contention, contention
+from hotloop.capture import private
 from hotloop.experiment.command import Command
-from hotloop.experiment.watch import Watch
+from hotloop.run.watch import Watch
 
 #: Lines of a failed program's output that are shown.
 LAST_LINES = 12
 #: A program that was asked to end gets this long before it is killed.
 PATIENCE_S = 10.0
+_SET_PARENT_DEATH_SIGNAL = 1
 #: A run joins no other: it must not find the session that hotloop itself may be part of.
 _SESSION = "HOTLOOP_SESSION"
 
@@ -65,8 +69,8 @@ class Outcome:
 
 
 def run(launch: Launch, again: bool = False) -> Outcome:
-    """Make one run and keep how it went. Ctrl-C ends the program and goes on up."""
-    Path(launch.capture).parent.mkdir(parents=True, exist_ok=True)
+    """Make one run and keep how it went. Ctrl-C ends the program and is raised again."""
+    private.make_folder(Path(launch.capture).parent, exist_ok=True)
     _put_aside(launch)
     outcome = _run(launch)
     return _keep(launch, replace(outcome, retried=again))
@@ -75,7 +79,7 @@ def run(launch: Launch, again: bool = False) -> Outcome:
 def _run(launch: Launch) -> Outcome:
     argv = launch.command.argv(os.path.abspath(launch.capture), launch.stop_after)
     begin = time.monotonic()
-    with open(launch.log, "wb") as log:
+    with open(launch.log, "wb", opener=private.opener) as log:
         try:
             process = subprocess.Popen(
                 argv,
@@ -99,14 +103,16 @@ def _run(launch: Launch) -> Outcome:
             end(process)
             raise
         finally:
-            contention = watch.stop()
+            observed = watch.stop()
     if late:
         why = f"did not end within {launch.timeout_s:g} s (--timeout)"
         return _failed(launch, code, begin, why)
     if code != 0:
         return _failed(launch, code, begin, _exit_in_words(code))
     seconds = time.monotonic() - begin
-    return Outcome(launch.name, launch.capture, code, seconds, contention=contention)
+    return Outcome(
+        launch.name, launch.capture, code, seconds, contention=contention(**vars(observed))
+    )
 
 
 def _put_aside(launch: Launch) -> None:
@@ -156,24 +162,36 @@ def read_outcome(launch: Launch) -> Outcome | None:
     try:
         document = json.loads(launch.outcome.read_text(encoding="utf-8"))
         marks = [(float(a), float(b)) for a, b in document["contention"]["marks"]]
-        contention = Contention(marks, float(document["contention"]["due_to_others"]))
-        if document["failure"] or document["made_by"] != _made_by(launch):
+        waited = Contention(marks, float(document["contention"]["due_to_others"]))
+        if document["failure"] or document["identity"] != identity(launch):
             return None
         return Outcome(
             launch.name,
             launch.capture,
             document["code"],
             float(document["seconds"]),
-            contention=contention,
+            contention=waited,
             node=str(document.get("node", "")),
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _made_by(launch: Launch) -> list[str]:
-    """What a run is known by: the same again need not be made again."""
-    return [str(launch.command), *launch.command.options, launch.stop_after or ""]
+def identity(launch: Launch) -> str:
+    """What a run is known by: the same one again need not be made again.
+
+    A digest of the command as it was typed. Masked text would confuse two runs that differ only in
+    what was masked, and the text itself may hold a secret.
+    """
+    return _digest(
+        json.dumps([launch.command.typed(), launch.command.options, launch.stop_after or ""])
+    )
+
+
+@lru_cache(maxsize=1024)
+def _digest(text: str) -> str:
+    # Slow on purpose: a short secret must not be found by trying.
+    return hashlib.pbkdf2_hmac("sha256", text.encode(), b"hotloop run", 200_000).hex()
 
 
 def _failed(launch: Launch, code: int | None, begin: float, why: str) -> Outcome:
@@ -188,8 +206,8 @@ def _failed(launch: Launch, code: int | None, begin: float, why: str) -> Outcome
 
 
 def _keep(launch: Launch, outcome: Outcome) -> Outcome:
-    document = {**asdict(outcome), "made_by": _made_by(launch)}
-    launch.outcome.write_text(json.dumps(document), encoding="utf-8")
+    document = {**asdict(outcome), "command": str(launch.command), "identity": identity(launch)}
+    private.write_text(launch.outcome, json.dumps(document))
     return outcome
 
 
@@ -211,7 +229,17 @@ def _own_group() -> dict[str, Any]:
     """A group of its own: a Ctrl-C is ours, and we pass the end on to all of its processes."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": True}
+    return {"start_new_session": True, "preexec_fn": _end_with_us()}
+
+
+def _end_with_us() -> Callable[[], None] | None:
+    """Called in the new process: should we be killed, Linux ends it too."""
+    if not sys.platform.startswith("linux"):
+        return None
+    import ctypes
+
+    prctl = ctypes.CDLL(None).prctl  # loaded here: a child between fork and exec must not
+    return lambda: prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
 def _signal_group(process: subprocess.Popen[Any], number: int) -> None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from hotloop.analyze.analysis import analyze
 from hotloop.analyze.compare import Figures, figures
 from hotloop.analyze.contention import Contention
+from hotloop.analyze.experiments import FailedRun
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.portion import UNITS, Course, common_unit
-from hotloop.capture.reader import read_capture
+from hotloop.analyze.series import UNITS, RunSeries, common_unit
+from hotloop.analyze.training import read_capture
 from hotloop.errors import HotloopError
 from hotloop.experiment.launch import Launch, Outcome, last_lines
 
@@ -21,27 +22,19 @@ class Measured:
     name: str
     capture: str
     analysis: Analysis
-    course: Course
+    series: RunSeries
     contention: Contention
 
     def figures(self, unit: str, last: float) -> Figures:
-        return figures(self.course, unit, last, self.analysis, self.contention)
+        return figures(self.series, unit, last, self.analysis, self.contention)
 
 
 class RunFailedError(HotloopError):
     """A run that could not start, failed, or never reached a step."""
 
     def __init__(self, outcome: Outcome, command: str) -> None:
-        self.outcome = outcome
-        self.command = command
-        what = "" if outcome.name == command else f" ({command})"
-        lines = [f"{outcome.name}{what} {outcome.failure}"]
-        if outcome.last_lines:
-            lines.append("its last lines were:")
-            lines += [f"  {line}" for line in outcome.last_lines]
-        else:
-            lines.append("it printed nothing")
-        super().__init__("\n".join(lines))
+        self.run = FailedRun(outcome.name, command, outcome.failure, outcome.last_lines)
+        super().__init__(str(self.run))
 
 
 def measured(outcome: Outcome, launch: Launch) -> Measured:
@@ -54,11 +47,11 @@ def measured(outcome: Outcome, launch: Launch) -> Measured:
         raise RunFailedError(
             _with(outcome, launch, f"left no capture ({error})"), str(launch.command)
         ) from None
-    course = Course(analysis)
-    if not any(course.reached(unit) for unit in UNITS):
+    series = RunSeries(analysis)
+    if not any(series.reached(unit) for unit in UNITS):
         why = "never reached a step (no env steps, iterations or gradient steps were counted)"
         raise RunFailedError(_with(outcome, launch, why), str(launch.command))
-    return Measured(outcome.name, outcome.capture, analysis, course, outcome.contention)
+    return Measured(outcome.name, outcome.capture, analysis, series, outcome.contention)
 
 
 def _with(outcome: Outcome, launch: Launch, failure: str) -> Outcome:
@@ -67,11 +60,11 @@ def _with(outcome: Outcome, launch: Launch, failure: str) -> Outcome:
 
 def pair_figures(first: Measured, second: Measured) -> tuple[str, Figures, Figures]:
     """Both runs over the steps that both made, and what those were counted in."""
-    unit = common_unit([first.course, second.course])
+    unit = common_unit([first.series, second.series])
     if unit is None:
         raise HotloopError(
             f"{first.name} and {second.name} count different things; "
             "both must count env steps, iterations or gradient steps"
         )
-    last = min(first.course.reached(unit), second.course.reached(unit))
+    last = min(first.series.reached(unit), second.series.reached(unit))
     return unit, first.figures(unit, last), second.figures(unit, last)

@@ -43,7 +43,7 @@ def _rhythm(orders: Sequence[bool]) -> int:
 def round_orders(members: int, rounds: int, seed: int = 0) -> list[list[int]]:
     """For each round, the order of its members: a cyclic Latin square in shuffled order.
 
-    Over as many rounds as there are members, each stands in each place equally often.
+    Over as many rounds as there are members, each stands in each position equally often.
     """
     chance = random.Random(f"hotloop {seed}")
     orders: list[list[int]] = []
@@ -55,5 +55,5 @@ def round_orders(members: int, rounds: int, seed: int = 0) -> list[list[int]]:
             base = list(range(members))
             chance.shuffle(base)
         by = shift.pop()
-        orders.append([base[(place + by) % members] for place in range(members)])
+        orders.append([base[(position + by) % members] for position in range(members)])
     return orders

@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hotloop.analyze.compare import Comparison, Figures
+from hotloop.analyze.experiments import PairedResult
 from hotloop.analyze.sequential import Rule
 from hotloop.analyze.statistics import science
 from hotloop.analyze.unpaired import differences
+from hotloop.capture import schema
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command
 from hotloop.experiment.here import Job, Place
 from hotloop.experiment.launch import Launch, Outcome, interruptible
 from hotloop.experiment.measured import Measured, RunFailedError, measured, pair_figures
 from hotloop.experiment.order import pair_orders
-from hotloop.report.units import seconds
+from hotloop.experiment.progress import time_left
 
 
 @dataclass(frozen=True)
@@ -30,21 +32,6 @@ class Design:
     stop_after: str | None = None
     timeout_s: float | None = None
     seed: int = 0
-
-
-@dataclass
-class Result:
-    """A comparison with what went on around it."""
-
-    comparison: Comparison
-    commands: tuple[Command, Command]
-    folder: str
-    #: Each run's seconds per unit, in the order of the pairs.
-    samples: tuple[list[float], list[float]]
-    interrupted: bool = False
-    failure: RunFailedError | None = None
-    #: Runs that failed and were made again.
-    retried: list[str] = field(default_factory=list)
 
 
 class PairedRuns:
@@ -70,10 +57,14 @@ class PairedRuns:
         self.retried: list[str] = []
         #: Asked for each pair whether it is what it should be.
         self.check: Callable[[Measured, Measured], None] | None = None
+        #: Why the pairs ended early, if a run failed.
+        self.error: RunFailedError | None = None
         self._unit: str | None = None
         self._notes: list[str] = []
+        #: Seconds that the pairs took.
+        self._spent_s = 0.0
 
-    def go(self) -> Result:
+    def go(self) -> PairedResult:
         """Make pairs until the verdict is clear, there are enough, one fails, or Ctrl-C."""
         failure: list[RunFailedError] = []
 
@@ -85,20 +76,21 @@ class PairedRuns:
                 failure.append(error)
 
         interrupted = interruptible(work)
-        return Result(
+        self.error = failure[0] if failure else None
+        return PairedResult(
             self.verdict(),
-            self.commands,
+            (str(self.commands[0]), str(self.commands[1])),
             str(self.folder),
             ([a.seconds for a, _ in self.pairs], [b.seconds for _, b in self.pairs]),
             interrupted,
-            failure[0] if failure else None,
+            self.error.run if self.error else None,
             self.retried,
         )
 
     def verdict(self) -> Comparison:
         """The verdict on the pairs so far."""
         rule = self.design.rule
-        comparison = rule.verdict(self.pairs, self._unit or "env_steps", self.names)
+        comparison = rule.verdict(self.pairs, self._unit or schema.ENV_STEPS, self.names)
         comparison.notes += self._notes
         return comparison
 
@@ -136,6 +128,7 @@ class PairedRuns:
             if not all(math.isfinite(f.seconds) and f.seconds > 0 for f in (a, b)):
                 raise HotloopError(f"{self.names[0]} and {self.names[1]}: no time was measured")
             self.pairs.append((a, b))
+            self._spent_s += sum(outcome.seconds for outcome in outcomes)
             self.say(self._progress(a, b, most))
 
     def _both(self, job: Job, outcomes: list[Outcome]) -> tuple[Measured, Measured]:
@@ -168,8 +161,9 @@ class PairedRuns:
     def _progress(self, a: Figures, b: Figures, most: int) -> str:
         upto = f"of {most}" if len(self.design.rule.schedule) == 1 else f"of at most {most}"
         busy = max(a.waited, b.waited)
-        note = f"  (others had the core {busy:.0%} of the time)" if busy >= 0.1 else ""
+        note = f"  (waited for a CPU core {busy:.0%} of the time)" if busy >= 0.1 else ""
         return (
-            f"pair {len(self.pairs)} {upto}: {self.names[0]} {seconds(a.seconds)}, "
-            f"{self.names[1]} {seconds(b.seconds)} a step{note}"
+            f"pair {len(self.pairs)} {upto}: {self.names[0]} {a.seconds * 1e3:.3g} ms, "
+            f"{self.names[1]} {b.seconds * 1e3:.3g} ms per step{note}"
+            f"{time_left(self._spent_s, len(self.pairs), most)}"
         )

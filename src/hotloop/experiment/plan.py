@@ -26,16 +26,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from hotloop.analyze.experiments import Claim
 from hotloop.analyze.hypothesis import CONFIDENCES, SLOPES, Expected, parse_gain, parse_slope
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command, parse_command, shown
-from hotloop.hooks.alter import parse_amount
 from hotloop.masking import mask_text
-from hotloop.measure.stopping import parse_stop_after
+from hotloop.run.options import check_alterations
+from hotloop.run.stopping import parse_stop_after
 
 BASELINE_KEYS = ("command", "steps", "stop_after", "timeout", "pairs", "warm_up")
 GOAL_KEYS = ("minimum", "stretch")
-CHANGE_KEYS = ("arguments", "without", "environment", "patch", "command", "skip", "slow")
+CHANGE_KEYS = ("arguments", "without", "environment", "patch", "command", "fix", "skip", "slow")
 HYPOTHESIS_KEYS = ("name", "claim", "expected", "confidence", *CHANGE_KEYS)
 TABLES = ("baseline", "goal", "hypothesis")
 
@@ -49,6 +50,8 @@ class Change:
     environment: dict[str, str] = field(default_factory=dict)
     patch: str | None = None
     command: str | None = None
+    #: Run-time fixes, as `hotloop run --fix` takes them.
+    fix: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
     #: A phase and the delays to add to it, one after the other.
     slow: tuple[str, tuple[str, ...]] | None = None
@@ -64,6 +67,7 @@ class Change:
         parts += [f"without {shown(shlex.join(self.without))}"] if self.without else []
         parts += [shown(shlex.join(self.arguments))] if self.arguments else []
         parts += [f"patch {self.patch}"] if self.patch else []
+        parts += [f"fix {', '.join(self.fix)}"] if self.fix else []
         parts += [f"skip {', '.join(self.skip)}"] if self.skip else []
         if self.slow:
             parts.append(f"slow {self.slow[0]} by {', '.join(self.slow[1])}")
@@ -81,6 +85,19 @@ class Hypothesis:
     #: As it was written.
     expected_text: str
     confidence: str
+
+    def as_claim(self) -> Claim:
+        """The hypothesis as it is shown: what it changes in words, secrets masked."""
+        return Claim(
+            self.name,
+            self.claim,
+            str(self.change),
+            self.expected,
+            self.expected_text,
+            self.confidence,
+            self.change.is_experiment,
+            self.change.slow is not None,
+        )
 
 
 @dataclass(frozen=True)
@@ -108,6 +125,22 @@ def read_plan(path: Path) -> Plan:
     except UnicodeDecodeError:
         raise HotloopError(f"{path}: is not text (UTF-8)") from None
     return _Reader(path, text).plan()
+
+
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'')
+
+
+def masked_plan(text: str) -> str:
+    """A plan's text as it may be stored: what looks like a secret is masked."""
+    lines = (_STRING.sub(_mask_string, line) for line in text.splitlines())
+    return "\n".join(map(mask_text, lines)) + "\n"
+
+
+def _mask_string(match: re.Match[str]) -> str:
+    """A command in quotes: an option and its value are two words of one string."""
+    quote, written = match[0][0], match[0][1:-1]
+    masked = shown(written)
+    return match[0] if masked == written else f"{quote}{masked.replace(quote, '')}{quote}"
 
 
 def parse_toml(path: Path, text: str) -> dict[str, Any]:
@@ -215,12 +248,21 @@ class _Reader:
             environment={str(k): str(v) for k, v in environment.items()},
             patch=patch,
             command=command.typed() if command else None,
+            fix=self._fixes(table, index),
             skip=self._words(table, "skip", index),
             slow=self._slow(table, index),
         )
-        if change.slow and (change.skip or change.patch or change.command):
+        if change.slow and (change.skip or change.patch or change.command or change.fix):
             raise self._wrong(*where, "slow", "goes alone: delays are added to the baseline")
         return change
+
+    def _fixes(self, table: dict[str, Any], index: int) -> tuple[str, ...]:
+        fixes = self._words(table, "fix", index)
+        try:
+            check_alterations([], [], [], list(fixes))
+        except HotloopError as error:
+            raise self._wrong("hypothesis", index, "fix", str(error)) from None
+        return fixes
 
     def _slow(self, table: dict[str, Any], index: int) -> tuple[str, tuple[str, ...]] | None:
         where = ("hypothesis", index, "slow")
@@ -238,7 +280,7 @@ class _Reader:
             raise self._wrong(*where, example)
         for amount in amounts:
             try:
-                parse_amount(str(amount))
+                check_alterations([], [f"{slow['phase']}={amount}"], [], [])
             except HotloopError as error:
                 raise self._wrong(*where, str(error)) from None
         return slow["phase"], tuple(str(amount) for amount in amounts)

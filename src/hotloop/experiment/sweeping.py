@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from hotloop.analyze.portion import common_unit
+from hotloop.analyze.defaults import EXPECTATIONS, ROUNDS
+from hotloop.analyze.experiments import Sweep, folder_name
 from hotloop.analyze.scaling import (
-    EXPECTATIONS,
-    Expectation,
-    Growth,
-    Point,
     Trial,
     add_efficiency,
     expectation,
@@ -21,6 +18,7 @@ from hotloop.analyze.scaling import (
     knee,
     points_of,
 )
+from hotloop.analyze.series import common_unit
 from hotloop.analyze.statistics import science
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command, parse_command, shown
@@ -28,15 +26,14 @@ from hotloop.experiment.here import Job, Place
 from hotloop.experiment.launch import Launch, Outcome, interruptible
 from hotloop.experiment.measured import Measured, RunFailedError, measured
 from hotloop.experiment.order import round_orders
+from hotloop.experiment.progress import time_left
 
-#: Rounds that are made when nobody says how many.
-ROUNDS = 3
 #: A grid with more settings than this is a mistake, or a job for a weekend.
 MOST_SETTINGS = 200
 
 
 @dataclass(frozen=True)
-class Setting:
+class SettingToRun:
     """One combination of values, and the command that it makes."""
 
     values: tuple[str, ...]
@@ -55,26 +52,6 @@ class SweepDesign:
     timeout_s: float | None = None
     expect: str | None = None
     seed: int = 0
-
-
-@dataclass
-class Sweep:
-    """What came out of a sweep."""
-
-    command: str
-    variables: dict[str, list[str]]
-    unit: str
-    stop_after: str | None
-    points: list[Point]
-    growths: list[Growth]
-    #: Variable -> the value after which more brings little.
-    knees: dict[str, str]
-    expected: list[Expectation]
-    folder: str
-    rounds: int
-    failures: list[RunFailedError] = field(default_factory=list)
-    retried: list[str] = field(default_factory=list)
-    interrupted: bool = False
 
 
 def parse_variables(given: Sequence[str]) -> dict[str, list[str]]:
@@ -96,7 +73,7 @@ def parse_variables(given: Sequence[str]) -> dict[str, list[str]]:
     return variables
 
 
-def settings_of(words: Sequence[str], variables: dict[str, list[str]]) -> list[Setting]:
+def settings_of(words: Sequence[str], variables: dict[str, list[str]]) -> list[SettingToRun]:
     """Every combination of values with its command."""
     for name in variables:
         if not any(f"{{{name}}}" in word for word in words):
@@ -108,7 +85,7 @@ def settings_of(words: Sequence[str], variables: dict[str, list[str]]) -> list[S
         chosen = dict(zip(variables, values, strict=True))
         filled = [_fill(word, chosen) for word in words]
         label = " ".join(f"{name}={value}" for name, value in chosen.items())
-        settings.append(Setting(tuple(values), parse_command(filled), label))
+        settings.append(SettingToRun(tuple(values), parse_command(filled), label))
     if len(settings) > MOST_SETTINGS:
         raise HotloopError(f"{len(settings)} settings are more than {MOST_SETTINGS}; vary less")
     return settings
@@ -120,17 +97,12 @@ def _fill(word: str, chosen: dict[str, str]) -> str:
     return word
 
 
-def folder_name(setting: str) -> str:
-    """A setting's name as a folder's."""
-    return "".join(c if c.isalnum() or c in "=.-_" else "-" for c in setting)
-
-
 class SweepRuns:
     """All settings, round after round."""
 
     def __init__(
         self,
-        settings: list[Setting],
+        settings: list[SettingToRun],
         design: SweepDesign,
         folder: Path,
         place: Place,
@@ -146,7 +118,9 @@ class SweepRuns:
         self.say = say
         self.failures: list[RunFailedError] = []
         self.retried: list[str] = []
-        self._runs: list[tuple[Setting, int, Measured]] = []
+        self._runs: list[tuple[SettingToRun, int, Measured]] = []
+        #: Seconds that they took.
+        self._spent_s = 0.0
 
     @staticmethod
     def _check_expectation(design: SweepDesign) -> None:
@@ -175,11 +149,11 @@ class SweepRuns:
             for number, order in enumerate(orders)
         ]
         if self.place.does_many:
-            self._do([Job(number, tuple(launches), goes_on=True) for number, launches in rounds])
+            self._do([Job(number, tuple(launches), keep_going=True) for number, launches in rounds])
             return
         for number, launches in rounds:
             for launch in launches:
-                if launch.name not in {failure.outcome.name for failure in self.failures}:
+                if launch.name not in {failure.run.name for failure in self.failures}:
                     self._do([Job(number, (launch,))])
 
     def _do(self, jobs: list[Job]) -> None:
@@ -188,20 +162,22 @@ class SweepRuns:
             for launch, outcome in zip(job.launches, outcomes, strict=False):
                 self._take(by_name[launch.name], job.number, outcome, launch)
 
-    def _take(self, setting: Setting, number: int, outcome: Outcome, launch: Launch) -> None:
+    def _take(self, setting: SettingToRun, number: int, outcome: Outcome, launch: Launch) -> None:
         if outcome.retried:
             self.retried.append(f"{outcome.name} of round {number + 1}")
         try:
             run = measured(outcome, launch)
         except RunFailedError as error:
             self.failures.append(error)
-            self.say(f"{setting.name} {error.outcome.failure}; it is left out")
+            self.say(f"{setting.name} {error.run.why}; it is left out")
             return
         self._runs.append((setting, number, run))
+        self._spent_s += outcome.seconds
+        left = time_left(self._spent_s, len(self._runs), len(self.settings) * self.design.rounds)
         done = f"round {number + 1} of {self.design.rounds}"
-        self.say(f"{done}: {setting.name} done in {outcome.seconds:.1f} s")
+        self.say(f"{done}: {setting.name} done in {outcome.seconds:.1f} s{left}")
 
-    def _launch(self, setting: Setting, folder: str) -> Launch:
+    def _launch(self, setting: SettingToRun, folder: str) -> Launch:
         return Launch(
             setting.name,
             setting.command,
@@ -211,7 +187,7 @@ class SweepRuns:
         )
 
     def _result(self, command: str, interrupted: bool) -> Sweep:
-        unit = common_unit([run.course for _, _, run in self._runs])
+        unit = common_unit([run.series for _, _, run in self._runs])
         if unit is None:
             raise HotloopError("the settings count different things: no steps to compare them by")
         trials = [_trial(setting, number, run, unit) for setting, number, run in self._runs]
@@ -229,31 +205,31 @@ class SweepRuns:
             expected=[],
             folder=str(self.folder),
             rounds=self.design.rounds,
-            failures=self.failures,
+            failures=[failure.run for failure in self.failures],
             retried=self.retried,
             interrupted=interrupted,
         )
-        for place, (name, values) in enumerate(self.design.variables.items()):
-            measured_values = {trial.values[place] for trial in trials}
+        for index, (name, values) in enumerate(self.design.variables.items()):
+            measured_values = {trial.values[index] for trial in trials}
             if is_numeric(values) and len(measured_values) > 1:
-                self._add_growth(sweep, trials, name, place, cut)
+                self._add_growth(sweep, trials, name, index, cut)
         return sweep
 
     def _add_growth(
-        self, sweep: Sweep, trials: list[Trial], name: str, place: int, cut: bool
+        self, sweep: Sweep, trials: list[Trial], name: str, index: int, cut: bool
     ) -> None:
-        sweep.growths.append(growth_of(trials, name, place))
+        sweep.growths.append(growth_of(trials, name, index))
         if len(self.design.variables) == 1:
-            add_efficiency(sweep.points, place)
-            value = knee(sweep.points, place, grows=not cut)
+            add_efficiency(sweep.points, index)
+            value = knee(sweep.points, index, grows=not cut)
             if value is not None:
                 sweep.knees[name] = value
         if self.design.expect is not None:
-            sweep.expected.append(expectation(trials, self.design.expect, name, place, cut))
+            sweep.expected.append(expectation(trials, self.design.expect, name, index, cut))
 
 
-def _trial(setting: Setting, number: int, run: Measured, unit: str) -> Trial:
-    steps = run.course.reached(unit)
+def _trial(setting: SettingToRun, number: int, run: Measured, unit: str) -> Trial:
+    steps = run.series.reached(unit)
     figures = run.figures(unit, steps)
     loop_s = run.analysis.run.loop_s * (1.0 - figures.waited)
     return Trial(setting.values, number, figures, loop_s, steps)

@@ -1,34 +1,41 @@
-"""Where each library keeps its phases: one file a library, readable as a table.
+"""Hooks: what hotloop attaches to libraries and to the program while it runs.
 
-A file here defines `LIBRARY`, a `Library` of `Place`s (`table` says what these are); `LIBRARIES`
-below lists the files. `install` puts a region around each place when its module is imported, before
-or after hotloop starts, and takes all of them off again. Only this folder knows the names of
-libraries; it may use `measure`'s profiler and `words`, and nothing of the reporting half.
+`context.HookContext` holds the state of one run; the session makes it and nothing else does.
+`library` is what a library's table is made of, `wrapping` hooks a function where a plain region is
+not enough, `protocols` types what hooks share, and `install` attaches the tables as their libraries
+are imported and detaches everything again. The rooms say the rest.
+
+Only this package knows names of libraries. It may use `measure`, `capture.schema` and `phases`; it
+knows nothing about `run`, `analyze`, `diagnose`, `report` or `integrations`.
 """
 
 from __future__ import annotations
 
-#: Modules of this folder that define a `LIBRARY`, and the package that wakes each.
-#: A table is read only when its library is imported: hotloop must start fast. A file with several
-#: small tables names each behind a colon.
+#: The tables in `libraries/`, and the packages whose import makes hotloop read each: a table is not
+#: loaded before, so that hotloop starts fast. A file with several small tables names each after a
+#: colon.
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "torch": ("torch",),
+    "torch_data": ("torch.utils.data",),
+    "torch_distributed": ("torch.distributed",),
     "gymnasium": ("gymnasium",),
-    "old_gym": ("gym",),
+    "gym": ("gym",),
     "sb3": ("stable_baselines3",),
     "sb3_contrib": ("sb3_contrib",),
+    "transformers": ("transformers",),
+    "trl": ("trl",),
     "torchrl": ("torchrl",),
     "tianshou": ("tianshou",),
-    "ray_workers": ("ray",),
+    "ray": ("ray",),
     "rllib": ("ray.rllib",),
     "rsl_rl": ("rsl_rl",),
     "skrl": ("skrl",),
-    "pipes": ("multiprocessing",),
+    "multiprocessing": ("multiprocessing",),
     "tensorflow": ("tensorflow",),
     "keras": ("keras",),
     "jax": ("jax",),
-    "loggers:TENSORBOARD": ("torch.utils.tensorboard",),
-    "loggers:TENSORBOARDX": ("tensorboardX",),
-    "loggers:WANDB": ("wandb",),
+    "loggers:tensorboard": ("torch.utils.tensorboard",),
+    "loggers:tensorboardx": ("tensorboardX",),
+    "loggers:wandb": ("wandb",),
     "sqlite": ("sqlite3",),
 }

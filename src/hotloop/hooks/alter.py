@@ -3,14 +3,16 @@
     hotloop run --skip learn train.py              # what if this phase cost nothing?
     hotloop run --slow env.step=2ms train.py       # what does it cost to make it slower?
     hotloop run --slow env.step=20% train.py
+    hotloop run --every evaluate=10 train.py       # what if it happened less often?
 
 *Skip*: the phase's function runs once; from then on it is not run and its last result is returned.
 *Slow*: a delay is added to each call; where things run in parallel, how much of it shows up in the
-whole says how much the phase matters (as in causal profiling, Curtsinger & Berger 2015). Both
-change the training, and the capture says so.
+whole says how much the phase matters (as in causal profiling, Curtsinger & Berger 2015).
+*Every*: the phase's function runs every Nth time and returns its last result in between. All of
+them change the program, and the capture records it.
 
-`install` and `standin` ask `altered` for every function that they put into a phase: that is the one
-place where phases are changed. What has no function (a `with` block, a stretch that is inferred
+`install` and `redirect` call `HookContext.altered` for every function that gets a phase; phases are
+changed nowhere else. What has no function (a `with` block, a stretch that is inferred
 from what surrounds it) cannot be skipped; a `with` block can be slowed.
 """
 
@@ -24,15 +26,21 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from hotloop.capture import schema
+from hotloop.capture.schema import Altered, Notes, SkippedPhase, SlowedPhase
 from hotloop.errors import HotloopError
+from hotloop.hooks.protocols import Undo
 from hotloop.measure.profiler import Profiler
+
+if TYPE_CHECKING:
+    from hotloop.hooks.context import HookContext
 
 Function = Callable[..., Any]
 
 #: A counter of the capture: microseconds that `slow` has added so far.
-DELAY_COUNTER = "altered_delay_us"
+DELAY_COUNTER = schema.ALTERED_DELAY_US
 
 #: Delays below this are waited out awake: a sleep cannot be that short.
 _SHORTEST_SLEEP_S = 0.0003
@@ -40,6 +48,9 @@ _SHORTEST_SLEEP_S = 0.0003
 #: A function that is called on more objects than this is called on new ones each time (a loss's
 #: `backward`): then the last result of all is the last result.
 _MOST_OBJECTS = 8
+
+#: Stands for objects that were not seen before.
+_NEW_OBJECTS = -1
 
 #: What a network's call may be, which shows only when it is called.
 _NETWORK_PHASES = ("policy.act", "learn.forward", "learn.loss", "advantage")
@@ -50,7 +61,7 @@ _SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 @dataclass(frozen=True)
 class Amount:
-    """How much slower: so many seconds a call, or so much of what the call itself took."""
+    """How much slower: seconds per call, or a share of what the call itself took."""
 
     seconds: float = 0.0
     share: float = 0.0
@@ -70,8 +81,19 @@ def parse_amount(text: str) -> Amount:
     return Amount(seconds=number * _SECONDS[match["unit"]])
 
 
-def check(skip: list[str], slow: list[str]) -> None:
-    """Say what is wrong with `--skip` and `--slow` before anything runs."""
+def parse_every(text: str) -> tuple[str, int]:
+    """`evaluate=10`: the phase, and how many calls one stands for."""
+    phase, _, count = text.partition("=")
+    if not phase or not count.isdigit() or int(count) < 1:
+        raise HotloopError(f"--every {text}: a phase and a number, such as evaluate=10")
+    return phase, int(count)
+
+
+def check(skip: list[str], slow: list[str], every: list[str]) -> None:
+    """Raise a `HotloopError` for `--skip`, `--slow` or `--every` before anything runs."""
+    for text in every:
+        if parse_every(text)[0] in skip:
+            raise HotloopError(f"--every {text}: that phase is skipped already")
     for phase in skip:
         if not phase or "=" in phase:
             raise HotloopError(f"--skip {phase}: the name of a phase, such as --skip learn")
@@ -87,13 +109,16 @@ def check(skip: list[str], slow: list[str]) -> None:
 class Alterations:
     """The phases of this process that are changed, and how often that happened."""
 
-    def __init__(self, profiler: Profiler, skip: list[str], slow: list[str]) -> None:
+    def __init__(
+        self, profiler: Profiler, skip: list[str], slow: list[str], every: list[str]
+    ) -> None:
         self._core = profiler.core
         self._profiler = profiler
         self.skip = frozenset(skip)
         self.slow = {p: parse_amount(a) for p, _, a in (text.partition("=") for text in slow)}
         self._written = {p: a for p, _, a in (text.partition("=") for text in slow)}
-        self.skipped = dict.fromkeys(skip, 0)
+        self.every = dict(map(parse_every, every))
+        self.skipped = dict.fromkeys([*skip, *self.every], 0)
         self.delayed = dict.fromkeys(self.slow, 0)
         self.added_s = dict.fromkeys(self.slow, 0.0)
         #: Phases that this thread is altering now: a call inside is part of the same one.
@@ -104,32 +129,54 @@ class Alterations:
     def notes(self) -> dict[str, Any]:
         """What the capture says: that this training was changed, and where."""
         return {
-            "altered": {
-                "skip": {phase: {"calls": calls} for phase, calls in self.skipped.items()},
-                "slow": {
-                    phase: {"by": by, "calls": self.delayed[phase], "added_s": self.added_s[phase]}
+            Notes.altered: {
+                Altered.skip: {p: {SkippedPhase.calls: n} for p, n in self.skipped.items()},
+                Altered.slow: {
+                    phase: {
+                        SlowedPhase.by: by,
+                        SlowedPhase.calls: self.delayed[phase],
+                        SlowedPhase.added_s: self.added_s[phase],
+                    }
                     for phase, by in self._written.items()
                 },
             }
         }
 
     def concerns(self, phases: tuple[str, ...]) -> bool:
-        return any(phase in self.skip or phase in self.slow for phase in phases)
+        return any(phase in (*self.skip, *self.slow, *self.every) for phase in phases)
 
     # -- functions --
+
+    def altered(self, function: Function, phases: tuple[str, ...], dynamic: bool) -> Function:
+        """A function that is about to be put into these phases, changed if that was asked.
+
+        `dynamic`: which phase it is shows only when it is called.
+        """
+        if not callable(function) or _is_resumed(function):
+            return function
+        if dynamic and any(phase in _NETWORK_PHASES for phase in phases):
+            phases = _NETWORK_PHASES
+        if not self.concerns(phases):
+            return function
+        return self.whatever_it_is(function) if dynamic else self.function(function, phases)
 
     def function(self, function: Function, phases: tuple[str, ...]) -> Function:
         """`function`, which is always these phases, changed as was asked."""
         for phase in phases:
             if phase in self.skip:
                 function = self._skipping(function, phase)
+            elif phase in self.every:
+                function = self._thinning(function, phase, self.every[phase])
             elif phase in self.slow:
                 function = self._slowing(function, phase)
         return function
 
     def whatever_it_is(self, function: Function) -> Function:
         """`function`, which is one phase at one moment and another at the next."""
-        versions = {phase: self.function(function, (phase,)) for phase in (*self.skip, *self.slow)}
+        versions = {
+            phase: self.function(function, (phase,))
+            for phase in (*self.skip, *self.slow, *self.every)
+        }
         innermost = self._core.innermost
 
         @functools.wraps(function)
@@ -156,6 +203,34 @@ class Alterations:
             return last[0]
 
         return skip
+
+    def _thinning(self, function: Function, phase: str, every: int) -> Function:
+        #: The last result for each object that came again: two agents each learn every Nth time.
+        results: dict[int, Any] = {}
+        #: Calls since the last one that ran; those on new objects each time (a checkpoint's
+        #: dictionary) count together.
+        since: dict[int, int] = {}
+
+        @functools.wraps(function)
+        def thin(*args: Any, **kwargs: Any) -> Any:
+            if not self._is_on(phase):
+                return function(*args, **kwargs)
+            # A dictionary or an array is what the call is about, not whose method it is.
+            own = id(args[0]) if args and type(args[0]).__dictoffset__ else _NEW_OBJECTS
+            whose = own if own in results else _NEW_OBJECTS
+            since[whose] = since.get(whose, every if not results else 0) + 1
+            if since[whose] < every:
+                self.skipped[phase] += 1
+                return results[whose] if whose in results else results[_NEW_OBJECTS]
+            since[whose] = 0
+            with _Inside(self, phase):
+                result = function(*args, **kwargs)
+            results[_NEW_OBJECTS] = result
+            if len(results) <= _MOST_OBJECTS:
+                results[own] = result
+            return result
+
+        return thin
 
     def _slowing(self, function: Function, phase: str) -> Function:
         clock = time.perf_counter
@@ -203,6 +278,31 @@ class Alterations:
         self._core.count(DELAY_COUNTER, seconds * 1e6)
 
     # -- with blocks --
+
+    def change_front(self) -> Undo:
+        """Slow `with profile(...)` blocks and decorated functions too; returns what undoes it."""
+        import hotloop
+
+        profiler = self._profiler
+        front, plain, decorator = hotloop.profile, profiler.profile, profiler.profile_function
+
+        def profile_function(name: Any = None, *args: Any, **kwargs: Any) -> Any:
+            decorate = decorator(name, *args, **kwargs)
+            if callable(name):  # used without parentheses
+                return decorate
+            return lambda function: decorate(
+                self.altered(function, (name or function.__qualname__,), dynamic=False)
+            )
+
+        # A program imports `profile` after this, and so gets the one that knows.
+        hotloop.profile = profiler.profile = self.profile(plain)
+        profiler.profile_function = profile_function  # type: ignore[method-assign]
+
+        def undo() -> None:
+            hotloop.profile, profiler.profile = front, plain
+            del profiler.profile_function
+
+        return undo
 
     def profile(self, profile: Function) -> Function:
         """`hotloop.profile` whose `with` blocks are slowed where that was asked."""
@@ -265,43 +365,11 @@ def how_late_sleep_is() -> float:
     return min(max(min(late), 0.0), _SHORTEST_SLEEP_S)
 
 
-# -- for the hooks --
-
-_current: Alterations | None = None
-
-
-def begin(profiler: Profiler, skip: list[str], slow: list[str]) -> Alterations:
-    """Change these phases from now on, in this process."""
-    global _current
-    import hotloop
-
-    _current = Alterations(profiler, skip, slow)
-    # A program imports `profile` after this, and so gets the one that knows.
-    hotloop.profile = profiler.profile = _current.profile(profiler.profile)
-    plain = profiler.profile_function
-
-    def profile_function(name: Any = None, *args: Any, **kwargs: Any) -> Any:
-        decorate = plain(name, *args, **kwargs)
-        if callable(name):  # used without parentheses
-            return decorate
-        return lambda function: decorate(altered(function, name or function.__qualname__))
-
-    profiler.profile_function = profile_function  # type: ignore[method-assign]
-    return _current
-
-
-def altered(function: Function, *phases: str, dynamic: bool = False) -> Function:
-    """A function that is about to be put into these phases, changed if that was asked.
-
-    `dynamic`: which phase it is shows only when it is called.
-    """
-    if _current is None or not callable(function) or _is_resumed(function):
-        return function
-    if dynamic and any(phase in _NETWORK_PHASES for phase in phases):
-        phases = _NETWORK_PHASES
-    if not _current.concerns(phases):
-        return function
-    return _current.whatever_it_is(function) if dynamic else _current.function(function, phases)
+def begin(context: HookContext, skip: list[str], slow: list[str], every: list[str]) -> Alterations:
+    """Change these phases from now on, in this process, until the hooks are removed."""
+    alterations = context.alterations = Alterations(context.profiler, skip, slow, every)
+    context.undo.append(alterations.change_front())
+    return alterations
 
 
 def _is_resumed(function: Any) -> bool:

@@ -1,27 +1,28 @@
 """Puts the hooks on as libraries are imported, and takes them off again completely.
 
 Python's import system calls `_find_and_load` for every module that is not loaded yet; standing
-there costs nothing once a program runs. A place that a library no longer has is noted, never an
-error; nothing here may ever stop a training.
+there costs nothing once a program runs. A target that a library no longer has is noted, never an
+error; nothing here may ever stop the program.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
 import weakref
 from collections.abc import Callable
 from importlib import metadata
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
+from hotloop.capture.schema import LibraryUse, Notes
 from hotloop.hooks import LIBRARIES
-from hotloop.hooks.alter import altered
-from hotloop.hooks.standin import undo_of
-from hotloop.hooks.table import Library, Place
-from hotloop.hooks.travelling import Travelling
-from hotloop.hooks.untraced import Untraced
-from hotloop.measure.profiler import Profiler
+from hotloop.hooks.compat.cloudpickle import ClassesByValue
+from hotloop.hooks.compat.dynamo import DynamoCompatibility
+from hotloop.hooks.context import HookContext
+from hotloop.hooks.library import Library, Target, read_table
+from hotloop.hooks.protocols import Function, Undo, Wrapper
+from hotloop.hooks.redirect import function_in, is_abstract, raw_attribute, redirect
+from hotloop.measure.core import native_parts
 
 _importlib: Any = sys.modules["_frozen_importlib"]
 
@@ -29,32 +30,36 @@ _importlib: Any = sys.modules["_frozen_importlib"]
 class Hooks:
     """All hooks of this process."""
 
-    def __init__(self, profiler: Profiler, libraries: dict[str, tuple[str, ...]] | None = None):
-        self._profiler = profiler
+    def __init__(self, context: HookContext, libraries: dict[str, tuple[str, ...]] | None = None):
+        self.context = context
+        self._profiler = profiler = context.profiler
         self._waiting = dict(LIBRARIES if libraries is None else libraries)
-        #: Module -> the places in it that wait for it to be imported.
-        self._places: dict[str, list[tuple[Library, Place]]] = {}
-        #: Methods that are hooked in subclasses as well: (class, name, place).
-        self._followed: list[tuple[Any, str, Place]] = []
+        #: Module -> the targets in it that wait for it to be imported.
+        self._waiting_targets: dict[str, list[tuple[Library, Target]]] = {}
+        #: Methods that are hooked in subclasses as well: (class, name, target).
+        self._followed: list[tuple[Any, str, Target]] = []
+        #: The classes of these whose subclasses the native module follows.
+        self._owners: set[type] = set()
         #: Libraries whose `setup` waits for a package to be whole: (package, library).
         self._setups: list[tuple[str, Library]] = []
-        self._undo: list[Callable[[], None]] = []
-        #: Title -> what is known of a library: version, places put on, places not found.
+        self._undo = context.undo
+        #: What is hooked already, each kept so that its address is not another's.
+        self._hooked: dict[tuple[Any, ...], Any] = {}
+        #: Title -> what is known of a library: version, targets put on, targets not found.
         self.libraries: dict[str, dict[str, Any]] = {}
-        #: What tables say of this run as a whole.
-        self._remarks: list[Callable[[], list[str]]] = []
+        self._remarks = context.remarks
         #: Modules that were imported in the loop: nothing is to be done for these again.
         self._known: dict[str, weakref.ref[Any]] = {}
-        #: Shared with the core, whose failures the report names.
-        self.failures: dict[str, str] = profiler.core.failures
+        self.failures = context.failures
         hooked = type(profiler.core.region("import").wrap(len))
-        #: Called with a module's name once it has been imported and hooked.
-        self.on_import: list[Callable[[str], None]] = [
-            Untraced().imported,
-            Travelling(self, hooked).imported,
+        self.on_import = context.on_import
+        self.on_import += [
+            DynamoCompatibility(context).imported,
+            ClassesByValue(self, hooked).imported,
         ]
-        #: Called with a class that came from another process by value.
-        self.on_class: list[Callable[[type], None]] = []
+        context.on_class.append(self._hook_methods)
+        self.on_class = context.on_class
+        self.class_arrived = context.class_arrived
 
     # -- on and off --
 
@@ -62,22 +67,24 @@ class Hooks:
         """Hook what is imported already, and whatever will be."""
         for name in list(sys.modules):
             self._imported(name)
-        find_and_load = _importlib._find_and_load
-        region = self._profiler.core.region("import")
-        _importlib._find_and_load = region.wrap(
-            find_and_load, after=self._after_import, outermost=True, always=True
-        )
-        self._undo.append(lambda: setattr(_importlib, "_find_and_load", find_and_load))
+        core = self._profiler.core
+
+        def time_imports(original: Function) -> Function:
+            return core.region("import").wrap(
+                original, after=self._after_import, outermost=True, always=True
+            )
+
+        self._undo.append(redirect(core, _importlib, "_find_and_load", time_imports))
 
     def uninstall(self) -> None:
-        """Take every hook off: each place is again what it was."""
-        while self._undo:
-            try:
-                self._undo.pop()()
-            except Exception as error:
-                self.failures["uninstall"] = repr(error)
+        """Take every hook off: each target is again what it was."""
+        self.context.remove_all()
 
-    def undo(self, call: Callable[[], None]) -> None:
+    def redirect(self, owner: Any, name: str, make: Wrapper) -> None:
+        """Let calls of `owner.name` run `make(original)`, until the hooks are removed."""
+        self._undo.append(redirect(self._profiler.core, owner, name, make))
+
+    def undo(self, call: Undo) -> None:
         """Also do this when the hooks are taken off."""
         self._undo.append(call)
 
@@ -86,13 +93,15 @@ class Hooks:
         self._remarks.append(ask)
 
     def notes(self) -> dict[str, Any]:
-        """What the capture says of the libraries."""
+        """The notes on libraries."""
         notes: dict[str, Any] = {
-            "libraries": {title: dict(facts) for title, facts in self.libraries.items()}
+            Notes.libraries: {title: dict(facts) for title, facts in self.libraries.items()}
         }
         remarks = [text for ask in self._remarks for text in self._guard("remarks", ask) or ()]
         if remarks:
-            notes["remarks"] = remarks
+            notes[Notes.remarks] = list(dict.fromkeys(remarks))  # two libraries may agree
+        if self.context.waited_for:
+            notes[Notes.waited_for] = dict(self.context.waited_for)
         return notes
 
     # -- as modules come --
@@ -113,8 +122,8 @@ class Hooks:
             if (package in wakers or name in wakers) and package in sys.modules:
                 del self._waiting[table]
                 self._read_table(table, wakers)
-        for library, place in self._places.pop(name, ()):
-            self._put_on(library, place)
+        for library, target in self._waiting_targets.pop(name, ()):
+            self._put_on(library, target)
         if self._setups:
             ready = [library for waker, library in self._setups if waker == name]
             self._setups = [pair for pair in self._setups if pair[1] not in ready]
@@ -125,26 +134,25 @@ class Hooks:
 
     def _read_table(self, table: str, wakers: tuple[str, ...]) -> None:
         try:
-            file, _, name = table.partition(":")
-            tables = importlib.import_module(f"hotloop.hooks.{file}")
-            library: Library = getattr(tables, name or "LIBRARY")
+            library = read_table(table, self.context)
         except Exception as error:
             self.failures[table] = repr(error)
             return
         self.libraries[library.title] = {
-            "version": _version(library.distribution),
-            "places": 0,
-            "missing": [],
+            LibraryUse.version: _version(library.distribution),
+            LibraryUse.targets: 0,
+            LibraryUse.missing: [],
         }
+        self._profiler.categories.update(library.categories)
         if library.remarks is not None:
             self._remarks.append(library.remarks)
-        for place in library.places:
-            module = sys.modules.get(place.module)
+        for target in library.targets:
+            module = sys.modules.get(target.module)
             # A module that is still being imported is in sys.modules but not whole yet.
             if module is not None and not _is_loading(module):
-                self._put_on(library, place)
+                self._put_on(library, target)
             else:
-                self._places.setdefault(place.module, []).append((library, place))
+                self._waiting_targets.setdefault(target.module, []).append((library, target))
         if library.setup is not None:
             # The first of a package's modules to come is often not the package itself.
             loading = [w for w in wakers if (m := sys.modules.get(w)) is None or _is_loading(m)]
@@ -159,92 +167,95 @@ class Hooks:
             if undo is not None:
                 self._undo.append(undo)
 
-    def _put_on(self, library: Library, place: Place) -> None:
+    def _put_on(self, library: Library, target: Target) -> None:
         facts = self.libraries[library.title]
         try:
-            owner, name, raw = _find(place)
+            owner, name, raw = _find(target)
         except (AttributeError, KeyError):
-            if not place.optional:
-                facts["missing"] = [*facts["missing"], str(place)]
+            if not target.optional:
+                facts[LibraryUse.missing] = [*facts[LibraryUse.missing], str(target)]
             return
         try:
-            if not place.only_overrides:
-                self._replace(owner, name, raw, place)
-            if place.overrides or place.only_overrides:
-                self._follow_overrides(owner, name, place)
-            facts["places"] += 1
+            if not target.only_overrides:
+                self._hook(owner, name, raw, target)
+            if target.overrides or target.only_overrides:
+                self._follow_overrides(owner, name, target)
+            facts[LibraryUse.targets] += 1
         except Exception as error:
-            self.failures[str(place)] = repr(error)
+            self.failures[str(target)] = repr(error)
 
-    def _replace(self, owner: Any, name: str, raw: Any, place: Place) -> None:
-        """Let `owner.name` be the same function inside its phase."""
-        kind = type(raw) if isinstance(raw, (staticmethod, classmethod)) else None
-        function = raw.__func__ if kind else raw
-        function = altered(function, place.phase, dynamic=place.wrapper is not None)
-        if place.wrapper is not None:
-            wrapped = place.wrapper(function)
-        else:
-            region = self._profiler.core.region(place.phase)
-            wrapped = region.wrap(function, after=place.after, outermost=place.outermost)
-        placed = kind(wrapped) if kind else wrapped
-        setattr(owner, name, placed)
-        self._undo.append(undo_of(owner, name, raw, placed))
+    def _hook(self, owner: Any, name: str, raw: Any, target: Target) -> None:
+        """Time the calls of `owner.name` as its phase."""
+        core, function = self._profiler.core, function_in(raw)
+        # One function may have several names; hooked in place, it is hooked under all of them.
+        key = (id(function), target.phase, target.after, target.wrapper)
+        if key in self._hooked and core.original(function) is not function:
+            return
+        self._hooked[key] = raw
 
-    def _follow_overrides(self, owner: Any, name: str, place: Place) -> None:
+        def make(original: Function) -> Function:
+            call = self.context.altered(original, target.phase, dynamic=target.wrapper is not None)
+            if target.wrapper is not None:
+                return target.wrapper(call)
+            region = core.region(target.phase)
+            return region.wrap(call, after=target.after, outermost=target.outermost)
+
+        self._undo.append(redirect(core, owner, name, make))
+
+    def _follow_overrides(self, owner: Any, name: str, target: Target) -> None:
         """Hook the method in every subclass that has its own, now and as they are made."""
-        self._followed.append((owner, name, place))
+        self._followed.append((owner, name, target))
         for subclass in _all_subclasses(owner):
             raw = vars(subclass).get(name)
-            if callable(raw) and not getattr(raw, "__isabstractmethod__", False):
-                self._replace(subclass, name, raw, place)
-        before = vars(owner).get("__init_subclass__")
+            if callable(raw) and not is_abstract(raw):
+                self._hook(subclass, name, raw, target)
+        self._undo.append(self._on_subclass(owner, self._hook_methods))
+
+    def _on_subclass(self, owner: Any, made: Callable[[type], None]) -> Undo:
+        """Call `made` with every class that is made below `owner`."""
+        native = native_parts(self._profiler.core)
+        raw = raw_attribute(owner, "__init_subclass__")
+        if native is not None and not isinstance(raw, classmethod):
+            # Nothing is added to the class, which a program may inspect or save.
+            try:
+                native.follow_subclasses((*self._owners, owner), made)
+            except NotImplementedError:
+                pass  # a Python whose `object` is made in another way
+            else:
+                self._owners.add(owner)
+                return lambda: native.follow_subclasses((), made)
+
+        def make(original: Function) -> Function:
+            def init_subclass(cls: type, *args: Any, **kwargs: Any) -> None:
+                original(cls, *args, **kwargs)
+                made(cls)
+
+            return init_subclass
+
+        if isinstance(raw, classmethod):
+            return redirect(self._profiler.core, owner, "__init_subclass__", make)
 
         def init_subclass(cls: Any, /, **kwargs: Any) -> None:
-            if before is not None:
-                before.__get__(None, cls)(**kwargs)
-            else:
-                super(owner, cls).__init_subclass__(**kwargs)
-            raw = vars(cls).get(name)
-            if callable(raw) and not getattr(raw, "__isabstractmethod__", False):
-                self._guard(str(place), self._replace, cls, name, raw, place)
+            super(owner, cls).__init_subclass__(**kwargs)
+            made(cls)
 
         owner.__init_subclass__ = classmethod(init_subclass)
-
-        def undo() -> None:
-            if before is not None:
-                owner.__init_subclass__ = before
-            else:
-                del owner.__init_subclass__
-
-        self._undo.append(undo)
-
-    def class_arrived(self, cls: Any) -> None:
-        """A class came by value, and has its methods now."""
-        if not isinstance(cls, type):
-            return
-        self._guard(f"class {cls.__name__}", self._hook_methods, cls)
-        for call in self.on_class:
-            self._guard(f"class {cls.__name__}", call, cls)
+        return lambda: delattr(owner, "__init_subclass__")
 
     def _hook_methods(self, cls: type) -> None:
-        for owner, name, place in self._followed:
-            raw = vars(cls).get(name) if issubclass(cls, owner) else None
-            if isinstance(raw, FunctionType) and not getattr(raw, "__isabstractmethod__", False):
-                self._guard(str(place), self._replace, cls, name, raw, place)
+        for owner, name, target in self._followed:
+            raw = vars(cls).get(name) if owner in cls.__mro__ else None
+            if callable(raw) and not is_abstract(raw):
+                self._guard(str(target), self._hook, cls, name, raw, target)
 
     def _guard(self, what: str, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Whatever goes wrong in a hook is noted; the program never sees it."""
-        try:
-            return call(*arguments)
-        except Exception as error:
-            self.failures[what] = repr(error)
-            return None
+        return self.context.guard(what, call, *arguments)
 
 
-def _find(place: Place) -> tuple[Any, str, Any]:
-    """(owner, attribute, what is there now, unbound) of a place."""
-    owner: Any = sys.modules[place.module]
-    *outer, name = place.name.split(".")
+def _find(target: Target) -> tuple[Any, str, Any]:
+    """(owner, attribute, what is there now, unbound) of a target."""
+    owner: Any = sys.modules[target.module]
+    *outer, name = target.name.split(".")
     for part in outer:
         owner = getattr(owner, part)
     if isinstance(owner, type):

@@ -1,11 +1,10 @@
-"""Where people already are: other ways in than the command line.
+"""hotloop from inside other tools: callbacks, notebooks, pytest, learning curves.
 
     from hotloop.integrations import record, SB3Callback, KerasCallback
 
-`recording` measures a stretch of a program that goes on afterwards; callbacks, notebooks and the
-pytest plugin are thin layers over it. `scalars` puts figures beside the program's own learning
-curves, `completion` knows the shells. This folder may use both halves of hotloop, as `cli` does;
-a library is imported when its integration is asked for.
+`recording` measures part of a program that continues afterwards; callbacks, notebooks and the
+pytest plugin are thin layers over it. `scalars` writes phase times to the program's own learning
+curves. A library is imported only when its integration is used. Imports nothing of `cli`.
 """
 
 from __future__ import annotations
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
     from hotloop.integrations.sb3 import SB3Callback
 
 __all__ = ["KerasCallback", "Recording", "SB3Callback", "record"]
+
+#: What a session loads to write figures beside the program's own curves.
+SCALARS = f"{__name__}.scalars:Scalars"
 
 #: Name -> the file of this folder that it lives in.
 _HOMES = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 from hotloop.analyze.analysis import analyze
 from hotloop.analyze.contention import Contention
@@ -16,11 +15,12 @@ from hotloop.analyze.model import Analysis
 from hotloop.capture import lines
 from hotloop.capture.growing import GrowingShard
 from hotloop.capture.reader import Capture
+from hotloop.capture.schema import ContentionNote, Header, Notes
 from hotloop.errors import HotloopError
 
 #: What a comparison needs to know of a run beside its times.
-_NOTES = ("altered", "categories", "device", "libraries")
-_CONTENTION = "contention"
+_NOTES = (Notes.altered, Notes.categories, Notes.device, Notes.libraries)
+_NOT_KEPT = (Header.hotloop, Header.command, Header.pid)
 
 
 def path_of(folder: Path, test: str) -> Path:
@@ -33,9 +33,12 @@ def path_of(folder: Path, test: str) -> Path:
 def store(path: Path, capture: Capture, contention: Contention) -> None:
     """Keep a run as the baseline, and what other programs took from it."""
     shard = capture.main
-    header = {k: v for k, v in shard.header.items() if k not in ("hotloop", "command", "pid")}
-    notes = {key: shard.notes[key] for key in _NOTES if key in shard.notes}
-    notes[_CONTENTION] = {"marks": contention.marks, "due_to_others": contention.due_to_others}
+    header = {key: value for key, value in shard.header.raw.items() if key not in _NOT_KEPT}
+    notes = {key: shard.notes.raw[key] for key in _NOTES if key in shard.notes}
+    notes[Notes.contention] = {
+        ContentionNote.marks: contention.marks,
+        ContentionNote.due_to_others: contention.due_to_others,
+    }
     rows = [lines.header_line(header), lines.notes_line(notes)]
     for window in shard.windows:
         window.samples = {}
@@ -61,12 +64,9 @@ def load(path: Path) -> tuple[Analysis, Contention] | None:
     shard = growing.shard()
     if shard is None or not shard.windows:
         raise HotloopError(f"{path}: no baseline; make it anew with --hotloop-update-baseline")
-    return analyze(Capture(path.parent, [shard])), _contention(shard.notes.get(_CONTENTION))
+    return analyze(Capture(path.parent, [shard])), _contention(shard.notes)
 
 
-def _contention(note: Any) -> Contention:
-    try:
-        marks = [(float(time), float(waited)) for time, waited in note["marks"]]
-        return Contention(marks, float(note["due_to_others"]))
-    except (KeyError, TypeError, ValueError):
-        return Contention()
+def _contention(notes: Notes) -> Contention:
+    kept = notes.contention
+    return Contention(kept.marks, kept.due_to_others) if kept else Contention()

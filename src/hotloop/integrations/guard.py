@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import Any
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.contention import Contention
-from hotloop.analyze.limits import BROKEN, KEPT, Check, check_phase, check_shares, check_speed
+from hotloop.analyze.contention import Contention, contention
+from hotloop.analyze.limits import BROKEN, KEPT, LimitCheck, check_phase, check_shares, check_speed
 from hotloop.analyze.model import Analysis
+from hotloop.analyze.training import read_capture
 from hotloop.analyze.unpaired import compare_captures
-from hotloop.capture.reader import Capture, read_capture
-from hotloop.cli.run import shown
+from hotloop.capture.reader import Capture
 from hotloop.errors import HotloopError
-from hotloop.experiment.watch import Watch
 from hotloop.integrations import baseline
 from hotloop.integrations.recording import Recording
+from hotloop.phases import PHASES
 from hotloop.report.limits import limit_text
-from hotloop.words import PHASES
+from hotloop.run.folders import as_typed
+from hotloop.run.watch import Watch
 
 #: Tests are short: shorter windows than a second give statistics something to work with.
 WINDOW_S = 0.2
@@ -46,7 +47,7 @@ class Limits:
 
 
 def limits_of(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Limits:
-    """The limits of `@pytest.mark.hotloop(...)`; a mistake is told in one line."""
+    """The limits of `@pytest.mark.hotloop(...)`; a mistake is reported in one line."""
     known = [each.name for each in fields(Limits)]
     if arguments or set(named) - set(known):
         wrong = ", ".join(map(str, [*arguments, *sorted(set(named) - set(known))]))
@@ -84,7 +85,7 @@ class Guard:
             with self.recording:
                 yield
         finally:
-            self._contention = watch.stop()
+            self._contention = contention(**vars(watch.stop()))
 
     def judge(self) -> str | None:
         """After the test: None, or why it fails."""
@@ -105,10 +106,10 @@ class Guard:
             shutil.rmtree(folder, ignore_errors=True)  # there is nothing to look into
         if not broken:
             return None
-        more = [f"hotloop report {shown(folder)} shows where the time went"]
+        more = [f"hotloop report {as_typed(folder)} shows where the time went"]
         return "\n".join(["beyond its limits, and not by noise:", *broken, *more])
 
-    def _checks(self, capture: Capture, analysis: Analysis) -> list[Check]:
+    def _checks(self, capture: Capture, analysis: Analysis) -> list[LimitCheck]:
         limits = self._limits
         seen = {phase.name for phase in analysis.phases}
         for name in [*limits.max_share, *limits.max_phase_ratio]:
@@ -119,12 +120,12 @@ class Guard:
         checks = check_shares(analysis, limits.max_share)
         if self._update:
             baseline.store(self._path, capture, self._contention)
-            self.lines.append(f"the baseline is now this run: {shown(self._path)}")
+            self.lines.append(f"the baseline is now this run: {as_typed(self._path)}")
         elif limits.need_baseline:
             checks += self._beside_baseline(analysis)
         return checks
 
-    def _beside_baseline(self, analysis: Analysis) -> list[Check]:
+    def _beside_baseline(self, analysis: Analysis) -> list[LimitCheck]:
         stored = baseline.load(self._path)
         if stored is None:
             self.lines.append(
@@ -132,13 +133,13 @@ class Guard:
             )
             return []
         limits = self._limits
-        before, contention = stored
+        before, waited = stored
         comparison = compare_captures(
             before,
             analysis,
             ("baseline", "now"),
             any_work=limits.any_work,
-            contentions=(contention, self._contention),
+            contentions=(waited, self._contention),
         )
         checks = []
         if limits.min_steps_per_s_ratio is not None:

@@ -43,8 +43,8 @@ class KerasCallback(RecordingCallback, keras.callbacks.Callback):  # type: ignor
         ).begin()
 
     def on_train_begin(self, logs: dict[str, Any] | None = None) -> None:
-        # `model.fit(…, callbacks=[KerasCallback()])`: Python looks `fit` up before the callback
-        # is made, so this call of it has no hook.
+        # Where hooks cannot be attached in place, Python has looked `fit` up before the callback in
+        # `model.fit(…, callbacks=[KerasCallback()])` was made, so this call of it has no hook.
         if not self._is_open("learn"):
             self._open = list(self._regions)
             for region in self._open:

@@ -32,17 +32,19 @@ class Report:
 
     def __init__(self, folder: Path, text_only: bool = False) -> None:
         from hotloop.analyze.analysis import analyze
-        from hotloop.capture.reader import read_capture
+        from hotloop.analyze.history import RunHistory
+        from hotloop.analyze.training import read_capture
         from hotloop.diagnose import diagnose
+        from hotloop.report.document import make_report
 
         self.folder = folder
         self._text_only = text_only
-        self._capture = read_capture(folder)
-        self._analysis = analyze(self._capture)
-        self._findings = diagnose(self._analysis)
+        capture = read_capture(folder)
+        analysis = analyze(capture)
+        self._report = make_report(analysis, diagnose(analysis), RunHistory(capture))
 
     def __repr__(self) -> str:
-        return self._render("text") + f"\nNext: hotloop report {self.folder}"
+        return self._render("text") + f"\nNext: hotloop open {self.folder}"
 
     def _repr_html_(self) -> str | None:
         if self._text_only:
@@ -57,7 +59,7 @@ class Report:
     def _render(self, form: str) -> str:
         from hotloop.report.output import render
 
-        return str(render(form, self._analysis, self._findings, capture=self._capture))
+        return str(render(form, self._report))
 
 
 def load(shell: Any) -> None:
@@ -126,7 +128,7 @@ def _run(shell: Any, source: str, recording: Recording) -> Any:
     # So that tracebacks and samples can show its lines.
     name = shell.compile.cache(code, shell.execution_count, raw_code=source)
     tree = shell.transform_ast(shell.compile.ast_parse(code, filename=name))
-    own_code = recording.session.own_code if recording.session is not None else None
+    own_code = recording.session.attached.own_code if recording.session is not None else None
     value = None
     for node in tree.body:
         value = None

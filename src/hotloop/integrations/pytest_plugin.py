@@ -43,11 +43,13 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+# An old-style wrapper: pluggy before 1.2 knows no other, and would refuse the whole plugin.
+@pytest.hookimpl(hookwrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     mark = item.get_closest_marker(MARK)
     if mark is None:
-        return (yield)
+        yield
+        return
     from hotloop.errors import HotloopError
     from hotloop.integrations.guard import Guard, limits_of
 
@@ -59,19 +61,34 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     except HotloopError as error:
         pytest.fail(f"hotloop: {error}", pytrace=False)
     if not guard.recording.is_on:
-        _say(item, "measured by `hotloop run` already; limits are not checked")
-        return (yield)
-    with guard.measuring():
-        result = yield
+        _note(item, "measured by `hotloop run` already; limits are not checked")
+        yield
+        return
+    outcome: Any = None
+    try:
+        with guard.measuring():
+            outcome = yield
+            outcome.get_result()
+    except BaseException:
+        if outcome is None or outcome.excinfo is None:
+            raise
+        return  # the test failed by itself: it is not judged, and its error stays the outcome
     try:
         failure = guard.judge()
     except HotloopError as error:
         failure = str(error)
     for line in guard.lines:
-        _say(item, line)
+        _note(item, line)
     if failure is not None:
-        pytest.fail(f"hotloop: {failure}", pytrace=False)
-    return result
+        _fail(outcome, f"hotloop: {failure}")
+
+
+def _fail(outcome: Any, reason: str) -> None:
+    error = pytest.fail.Exception(reason, pytrace=False)
+    if hasattr(outcome, "force_exception"):
+        outcome.force_exception(error)
+    else:  # pluggy before 1.1, where raising here would keep other wrappers from ending
+        outcome._excinfo = (type(error), error, None)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -84,7 +101,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
             terminalreporter.write_line(f"{test}  {text}")
 
 
-def _say(item: pytest.Item, text: str) -> None:
+def _note(item: pytest.Item, text: str) -> None:
     # These travel with the test's report, also from the processes of pytest-xdist.
     item.user_properties.append((MARK, text))
 

@@ -1,4 +1,4 @@
-"""A stretch of a program as a capture of its own, in a process that goes on afterwards.
+"""A stretch of a program as a capture of its own, in a process that continues afterwards.
 
     with record("runs/first"):
         train()
@@ -15,10 +15,15 @@ from pathlib import Path
 from types import CodeType, TracebackType
 from typing import TYPE_CHECKING
 
-from hotloop.cli.run import make_folder, show_end
-from hotloop.hooks.named import parse_phase, phases_of_project
-from hotloop.measure.recorder import WINDOW_SECONDS
-from hotloop.measure.session import Session, Settings, say
+from hotloop.integrations import SCALARS
+from hotloop.report.after_run import show_end
+from hotloop.run.current import current_session
+from hotloop.run.folders import as_typed, make_folder
+from hotloop.run.messages import notify
+from hotloop.run.options import all_phases, checked_phases
+from hotloop.run.recorder import WINDOW_SECONDS
+from hotloop.run.session import Session
+from hotloop.run.settings import Settings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -44,7 +49,7 @@ class Recording:
     ) -> None:
         self._output = str(output) if output is not None else None
         self._name = name or Path(sys.argv[0]).stem or "program"
-        self._phases = [str(parse_phase(text)) for text in phases]
+        self._phases = checked_phases(phases)
         self._quiet = quiet
         self._scalars = scalars
         self._window_s = window_s
@@ -65,28 +70,31 @@ class Recording:
 
     def begin(self) -> Recording:
         """Begin to measure, unless somebody does already."""
-        if Session.current is not None:
+        measures = current_session()
+        if measures is not None:
             if Recording.current is not None:
-                say(f"{Recording.current.folder} is still being recorded; end it to begin another")
+                notify(
+                    f"{Recording.current.folder} is still being recorded; end it to begin another"
+                )
             if self._scalars:
-                Session.current.write_scalars()
-            self.folder = Path(Session.current.settings.folder)
+                measures.write_curves(SCALARS)
+            self.folder = Path(measures.settings.folder)
             return self
-        phases = self._phases + phases_of_project(Path.cwd())
+        phases = all_phases(self._phases, Path.cwd())
         self.folder = make_folder(self._output, self._name)
         settings = Settings(
             str(self.folder),
             phases=phases,
             quiet=self._quiet,
-            scalars=self._scalars,
+            scalars=SCALARS if self._scalars else "",
             window_s=self._window_s,
         )
         self._session = Session(settings, root_code=self._root_code)
         self._session.on_finish = self._show
         Recording.current = self
         self._session.start(self._command)
-        if self._session.own_code is not None:
-            self._session.own_code.look_at_main()
+        if self._session.attached.own_code is not None:
+            self._session.attached.own_code.look_at_main()
         return self
 
     def end(self, reason: str = "end") -> Path | None:
@@ -113,11 +121,11 @@ class Recording:
 
     def _show(self) -> None:
         if self.folder is not None and not self._quiet:
-            show_end(self.folder)
+            show_end(self.folder, as_typed(self.folder), is_newest=False)
 
 
 class RecordingCallback:
-    """What the callbacks of libraries share: measured from when one is made to a training's end.
+    """What the libraries' callbacks share: recording from construction to the end of training.
 
     As a `with` block it measures up to the end of the block, over several trainings.
     """
@@ -126,7 +134,7 @@ class RecordingCallback:
     _in_block = False
 
     def training_ended(self) -> None:
-        """The library says that a training is over."""
+        """The library has finished training."""
         if not self._in_block:
             self.recording.end()
 

@@ -10,7 +10,6 @@ taken out of the figures.
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,12 +17,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from hotloop.analyze.curves import PREFIX, Curves
-from hotloop.analyze.portion import Amounts, amounts_of
-from hotloop.analyze.tree import RegionCost
+from hotloop.analyze.series import SeriesPoint, point_of
+from hotloop.capture import schema
+from hotloop.capture.values import RegionCost
 from hotloop.capture.window import Window
 from hotloop.hooks.install import Hooks
-from hotloop.hooks.standin import undo_of
-from hotloop.measure.calibrate import Cost
 from hotloop.measure.profiler import Profiler
 
 #: Seconds of training between two points: above a window's length, so that a point is a mean.
@@ -41,7 +39,7 @@ _NOT_IN_TABLES = ("stdout", "log")
 class Sink:
     """One of the program's writers: what has been written there."""
 
-    before: Amounts = field(default_factory=Amounts)
+    before: SeriesPoint = field(default_factory=SeriesPoint)
     tag: Any = None
     missed: int = 0
     last_step: float | None = None
@@ -59,13 +57,13 @@ class Sink:
 
 
 class Scalars:
-    """Stands at the places where programs write their curves."""
+    """Hooks the functions with which programs write their curves."""
 
     def __init__(self, profiler: Profiler, hooks: Hooks) -> None:
         self._core = profiler.core
         self._clock = profiler._clock
         self._hooks = hooks
-        self._places: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
+        self._targets: dict[str, tuple[str, str, Callable[[Any], Any]]] = {
             "torch.utils.tensorboard.writer": ("SummaryWriter", "add_scalar", self._after_scalar),
             "tensorboardX.writer": ("SummaryWriter", "add_scalar", self._after_scalar),
             # One function, bound in several modules: Keras's callback has the second.
@@ -77,14 +75,15 @@ class Scalars:
         }
         self.begin(None)
         hooks.on_import.append(self._imported)
-        for name in list(self._places):
+        for name in list(self._targets):
             self._imported(name)
 
-    def begin(self, cost: Cost | None) -> None:
+    def begin(self, cost: RegionCost | None) -> None:
         """Nothing has been measured yet, in this process."""
-        self._cost = RegionCost(cost.inside_ns, cost.outside_ns) if cost else RegionCost()
-        self._total = Amounts()
+        self._cost = cost or RegionCost()
+        self._total = SeriesPoint()
         self._memory_mb: float | None = None
+        self._return: float | None = None
         self._curves = Curves()
         self._sinks: WeakKeyDictionary[Any, Sink] = WeakKeyDictionary()
         self._busy = False
@@ -92,9 +91,10 @@ class Scalars:
     def take(self, window: Window) -> None:
         """A window has closed; those before the training loop do not count."""
         if window.loop_last_ns > 0:
-            self._total = self._total.plus(amounts_of(window, self._cost))
-            resident = window.gauges.get("resident")
+            self._total = self._total.plus(point_of(window, self._cost))
+            resident = window.gauges.get(schema.RESIDENT)
             self._memory_mb = resident / 1e6 if resident else self._memory_mb
+            self._return = window.gauges.get(schema.RETURN_RECENT, self._return)
 
     # -- when, and what --
 
@@ -105,14 +105,15 @@ class Scalars:
         try:
             sink = self._sinks.setdefault(writer, Sink())
         except TypeError:
-            return None  # a writer of the program's own that cannot be told from others
+            return None  # a writer of the program's own that cannot be distinguished from others
         total = self._total
         passed = total.seconds - sink.before.seconds
         return sink if passed >= max(LEAST_S, SHARE * total.seconds) else None
 
     def _figures(self, sink: Sink) -> dict[str, float]:
         total = self._total
-        found = self._curves.figures(total.plus(sink.before, -1.0), self._memory_mb)
+        stretch = total.plus(sink.before, -1.0)
+        found = self._curves.figures(stretch, self._memory_mb, self._return)
         if found:
             sink.before = total
         return found
@@ -132,20 +133,17 @@ class Scalars:
     # -- where --
 
     def _imported(self, name: str) -> None:
-        place = self._places.get(name)
+        target = self._targets.get(name)
         module = sys.modules.get(name)
-        if place is None or module is None or getattr(module.__spec__, "_initializing", False):
+        if target is None or module is None or getattr(module.__spec__, "_initializing", False):
             return
-        owner = getattr(module, place[0]) if place[0] else module
-        original = vars(owner)[place[1]]
-        del self._places[name]
-        placed = functools.wraps(original)(place[2](original))
-        setattr(owner, place[1], placed)
-        self._hooks.undo(undo_of(owner, place[1], original, placed))
+        owner = getattr(module, target[0]) if target[0] else module
+        del self._targets[name]
+        self._hooks.redirect(owner, target[1], target[2])
 
     def _after_scalar(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """TensorBoard's `add_scalar`, torch's and tensorboardX's."""
-        plain = getattr(original, "__wrapped__", original)  # our own points are no `log` phase
+        plain = self._core.original(original)  # our own points are no `log` phase
 
         def add_scalar(writer: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(writer, *args, **kwargs)
@@ -228,8 +226,8 @@ class Scalars:
             self._busy = before
 
 
-def _argument(args: tuple[Any, ...], kwargs: dict[str, Any], place: int, name: str) -> Any:
-    return args[place] if len(args) > place else kwargs.get(name)
+def _argument(args: tuple[Any, ...], kwargs: dict[str, Any], index: int, name: str) -> Any:
+    return args[index] if len(args) > index else kwargs.get(name)
 
 
 __all__ = ["PREFIX", "Scalars"]

@@ -1,7 +1,8 @@
 """Runs inside the training process and must cost next to nothing.
 
-`core` is the region clock (native, or its Python `twin`), `profiler` what programs use, `recorder`
-closes a window a second and hands it to the capture, `session` ties these to one process and
-`program` runs the user's program as Python would. It may import `capture` and `words`, nothing
-heavy, and it knows nothing of analyses, findings or reports.
+`core` is the region clock (native, or its Python `twin`), `profiler` what programs use: it closes
+windows, which `run` writes. `calibrate` measures the cost of a region, `stretches` plans what is
+measured in full, `memory`, `machine` and `cards` read the system, `device_watch` and `activity`
+record a GPU, `trace` keeps single calls. It may import `capture`, `histogram` and `phases`, nothing
+heavy, and it knows nothing about hooks, analyses, findings or reports.
 """

@@ -1,8 +1,8 @@
-"""Device activity by phase: what each place of the region tree launched, copied and waited for.
+"""Device activity by phase: what each node of the region tree launched, copied and waited for.
 
 The input is a list of activities (calls of the driver on the host, kernels and copies on the
 device, joined by their correlation) and the slices of the same stretch. A piece of device work
-belongs to the place that the main thread was at when it was launched, whenever it ran: a backward
+belongs to the node that the main thread was at when it was launched, whenever it ran: a backward
 pass launches from a thread of autograd's own while the main thread waits in `learn.backward`. Pure:
 no clock, no device.
 """
@@ -14,16 +14,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hotloop.capture.device import DeviceDelta
+from hotloop.capture.device_delta import DeviceDelta
 
 #: Kinds of calls on the host, and of work on the device.
 LAUNCH, COPY_CALL, SYNC, OTHER_CALL = "launch", "copy call", "sync", "call"
 KERNEL, TO_DEVICE, TO_HOST, ON_DEVICE = "kernel", "to device", "to host", "on device"
 CALLS = frozenset((LAUNCH, COPY_CALL, SYNC, OTHER_CALL))
+#: What is special about a piece of work: a copy of host memory that is not pinned, a kernel that
+#: multiplies float32 matrices without TF32.
+PAGEABLE, FLOAT32 = "pageable", "float32"
 COPIES = frozenset((TO_DEVICE, TO_HOST, ON_DEVICE))
 
-#: A kernel that begins so soon after its launch found an idle device.
+#: A kernel that begins this soon after its launch found an idle device.
 SHORT_QUEUE_NS = 100_000
+#: A launch returns within microseconds unless the queue is full: then it waits for a kernel to end.
+#: Blocked is what takes this many times the usual launch, and at least this long.
+BLOCKED_TIMES, BLOCKED_NS = 5, 20_000
 
 
 class Activity(NamedTuple):  # thousands are made while the program waits
@@ -35,6 +41,7 @@ class Activity(NamedTuple):  # thousands are made while the program waits
     correlation: int
     bytes: int = 0
     device: int = 0
+    trait: str = ""
 
 
 @dataclass(slots=True)
@@ -50,7 +57,7 @@ class Call:
 
 
 @dataclass
-class Timeline:
+class HostTimeline:
     """Where the main thread was at each moment of a stretch."""
 
     begin_ns: int
@@ -65,9 +72,9 @@ class Timeline:
         return self.inside[index] if index >= 0 else None
 
 
-def timeline(calls: Iterable[Call], begin_ns: int, end_ns: int) -> Timeline:
+def timeline(calls: Iterable[Call], begin_ns: int, end_ns: int) -> HostTimeline:
     """The innermost call at each moment, from whole slices that lie inside each other."""
-    line = Timeline(begin_ns, end_ns, [begin_ns], [None])
+    line = HostTimeline(begin_ns, end_ns, [begin_ns], [None])
     open_calls: list[Call] = []
 
     def move(now: int, call: Call | None) -> None:
@@ -114,7 +121,7 @@ def _joined(calls: Iterable[Call]) -> list[Call]:
     return whole
 
 
-class Found:
+class RecordedWork:
     """Place -> what it had the devices do, in whole calls and in parts of calls."""
 
     def __init__(self) -> None:
@@ -134,10 +141,10 @@ def attribute(
     begin_ns: int,
     end_ns: int,
     counted: dict[str, int] | None = None,
-) -> Found:
-    """What each place had the devices do between those two moments.
+) -> RecordedWork:
+    """What each node had the devices do between those two moments.
 
-    `counted` says how many calls of each place ended there: a gap may be in several slices.
+    `counted` says how many calls of each node ended there: a gap may be in several slices.
     """
     host = [a for a in activities if a.kind in CALLS]
     work = [a for a in activities if a.kind not in CALLS]
@@ -147,16 +154,25 @@ def attribute(
     end_ns = min(end_ns, _known_up_to(host, work, end_ns))
     line = timeline(slices, begin_ns, end_ns)
     _keep_cycles(line, [a for a in host if a.kind == LAUNCH])
-    found = Found()
+    found = RecordedWork()
     _count_calls(line, found, a_slice)
     busy = union((a.begin_ns, a.end_ns) for a in work if a.kind == KERNEL)
+    usual = _usual_launch(host)
     for call in host:
         if begin_ns <= call.begin_ns < end_ns:
-            _count_call(found.of(line.at(call.begin_ns)), call, busy)
-    for each in work:
+            _count_call(found.of(line.at(call.begin_ns)), call, busy, usual)
+    # Also what was waited for after the recording ended: its kernels are still in the queue then.
+    waits = union(wait for call in host if (wait := _wait_in(call, usual)) is not None)
+    awaited_until = begin_ns
+    for each in sorted(work, key=lambda a: a.begin_ns):
         cause = launched.get(each.correlation)
         if cause is not None and begin_ns <= cause.begin_ns < end_ns:
-            _count_work(found.of(line.at(cause.begin_ns)), each)
+            delta = found.of(line.at(cause.begin_ns))
+            _count_work(delta, each)
+            if each.kind == KERNEL:
+                delta.awaited_ns += overlap(waits, max(each.begin_ns, awaited_until), each.end_ns)
+        if each.kind == KERNEL:
+            awaited_until = max(awaited_until, each.end_ns)
     for device in {a.device for a in work}:
         own = [a for a in work if a.device == device]
         _count_idle(own, launched, line, found)
@@ -190,10 +206,10 @@ def _calls_a_slice(slices: list[Call], end_ns: int, counted: dict[str, int]) -> 
     return {path: (counted.get(path) or number) / number for path, number in ended.items()}
 
 
-def _keep_cycles(line: Timeline, launches: list[Activity]) -> None:
-    """Of each place, count from one call to another of the same kind, so that all kinds are even.
+def _keep_cycles(line: HostTimeline, launches: list[Activity]) -> None:
+    """Of each node, count from one call to another of the same kind, so that all kinds are even.
 
-    A place may have calls of several kinds in turn: a gradient is cleared, clipped and applied. A
+    A node may have calls of several kinds in turn: a gradient is cleared, clipped and applied. A
     stretch is more likely cut in a long call than in a short one, so that its whole calls, all
     taken together, have too few of the long kind. Calls that launch equally much are of a kind.
     """
@@ -217,7 +233,7 @@ def _keep_cycles(line: Timeline, launches: list[Activity]) -> None:
                 call.whole = False
 
 
-def _count_calls(line: Timeline, found: Found, a_slice: dict[str, float]) -> None:
+def _count_calls(line: HostTimeline, found: RecordedWork, a_slice: dict[str, float]) -> None:
     for call in line.calls:
         delta = found.of(call)
         delta.host_ns += call.self_ns
@@ -227,18 +243,39 @@ def _count_calls(line: Timeline, found: Found, a_slice: dict[str, float]) -> Non
     found.of(None).host_ns += max(outside, 0)
 
 
-def _count_call(delta: DeviceDelta, call: Activity, busy: list[tuple[int, int]]) -> None:
+def _usual_launch(host: list[Activity]) -> int:
+    """How long a launch takes that nothing holds up."""
+    lengths = sorted(a.end_ns - a.begin_ns for a in host if a.kind == LAUNCH)
+    return lengths[len(lengths) // 2] if lengths else 0
+
+
+def _wait_in(call: Activity, usual: int) -> tuple[int, int] | None:
+    """The part of a driver call in which the host may be waiting for the device."""
+    if call.kind in (SYNC, COPY_CALL):
+        return call.begin_ns, call.end_ns
+    if call.kind == LAUNCH:
+        length = call.end_ns - call.begin_ns
+        if length > max(BLOCKED_TIMES * usual, BLOCKED_NS):
+            return call.begin_ns + usual, call.end_ns
+    return None
+
+
+def _count_call(
+    delta: DeviceDelta, call: Activity, busy: list[tuple[int, int]], usual: int
+) -> None:
     length = call.end_ns - call.begin_ns
+    wait = _wait_in(call, usual)
+    waited = overlap(busy, *wait) if wait is not None else 0
+    delta.waited_ns += waited
     if call.kind == LAUNCH:
         delta.launches += 1
-        delta.launch_ns += length
+        delta.launch_ns += length - waited
+        delta.blocked_ns += waited
     elif call.kind == COPY_CALL:
         delta.copy_call_ns += length
-        delta.waited_ns += overlap(busy, call.begin_ns, call.end_ns)
     elif call.kind == SYNC:
         delta.syncs += 1
         delta.sync_ns += length
-        delta.waited_ns += overlap(busy, call.begin_ns, call.end_ns)
 
 
 def _count_work(delta: DeviceDelta, each: Activity) -> None:
@@ -246,7 +283,11 @@ def _count_work(delta: DeviceDelta, each: Activity) -> None:
     if each.kind == KERNEL:
         delta.kernels += 1
         delta.kernel_ns += length
+        delta.float32_ns += length if each.trait == FLOAT32 else 0
         return
+    if each.trait == PAGEABLE:
+        delta.pageable_bytes += each.bytes
+        delta.pageable_ns += length
     name = each.kind.replace(" ", "_")
     setattr(delta, name, getattr(delta, name) + 1)
     setattr(delta, name + "_bytes", getattr(delta, name + "_bytes") + each.bytes)
@@ -254,7 +295,7 @@ def _count_work(delta: DeviceDelta, each: Activity) -> None:
 
 
 def _count_idle(
-    work: list[Activity], launched: dict[int, Activity], line: Timeline, found: Found
+    work: list[Activity], launched: dict[int, Activity], line: HostTimeline, found: RecordedWork
 ) -> None:
     """Every stretch without a kernel, by what the next kernel was waiting for."""
     begin_ns, end_ns = line.begin_ns, line.end_ns

@@ -1,10 +1,10 @@
-"""What a region costs here and now: measured at the start, taken out of every figure."""
+"""Calibrates the overhead of a region, so that it can be removed from every figure."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
+from hotloop.capture.values import RegionCost
 from hotloop.measure.core import NATIVE, Core
 
 #: Enough to be steady, few enough to take a few milliseconds.
@@ -12,27 +12,15 @@ _REGIONS = 1000 if NATIVE else 300
 _ROUNDS = 7
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Nanoseconds that one empty region adds: to itself, and to what is around it."""
-
-    inside_ns: float
-    outside_ns: float
-
-    @property
-    def total_ns(self) -> float:
-        return self.inside_ns + self.outside_ns
-
-
-def measure_cost() -> Cost:
+def measure_cost() -> RegionCost:
     """The smallest of a few rounds: the cost without what else the machine was doing."""
     core = Core()
     core.enable()
-    best: Cost | None = None
+    best: RegionCost | None = None
     for _ in range(_ROUNDS):
         inside, total = _round(core)
         if best is None or total < best.total_ns:
-            best = Cost(inside, max(total - inside, 0.0))
+            best = RegionCost(inside, max(total - inside, 0.0))
     assert best is not None
     return best
 

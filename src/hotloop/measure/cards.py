@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hotloop.capture import schema
+
 ROOT = Path("/")
 
-#: NVML's answers that people can do something about (nvml.h, nvmlReturn_t).
+#: NVML's errors that users can do something about (nvml.h, nvmlReturn_t).
 _ANSWERS = {
     3: "this driver does not say",
     4: "no permission to read it",
@@ -142,7 +144,7 @@ class AmdCard:
     def _number(self, name: str) -> float | None:
         for path in self._folder.glob(name):
             try:
-                return float(path.read_text().split()[0])
+                return float(path.read_text(encoding="ascii").split()[0])
             except (OSError, ValueError, IndexError):
                 continue
         return None
@@ -160,7 +162,7 @@ class CardWatch:
         self._clock = clock
         self._card: NvidiaCard | AmdCard | None = None
         self._last = 0.0
-        #: What the report says of the cards; each line once.
+        #: Remarks for the report; each line once.
         self.remarks: list[str] = []
         self._off = False
 
@@ -180,7 +182,7 @@ class CardWatch:
             self._write(gauges, self._card.read())
         except (CardError, OSError, AttributeError) as error:
             self._off = True
-            for name in ("gpu_memory", "gpu_power_w", "gpu_clock_mhz"):
+            for name in (schema.GPU_MEMORY, schema.GPU_POWER_W, schema.GPU_CLOCK_MHZ):
                 gauges.pop(name, None)
             self.remarks.append(f"The GPU's load, memory, power and clocks are not known: {error}.")
 
@@ -192,10 +194,10 @@ class CardWatch:
 
     def _write(self, gauges: dict[str, float], reading: Reading) -> None:
         if reading.memory_bytes is not None:
-            gauges["gpu_memory"] = reading.memory_bytes
+            gauges[schema.GPU_MEMORY] = reading.memory_bytes
         if reading.power_w is not None:
-            gauges["gpu_power_w"] = reading.power_w
+            gauges[schema.GPU_POWER_W] = reading.power_w
         if reading.clock_mhz is not None:
-            gauges["gpu_clock_mhz"] = reading.clock_mhz
+            gauges[schema.GPU_CLOCK_MHZ] = reading.clock_mhz
         if reading.busy is not None:
-            gauges["gpu_busy_ns"] = self.busy_ns(reading.busy)
+            gauges[schema.GPU_BUSY_NS] = self.busy_ns(reading.busy)

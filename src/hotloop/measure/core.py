@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sysconfig
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ else:
     WHY_TWIN = None
     if os.environ.get("HOTLOOP_PURE", "") not in ("", "0"):
         WHY_TWIN = "HOTLOOP_PURE is set"
+    elif sysconfig.get_config_var("Py_GIL_DISABLED"):
+        WHY_TWIN = "the native core needs the GIL, which this build of Python does without"
     else:
         try:
             from hotloop.measure._native import Core, Sampler
@@ -23,7 +27,15 @@ else:
         from hotloop.measure.twin import Core, Sampler
     NATIVE = WHY_TWIN is None
 
-__all__ = ["NATIVE", "WHY_TWIN", "Core", "Sampler", "native_parts"]
+__all__ = [
+    "NATIVE",
+    "WHY_TWIN",
+    "Core",
+    "Sampler",
+    "make_mark",
+    "native_constant",
+    "native_parts",
+]
 
 
 def native_parts(core: Any) -> Any:
@@ -33,3 +45,29 @@ def native_parts(core: Any) -> Any:
     from hotloop.measure import _native  # type: ignore[attr-defined]
 
     return _native
+
+
+class _Mark:
+    """What `native/marks.c` does, for the twin: calls back when it is negated."""
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback = callback
+
+    def __neg__(self) -> None:
+        self._callback()
+
+
+def make_mark(callback: Callable[[], None]) -> Any:
+    """A constant for the program's code that calls back when it is negated."""
+    if not NATIVE:
+        return _Mark(callback)
+    from hotloop.measure import _native  # type: ignore[attr-defined]
+
+    return _native.Mark(callback)
+
+
+def native_constant(name: str, otherwise: int) -> int:
+    """A constant that the native module exports; `otherwise` where there is none."""
+    from hotloop import measure
+
+    return int(getattr(getattr(measure, "_native", None), name, otherwise)) if NATIVE else otherwise

@@ -1,39 +1,47 @@
 """The thread that watches a device: short recordings now and then, memory by phase in between.
 
-A recording ("stretch") slows the program while it lasts and stops it for some milliseconds as it
-ends, so all of them together, with the work of reading them, stay within a hundredth of the loop's
-time. Each begins in the phase of which the least is known for its share of the time: figures are
-kept a call, so what is recorded need not be a fair draw. Whatever fails here ends the recordings,
-is said in the report, and never reaches the program.
+A recording ("stretch") slows launches while it lasts and stops the program for some milliseconds
+as it ends. That cost, not the length, is kept within a hundredth of the loop's time: a loop with
+few, long kernels is recorded for seconds, one with many tiny kernels for hundredths of a second.
+Each recording begins in the phase that least is known about for its share of the time: figures are
+kept per call, so recordings need not be a fair draw. A failure here ends the recordings, is
+reported, and never reaches the program.
 """
 
 from __future__ import annotations
 
 import os
 import random
-import struct
 import threading
-import time
 from collections.abc import Callable
+from time import perf_counter_ns, thread_time_ns, time_ns
 from typing import Any, Protocol
 
+from hotloop.capture import schema
+from hotloop.capture.schema import Gpu, Notes
+from hotloop.capture.slices import SLICE
 from hotloop.capture.window import add_device
-from hotloop.measure.activity import Activity, Call, Found, attribute, seen_share
+from hotloop.measure.activity import CALLS, Activity, Call, RecordedWork, attribute, seen_share
 from hotloop.measure.profiler import Profiler
+from hotloop.measure.threads import OwnThread, in_own_thread
 
-#: Share of the loop's time that recordings may take, their reading included. Time in the phase
+#: Share of the loop's time that recordings may cost, reading them included. Time in the phase
 #: `wait` is not counted.
 BUDGET = 0.01
-#: How long a recording is: the first is short, so that a run of a few seconds has one too; later
-#: ones may be longer where there are few events to read.
-FIRST_S, LENGTH_S, LONGEST_S = 0.015, 0.04, 0.2
-#: Recordings before they may be longer.
-SHORT_ONES = 5
+#: Seconds that recordings may cost ahead of that share, so that a run of ten seconds is known too.
+CREDIT_S = 0.15
+#: Loop time before the first recording: kernels are loaded and caches warmed in it.
+WARM_UP_S = 0.5
+#: How long a recording is. The first one only tells how many events there are per second; from
+#: then on a recording is as long as `MOST_EVENTS` allow, so that it spans whole iterations.
+FIRST_S, LONGEST_S = 0.015, 2.0
+#: What one driver call costs more while it is recorded (H200: a launch of 4 to 6 µs takes a quarter
+#: longer).
+SLOWER_CALL_S = 1.5e-6
 #: In `full` mode they follow each other, after a pause in which the driver's tracer can go.
 FULL_S, PAUSE_S = 0.25, 0.25
-#: What one takes beside its length until that has been measured (H200: prepare 10 ms, stop and
-#: read 8 µs an event).
-FIRST_COST_S = 0.06
+#: What a recording costs (H200: 10 ms to start, 5 µs per event to stop and 8 µs to read).
+START_COST_S, EVENT_COST_S = 0.02, 15e-6
 #: Events that one recording should not go beyond: the program stands still while they are read.
 MOST_EVENTS = 6000
 #: Between two looks at the memory of a device in use, and at whether one is in use.
@@ -49,10 +57,10 @@ ENOUGH_SEEN = 0.9
 ROOM = 200_000
 #: A device that fails this often is left alone.
 MOST_FAILURES = 2
+#: How long the program's end waits for a recording to be over.
+LONGEST_END_S = 10.0
 
 OFF, WINDOWS, FULL = MODES = ("off", "windows", "full")
-
-_SLICE = struct.Struct("=QQII")
 
 
 class Device(Protocol):
@@ -89,14 +97,14 @@ class DeviceWatch:
         profiler: Profiler,
         devices: list[Device],
         mode: str = WINDOWS,
-        clock: Callable[[], int] = time.perf_counter_ns,
+        clock: Callable[[], int] = perf_counter_ns,
     ) -> None:
         self._profiler = profiler
         self._devices = devices
         self._mode = mode
         self._clock = clock
         self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread: OwnThread | None = None
         self._recording = threading.Lock()
         self._preparing = self._prepared = False
         #: Order of recordings: a generator of its own, so that the program's draws stay its own.
@@ -106,11 +114,12 @@ class DeviceWatch:
         self.spent_ns = 0
         self.stretches = 0
         self.recorded_ns = 0
-        self._next_cost_ns = int(FIRST_COST_S * 1e9)
+        self._next_cost_ns = int(START_COST_S * 1e9)
+        self._events_next = 0.0
         self._length_s = FIRST_S
         self._failures = self._empty = 0
         self._idle_ns = self._ended_ns = 0
-        #: Own time of each place as the loop began, and how much of it has been recorded since.
+        #: Own time of each node as the loop began, and how much of it has been recorded since.
         self._before: dict[str, int] = {}
         self._known: dict[str, int] = {}
         self.remarks: list[str] = []
@@ -126,7 +135,7 @@ class DeviceWatch:
         self._stop.clear()
         self._before = self._profiler.own_times()
         self.prepare()
-        self._thread = threading.Thread(target=self._run, name="hotloop-device", daemon=True)
+        self._thread = OwnThread(self._run)
         self._thread.start()
 
     def prepare(self) -> None:
@@ -141,15 +150,15 @@ class DeviceWatch:
                 if device.records() is None:
                     device.prepare()
         except Exception:
-            pass  # it will fail again where that is told
+            pass  # it fails again where that is reported
         finally:
             self._preparing = False
 
     def end(self) -> None:
         """The program is over: no recording may outlive it."""
         self._stop.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout=10)
+        if self._thread is not None and not self._thread.is_current:
+            self._thread.join(LONGEST_END_S)
 
     def after_fork(self) -> None:
         """In a forked child: the thread is the parent's."""
@@ -159,7 +168,7 @@ class DeviceWatch:
 
     def give_way(self) -> None:
         """The program starts the framework's profiler itself: there is only one."""
-        if self._preparing or threading.current_thread() is self._thread:
+        if self._preparing or in_own_thread():
             return
         with self._recording:
             if self._mode != OFF and self._failures < MOST_FAILURES:
@@ -170,19 +179,19 @@ class DeviceWatch:
                 )
 
     def notes(self) -> dict[str, Any]:
-        """What the capture says of the device."""
+        """The notes on the device."""
         device = self.device
         if device is None:
             return {}
         about = {
-            "name": device.name,
-            "mode": self._mode,
-            "remarks": list(self.remarks),
+            Gpu.name: device.name,
+            Gpu.mode: self._mode,
+            Gpu.remarks: list(self.remarks),
             **device.about(),
         }
         paths = self._profiler.paths
         peaks = {paths[node]: list(p) for node, p in list(self.peaks.items()) if node < len(paths)}
-        return {"gpu": about, **({"gpu_sampled_peaks": peaks} if peaks else {})}
+        return {Notes.gpu: about, **({Notes.gpu_sampled_peaks: peaks} if peaks else {})}
 
     # -- the thread --
 
@@ -216,8 +225,11 @@ class DeviceWatch:
         if not began:
             return False
         elapsed = self._clock() - began
+        if elapsed < WARM_UP_S * 1e9:
+            return False
         # The jitter keeps recordings from falling into step with the program.
         wanted = self.spent_ns + self._next_cost_ns * (1 + 0.2 * self._random.random())
+        wanted -= CREDIT_S * 1e9
         if wanted > BUDGET * elapsed:
             return False
         # What a program waits for others is not what it is slowed down in.
@@ -225,7 +237,7 @@ class DeviceWatch:
         return wanted <= BUDGET * (elapsed - waited)
 
     def _since_begin(self) -> dict[str, int]:
-        """Own time of each place since the loop began, up to the last window."""
+        """Own time of each node since the loop began, up to the last window."""
         times = self._profiler.own_times()
         return {path: ns - self._before.get(path, 0) for path, ns in times.items()}
 
@@ -255,16 +267,16 @@ class DeviceWatch:
         if memory is None:
             return
         gauges = self._profiler.gauges
-        gauges["gpu_allocated"], gauges["gpu_reserved"] = memory
-        low = gauges.get("gpu_allocated_low", memory[0])
-        gauges["gpu_allocated_low"] = min(low, memory[0])
+        gauges[schema.GPU_ALLOCATED], gauges[schema.GPU_RESERVED] = memory
+        low = gauges.get(schema.GPU_ALLOCATED_LOW, memory[0])
+        gauges[schema.GPU_ALLOCATED_LOW] = min(low, memory[0])
         known = self.peaks.setdefault(node, [0, 0])
         known[0], known[1] = max(known[0], memory[0]), max(known[1], memory[1])
 
     # -- a recording --
 
     def _record(self, device: Device) -> None:
-        begun, length_s = self._clock(), self._length_s
+        begun = self._clock()
         try:
             with self._recording:
                 self._stretch(device)
@@ -279,13 +291,14 @@ class DeviceWatch:
             cost = self._ended_ns - begun - self._idle_ns
             self._idle_ns = 0
             self.spent_ns += cost
-            self._profiler.gauges["gpu_spent_s"] = self.spent_ns / 1e9
-            self._next_cost_ns = int(cost * max(self._length_s / length_s, 1.0))
+            self._profiler.gauges[schema.GPU_SPENT_S] = self.spent_ns / 1e9
+            # The first one also loads the driver's tracer, so its cost says nothing of the next.
+            self._next_cost_ns = int((START_COST_S + self._events_next * EVENT_COST_S) * 1e9)
 
     def _stretch(self, device: Device) -> None:
         core = self._profiler.core
         seconds = FULL_S if self._mode == FULL else self._length_s
-        before = time.thread_time_ns()
+        before = thread_time_ns()
         device.start()
         lent = self._profiler.lend_trace(ROOM)
         # What is open is cut at both ends, and calls are counted between them; the recorder may
@@ -295,7 +308,8 @@ class DeviceWatch:
         begin = self._clock()
         self._stop.wait(seconds)
         end = self._clock()
-        own = time.thread_time_ns() - before
+        self._idle_ns += end - begin  # the program runs on, a little slower: see below
+        own = thread_time_ns() - before
         try:
             calls = self._close()
             packed, lost = core.slices()
@@ -305,8 +319,9 @@ class DeviceWatch:
         settling = self._clock()
         device.settle()
         self._idle_ns += self._clock() - settling
-        before = time.thread_time_ns()
-        activities = device.stop(self._clock() - time.time_ns())
+        before = thread_time_ns()
+        activities = device.stop(self._clock() - time_ns())
+        self._idle_ns -= int(SLOWER_CALL_S * 1e9 * sum(a.kind in CALLS for a in activities))
         if activities and not lost and self._is_complete(activities):
             counted = {
                 path: max(count - before_calls.get(path, 0), 0) for path, count in calls.items()
@@ -314,21 +329,21 @@ class DeviceWatch:
             self._keep(attribute(activities, self._calls(packed), begin, end, counted))
         self._note_empty(not activities)
         with self._profiler.lock:
-            self._profiler.device_ns += own + time.thread_time_ns() - before
+            self._profiler.device_ns += own + thread_time_ns() - before
         self.stretches += 1
         self.recorded_ns += end - begin
         gauges = self._profiler.gauges
-        gauges["gpu_stretches"] = self.stretches
-        gauges["gpu_recorded_s"] = self.recorded_ns / 1e9
+        gauges[schema.GPU_STRETCHES] = self.stretches
+        gauges[schema.GPU_RECORDED_S] = self.recorded_ns / 1e9
         self._fit_length(len(activities), seconds)
 
     def _close(self) -> dict[str, int]:
-        """Close a window: calls of each place up to that very moment."""
+        """Close a window: calls of each node up to that very moment."""
         with self._profiler.lock:
             self._profiler.close_window()
             return self._profiler.calls()
 
-    def _keep(self, found: Found) -> None:
+    def _keep(self, found: RecordedWork) -> None:
         with self._profiler.lock:
             add_device(self._profiler.device, found.whole)
             add_device(self._profiler.device_parts, found.parts)
@@ -356,15 +371,15 @@ class DeviceWatch:
         paths = self._profiler.paths
         return [
             Call(path, begin, end)
-            for begin, end, node, _ in _SLICE.iter_unpack(packed)
+            for begin, end, node, _ in SLICE.iter_unpack(packed)
             if not (path := paths[node]).startswith("@thread-")
         ]
 
     def _fit_length(self, events: int, seconds: float) -> None:
         """The next is as long as may be without reading more than enough events."""
         fitting = seconds * MOST_EVENTS / max(events, 1)
-        most = LENGTH_S if self.stretches < SHORT_ONES else LONGEST_S
-        self._length_s = min(max(fitting, FIRST_S / 3), most)
+        self._length_s = min(max(fitting, FIRST_S / 3), LONGEST_S)
+        self._events_next = events * self._length_s / seconds
 
 
 def _is_wait(path: str) -> bool:
@@ -372,7 +387,7 @@ def _is_wait(path: str) -> bool:
 
 
 def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
+    return threading.get_ident() == threading.main_thread().ident
 
 
 def _short(error: Exception) -> str:

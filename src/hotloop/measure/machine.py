@@ -1,4 +1,4 @@
-"""The machine under a training: cores, container limits, memory, accelerators.
+"""The machine: cores, container limits, memory, accelerators.
 
 Everything is read from files that the system keeps; no library is asked, nothing is started. What a
 system does not say is None. `root` stands in for `/` where a test brings a machine of its own.
@@ -46,7 +46,7 @@ def quota_cores(root: Path = ROOT) -> float | None:
 
 
 def throttling(root: Path = ROOT) -> Throttling | None:
-    """What the innermost group with a limit says of being held back."""
+    """How much the innermost group with a limit was throttled."""
     for folder in _group_folders("cpu", root):
         if (_quota_v2(folder) or _quota_v1(folder)) is None:
             continue

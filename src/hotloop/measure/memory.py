@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import Any
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
@@ -61,6 +61,8 @@ class MemoryPeaks:
         #: Name -> (highest peak, most that one call added to what was there as it began).
         self.cpu_bytes: dict[str, tuple[int, int]] = {}
         self.gpu_bytes: dict[str, int] = {}
+        #: Regions that are open, of all threads: torch keeps one mark for the process.
+        self.gpu_open: list[_GpuPeak] = []
 
     def begin(self) -> list[int]:
         self._fold()
@@ -95,7 +97,7 @@ class MemoryRegion:
     def __enter__(self) -> MemoryRegion:
         # Outside the region, so that reading /proc is not charged to it.
         self._peak = self._peaks.begin()
-        self._gpu = _GpuPeak.begin()
+        self._gpu = _GpuPeak.begin(self._peaks)
         self._region.enter()
         return self
 
@@ -119,29 +121,28 @@ class _GpuPeak:
     to those around it.
     """
 
-    _open: ClassVar[list[_GpuPeak]] = []
-
-    def __init__(self, cuda: Any) -> None:
+    def __init__(self, cuda: Any, peaks: MemoryPeaks) -> None:
         self._cuda = cuda
+        self._peaks = peaks
         self._peak = 0
         self._fold()
         cuda.reset_peak_memory_stats()
-        self._open.append(self)
+        peaks.gpu_open.append(self)
 
     @classmethod
-    def begin(cls) -> _GpuPeak | None:
+    def begin(cls, peaks: MemoryPeaks) -> _GpuPeak | None:
         torch = sys.modules.get("torch")
         cuda = getattr(torch, "cuda", None)
         if cuda is None or not cuda.is_initialized():
             return None
-        return cls(cuda)
+        return cls(cuda, peaks)
 
     def _fold(self) -> None:
         seen = int(self._cuda.max_memory_allocated())
-        for outer in self._open:
+        for outer in self._peaks.gpu_open:
             outer._peak = max(outer._peak, seen)
 
     def end(self) -> int:
         self._fold()
-        self._open.remove(self)
+        self._peaks.gpu_open = [each for each in self._peaks.gpu_open if each is not self]
         return self._peak

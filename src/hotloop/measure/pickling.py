@@ -14,7 +14,7 @@ from typing import Any
 
 def shared_profiler() -> Any:
     """The global profiler of the process that unpickles."""
-    from hotloop import get_profiler
+    from hotloop.measure.shared import get_profiler
 
     return get_profiler()
 

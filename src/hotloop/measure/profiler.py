@@ -9,12 +9,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
-from hotloop import words
-from hotloop.capture.device import DeviceDelta
-from hotloop.capture.lines import StackRow
-from hotloop.capture.window import LOW_SUFFIX, SUM_SUFFIX, PhaseDelta, Window
+from hotloop import phases as words
+from hotloop.capture import schema
+from hotloop.capture.device_delta import DeviceDelta
+from hotloop.capture.episodes import taken
+from hotloop.capture.lines import StackRow, usable
+from hotloop.capture.schema import Notes
+from hotloop.capture.window import PhaseDelta, Window
 from hotloop.masking import mask_shapes
 from hotloop.measure import pickling
 from hotloop.measure.core import Core, Sampler
@@ -28,8 +31,23 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Reports(Protocol):
+    """Renders the figures of a profiler."""
+
+    def summary(self, profiler: Profiler) -> str: ...
+
+    def document(self, profiler: Profiler) -> dict[str, Any]: ...
+
+
+def _no_reports() -> Reports:
+    raise RuntimeError("import hotloop, which provides reports")
+
+
 class Profiler:
     """Regions and counters of this process; `get_profiler()` is the one that everybody shares."""
+
+    #: Loads what renders figures; set by the package, because measuring must not depend on it.
+    reports: ClassVar[Callable[[], Reports]] = staticmethod(_no_reports)
 
     def __init__(self, clock: Callable[[], int] | None = None, shared: bool = False) -> None:
         self._clock = clock or time.perf_counter_ns
@@ -47,8 +65,12 @@ class Profiler:
         self.categories: dict[str, str] = {}
         #: Phases that no library named: "inferred" from what surrounds them, or known by "shape".
         self.recognised: dict[str, str] = {}
+        #: Phases that were not measured between stretches.
+        self.rested: set[str] = set()
         self.peaks = MemoryPeaks()
         self.sampler: Sampler | None = None
+        #: Adds up the rewards of episodes, where environments are stepped.
+        self.returns: Any = None
         #: Keeps single calls, with `run --trace`.
         self.tracer: Tracer | None = None
         self.stacks: list[StackRow] = []
@@ -59,7 +81,7 @@ class Profiler:
         self.gauges: dict[str, float] = {}
         #: Own work of the thread that watches devices, in nanoseconds of the next window.
         self.device_ns = 0
-        #: What places had a device do since the last window: whole calls, and parts of calls.
+        #: What nodes had a device do since the last window: whole calls, and parts of calls.
         self.device: dict[str, DeviceDelta] = {}
         self.device_parts: dict[str, DeviceDelta] = {}
         self._lock = threading.RLock()
@@ -69,6 +91,7 @@ class Profiler:
         self.origin_ns = self._clock()
         self._paths: list[str] = []
         self._closed = 0
+        self._dropped = 0
         self._begin_ns = 0
         self._total = Window(0, -1, 0, 0)
 
@@ -102,7 +125,7 @@ class Profiler:
 
     def step(self) -> None:
         """An iteration of the training loop has ended."""
-        self.core.count(words.ITERATIONS, 1)
+        self.core.count(schema.ITERATIONS, 1)
 
     def profile_function(
         self, name: str | None = None, category: str | None = None, track_memory: bool = False
@@ -123,32 +146,11 @@ class Profiler:
 
     def summary(self) -> str:
         """The figures so far, as a table to print."""
-        from hotloop.analyze.analysis import analyze
-        from hotloop.report.text import summary_table
-
-        return summary_table(analyze(self.capture()))
+        return type(self).reports().summary(self)
 
     def report(self) -> dict[str, Any]:
         """The figures so far, as `hotloop report --format json` would print them."""
-        from hotloop.analyze.analysis import analyze
-        from hotloop.diagnose import diagnose
-        from hotloop.report.document import report_document
-
-        analysis = analyze(self.capture())
-        return report_document(analysis, diagnose(analysis))
-
-    def capture(self) -> Any:
-        """The figures so far as a capture in memory, for the reporting half."""
-        from pathlib import Path
-
-        from hotloop.capture.reader import Capture, Shard
-        from hotloop.measure.facts import process_header
-
-        self.close_window()
-        shard = Shard("main", process_header(self, role="main"), self.notes())
-        shard.windows = [self._total]
-        shard.stacks = {row.id: row for row in self.stacks}
-        return Capture(Path("."), [shard])
+        return type(self).reports().document(self)
 
     # -- for the recorder --
 
@@ -176,20 +178,27 @@ class Profiler:
                     window.phases[path].add(delta)
                 else:
                     window.phases[path] = delta
-            window.counters = {mask_shapes(name): value for name, value in counters.items()}
+            good = usable(counters)
+            window.counters = {mask_shapes(name): value for name, value in good.items()}
+            dropped = max(self.core.dropped - self._dropped, 0)
+            self._dropped = self.core.dropped
+            if damaged := len(counters) - len(good) + dropped:
+                window.counters[schema.DAMAGED_VALUES] = damaged
             window.loop_last_ns = max(loop_last - self.origin_ns, 0) if loop_last else 0
             if self.sampler is not None:
                 self._take_samples(self.sampler, window)
+            if self.returns is not None:
+                self._take_returns(window)
             window.gauges.update(self.gauges)
             # Amounts and least values are of one window only.
-            for name in [n for n in self.gauges if n.endswith((SUM_SUFFIX, LOW_SUFFIX))]:
+            for name in schema.PER_WINDOW_GAUGES & self.gauges.keys():
                 del self.gauges[name]
             if self.device_ns:
-                window.gauges["device_ns"], self.device_ns = self.device_ns, 0
+                window.gauges[schema.DEVICE_NS], self.device_ns = self.device_ns, 0
             window.device, self.device = self.device, {}
             window.device_parts, self.device_parts = self.device_parts, {}
             if own_ns := self.core.own():
-                window.gauges["hooks_ns"] = own_ns
+                window.gauges[schema.HOOKS_NS] = own_ns
             self._closed += 1
             self._begin_ns = window.end_ns
             self._total.add(window)
@@ -198,13 +207,18 @@ class Profiler:
             return window
 
     @property
+    def total(self) -> Window:
+        """All closed windows as one."""
+        return self._total
+
+    @property
     def lock(self) -> threading.RLock:
         """Held while a window closes."""
         return self._lock
 
     @property
     def paths(self) -> list[str]:
-        """Paths of the places that closed windows know, by number."""
+        """Paths of the nodes that closed windows know, by number."""
         return self._paths
 
     def own_times(self) -> dict[str, int]:
@@ -226,7 +240,7 @@ class Profiler:
             return self.tracer is not None
 
     def give_trace_back(self, lent: bool) -> None:
-        """The slices have been taken: the trace goes on."""
+        """The slices have been taken: the trace continues."""
         with self._lock:
             self.core.trace(0)
             if lent and self.tracer is not None:
@@ -236,21 +250,24 @@ class Profiler:
         """What a reader must know of the regions beside their times."""
         notes: dict[str, Any] = {}
         if self.categories:
-            notes["categories"] = dict(self.categories)
+            notes[Notes.categories] = dict(self.categories)
         if self.recognised:
-            notes["recognised"] = dict(self.recognised)
+            notes[Notes.recognised] = dict(self.recognised)
+        if self.rested:
+            notes[Notes.rested] = sorted(self.rested)
         if self.peaks.cpu_bytes:
-            notes["memory_peaks"] = {k: list(v) for k, v in self.peaks.cpu_bytes.items()}
+            notes[Notes.memory_peaks] = {k: list(v) for k, v in self.peaks.cpu_bytes.items()}
         if self.peaks.gpu_bytes:
-            notes["gpu_memory_peaks"] = dict(self.peaks.gpu_bytes)
+            notes[Notes.gpu_memory_peaks] = dict(self.peaks.gpu_bytes)
         if self.core.failures:
-            notes["failures"] = dict(self.core.failures)
+            notes[Notes.failures] = dict(self.core.failures)
         return notes
 
     def leave(self) -> None:
-        """After a session, in a process that goes on: nothing of it is left behind."""
-        self.sampler = None
+        """After a session, in a process that continues: leave nothing behind."""
+        self.sampler = self.returns = None
         self.at_loop.clear()
+        self.rested.clear()
         self.gauges.clear()
         self.core.failures.clear()
 
@@ -260,6 +277,8 @@ class Profiler:
         self.core.after_fork()
         if self.sampler is not None:
             self.sampler.after_fork()
+        if self.returns is not None:
+            self.returns.start_over()
         self._sink = None
         self.tracer = None
         self.gauges, self.device, self.device_parts, self.device_ns = {}, {}, {}, 0
@@ -317,10 +336,23 @@ class Profiler:
         self.stacks.extend(StackRow(*row) for row in stacks)
         for node, stack, mode, count, ns in samples:
             window.samples[self._paths[node], stack, mode] = [count, ns]
-        window.gauges["sampler_ns"] = cost
+        window.gauges[schema.SAMPLER_NS] = cost
+        figures = sampler.figures()
+        window.gauges[schema.SAMPLER_CPU_S] = figures["cpu_ns"] / 1e9
+        window.gauges[schema.SAMPLES_DROPPED] = figures["dropped"]
         if resident:
-            window.gauges["resident"] = resident
-            window.gauges["resident_peak"] = peak
+            window.gauges[schema.RESIDENT] = resident
+            window.gauges[schema.RESIDENT_PEAK] = peak
+
+    def _take_returns(self, window: Window) -> None:
+        window.episodes = taken(self.returns.take())
+        recent = self.returns.recent()
+        if recent is not None:
+            mean, best, best_ns = recent
+            window.gauges[schema.RETURN_RECENT] = mean
+            if best is not None:
+                window.gauges[schema.RETURN_BEST] = best
+                window.gauges[schema.RETURN_BEST_S] = max(best_ns - self.origin_ns, 0) / 1e9
 
 
 def _timed(function: F, region: Callable[[], AbstractContextManager[Any]]) -> F:

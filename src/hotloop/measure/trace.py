@@ -6,7 +6,6 @@ pauses between them, so that the trace of a long run still shows its middle and 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -89,7 +88,7 @@ class Tracer:
                     self._writer = self._open_file()
                 self._writer.block(*block)
             except OSError as error:
-                self._warn(f"the trace cannot be written ({error.strerror}); training goes on")
+                self._warn(f"the trace cannot be written ({error.strerror}); training continues")
                 self._left = 0
                 self._stop()
                 self._blocks.clear()
@@ -119,8 +118,3 @@ class Tracer:
 def most_slices(asked: int, role: str) -> int:
     """How many calls a process of that role may keep."""
     return asked if role == "main" else max(asked // WORKERS_PART, 1)
-
-
-def byteorder() -> str:
-    """How this machine lays out numbers; the reader may be another."""
-    return sys.byteorder

@@ -1,15 +1,14 @@
-"""Turns analyses and findings into what people and programs read.
+"""Formats reports and results of experiments, for people and for programs.
 
-A renderer takes an analysis and its findings and returns text or bytes; it does no arithmetic of
-its own beyond rounding. `units` writes numbers, `terminal` knows width and colour, `text` is the
-screen, `document` the JSON, `output` chooses a renderer by a file's ending.
+`document` builds the report, once; every other file formats it and computes nothing. `text` is the
+terminal (with `finding_text`, `phase_table` and `function_tables`), `page` with `page_data` and
+`static/` the page, `markdown`, `detailed`, `pictures` and the files of `export/` one format each;
+`output` selects the renderer by a file's ending. `live_view` and `screen` show a run in progress in
+a terminal, `web` in a browser. `after_run` prints the report when a run has ended.
 
-`page` puts `page_data` and the hand-written files of `static` into one document; `web` serves it
-while a run goes on, `live_view` is the same as lines and `screen` puts them on a terminal.
-`pictures`, `markdown`, `detailed` and the files of `export` are one format each. `palette` gives
-every category its colour, the same in all of them.
+`experiments` selects the renderer for the result of an experiment: `comparison`, `sweep` and
+`investigation` are text and JSON, the `..._page` files pages, `experiment_pictures` pictures.
+`units`, `gains`, `terminal`, `palette`, `figures` and `plain_data` are shared.
 
-`comparison`, `sweeping` and `investigation` say in words and in JSON what experiments found; the
-`…_page` of each is a page of the same family, `experiment_pictures` draws them, and `drawing` is
-what all pictures share.
+May use `analyze` and `diagnose`, and reads captures only through them or to export them.
 """

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from hotloop.analyze.compare import Comparison, PhaseJudgement, WorkChange, describe_work, one_of
+from hotloop.analyze.experiments import PairedResult
 from hotloop.analyze.judgement import FASTER, NOT_COMPARABLE, SAME, SLOWER, UNKNOWN, Judgement
-from hotloop.analyze.portion import NO_PHASE
-from hotloop.experiment.paired import Result
+from hotloop.phases import NO_PHASE, NO_PHASE_LABEL, PARENTS
 from hotloop.report import units
 from hotloop.report.terminal import Style, beside, clean, fit, paragraph, paragraphs
-from hotloop.words import PARENTS
 
 SCHEMA = "hotloop.compare/1"
 
 _COLOURS = {FASTER: "green", SLOWER: "red", UNKNOWN: "yellow", NOT_COMPARABLE: "yellow"}
 
 #: An interval from one end to more than this many times it says nothing.
-_ANYTHING = 10.0
+ANYTHING = 10.0
 
+#: Columns of a side's name above its times.
+_NAME = 14
 #: Columns that two times and a ratio with its interval take at most, with the space between them.
 _FIGURES = 50
 
@@ -38,7 +39,7 @@ def in_words(judgement: Judgement) -> str:
         return f"no difference (within ±{_percent(judgement.within)})"
     if judgement.verdict == UNKNOWN:
         parts = []
-        if judgement.width is not None and judgement.width <= _ANYTHING:
+        if judgement.width is not None and judgement.width <= ANYTHING:
             parts.append(f"±{_percent(judgement.width)}")
         if judgement.more_pairs:
             pairs = "pair" if judgement.more_pairs == 1 else "pairs"
@@ -69,7 +70,7 @@ def ratio(judgement: Judgement, unit: str = "") -> str:
     text = _digits(estimate, estimate) + unit
     if judgement.low is None or judgement.high is None:
         return text
-    if judgement.high > _ANYTHING * judgement.low:
+    if judgement.high > ANYTHING * judgement.low:
         return f"{text} (anything)"
     low, high = (_digits(estimate, bound) for bound in (judgement.low, judgement.high))
     return f"{text} ({low} to {high})"
@@ -87,7 +88,7 @@ def headline(comparison: Comparison) -> str:
     if whole.verdict == FASTER:
         return f"{second} is {ratio(whole)} times faster than {first}."
     if whole.verdict == SLOWER:
-        factor = _inverse(whole)
+        factor = whole.inverse
         return f"{second} is slower than {first}: it takes {ratio(factor)} times as long."
     text = f"{second} and {first}: {in_words(whole)}."
     if whole.verdict == NOT_COMPARABLE and whole.estimate is not None:
@@ -96,22 +97,12 @@ def headline(comparison: Comparison) -> str:
     return text
 
 
-def _inverse(judgement: Judgement) -> Judgement:
-    def one_over(value: float | None) -> float | None:
-        return 1.0 / value if value else None
-
-    return replace(
-        judgement,
-        estimate=one_over(judgement.estimate),
-        low=one_over(judgement.high),
-        high=one_over(judgement.low),
-    )
-
-
 # -- text --
 
 
-def comparison_text(comparison: Comparison, style: Style, result: Result | None = None) -> str:
+def comparison_text(
+    comparison: Comparison, style: Style, result: PairedResult | None = None
+) -> str:
     """The whole comparison, as text."""
     blocks = [
         _title(comparison, style, result),
@@ -126,16 +117,14 @@ def comparison_text(comparison: Comparison, style: Style, result: Result | None 
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _title(comparison: Comparison, style: Style, result: Result | None) -> str:
+def _title(comparison: Comparison, style: Style, result: PairedResult | None) -> str:
     pairs = f"{comparison.pairs} interleaved pair{'s' if comparison.pairs != 1 else ''}"
     what = pairs if comparison.interleaved else "two captures, not interleaved"
     lines = [style.paint("hotloop compare", "bold", "cyan") + "  " + what]
     if result is not None:
         for name, command in zip(comparison.names, result.commands, strict=True):
             lines.append(
-                f"  {clean(name)}: {clean(str(command))}"
-                if name != str(command)
-                else f"  {clean(name)}"
+                f"  {clean(name)}: {clean(command)}" if name != command else f"  {clean(name)}"
             )
     return "\n".join(
         fit(line, style.width).rstrip() if not style.colour else line for line in lines
@@ -156,7 +145,7 @@ def because(comparison: Comparison) -> str:
 def label(name: str) -> str:
     """How a phase's own time is called in a table."""
     if name == NO_PHASE:
-        return "(in no phase)"
+        return NO_PHASE_LABEL
     return f"{name} itself" if name in PARENTS else name
 
 
@@ -170,7 +159,7 @@ def _table(comparison: Comparison, style: Style) -> str:
         [fit(clean(text), longest).rstrip(), _seconds(row.first), _seconds(row.second), ratio(row)]
         for text, row in rows
     ]
-    first, second = (clean(name)[:12] for name in comparison.names)
+    first, second = (fit(clean(name), _NAME).rstrip() for name in comparison.names)
     table.insert(0, [f"per {one_of(comparison.unit)}", first, second, "times faster"])
     widths = [max(len(cells[column]) for cells in table) for column in range(4)]
     lines = []
@@ -220,15 +209,15 @@ def work_notes(comparison: Comparison) -> list[str]:
     return lines
 
 
-def small_print(comparison: Comparison, result: Result | None) -> list[str]:
+def small_print(comparison: Comparison, result: PairedResult | None) -> list[str]:
     """What to know before one believes the figures."""
     lines = list(comparison.notes)
     if not comparison.interleaved:
         lines.insert(0, NOT_INTERLEAVED)
     if comparison.waited >= 0.01:
         lines.append(
-            f"Other programs had the core {units.percent(comparison.waited)} of the time; that is "
-            "taken out of these figures."
+            f"Other programs used the CPU {units.percent(comparison.waited)} of the time; that is "
+            "excluded from these figures."
         )
     if comparison.whole.level:
         lines.append(
@@ -237,16 +226,18 @@ def small_print(comparison: Comparison, result: Result | None) -> list[str]:
             f"1 time in 20."
         )
     if result is not None:
-        lines += [f"{name} failed once and was run again." for name in result.retried]
+        lines += [f"{name} failed once and was repeated." for name in result.retried]
         if result.interrupted:
-            lines.append("Cut short: this is the verdict on the pairs that were finished.")
+            lines.append("Interrupted: the verdict covers the finished pairs.")
     return lines
 
 
 # -- JSON --
 
 
-def comparison_document(comparison: Comparison, result: Result | None = None) -> dict[str, Any]:
+def comparison_document(
+    comparison: Comparison, result: PairedResult | None = None
+) -> dict[str, Any]:
     """The whole comparison as plain data; fields may be added, never renamed."""
     document: dict[str, Any] = {
         "schema": SCHEMA,
@@ -299,7 +290,7 @@ def _phase(phase: PhaseJudgement) -> dict[str, Any]:
 
 
 def _named(name: str | None) -> str | None:
-    return "(in no phase)" if name == NO_PHASE else name
+    return NO_PHASE_LABEL if name == NO_PHASE else name
 
 
 def _work_document(change: WorkChange) -> dict[str, Any]:
@@ -307,25 +298,17 @@ def _work_document(change: WorkChange) -> dict[str, Any]:
         "counter": change.counter,
         "first": change.first,
         "second": change.second,
-        "ratio": change.second / change.first if change.first else None,
+        "ratio": change.ratio if change.first else None,
         "matters": change.matters,
     }
 
 
-def _around(result: Result) -> dict[str, Any]:
-    failure = result.failure
+def _around(result: PairedResult) -> dict[str, Any]:
     return {
-        "commands": [str(command) for command in result.commands],
+        "commands": list(result.commands),
         "samples": {"first_s": result.samples[0], "second_s": result.samples[1]},
         "folder": result.folder,
         "interrupted": result.interrupted,
         "retried": result.retried,
-        "failure": None
-        if failure is None
-        else {
-            "name": failure.outcome.name,
-            "command": failure.command,
-            "why": failure.outcome.failure,
-            "last_lines": failure.outcome.last_lines,
-        },
+        "failure": asdict(result.failure) if result.failure else None,
     }

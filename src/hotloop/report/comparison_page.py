@@ -6,10 +6,9 @@ import shlex
 from typing import Any
 
 from hotloop.analyze.compare import Comparison, one_of
-from hotloop.analyze.flame import NO_PHASE as NO_PHASE_CATEGORY
+from hotloop.analyze.experiments import PairedResult
 from hotloop.analyze.judgement import Judgement
-from hotloop.analyze.portion import NO_PHASE
-from hotloop.experiment.paired import Result
+from hotloop.phases import NO_PHASE, NO_PHASE_LABEL, category_of
 from hotloop.report.comparison import (
     because,
     comparison_document,
@@ -25,12 +24,11 @@ from hotloop.report.comparison import (
 from hotloop.report.page import EXPERIMENT_SCRIPTS, EXPERIMENT_STYLES, shell
 from hotloop.report.palette import colours
 from hotloop.report.terminal import Style
-from hotloop.words import category_of
 
 SCHEMA = "hotloop.compare.page/1"
 
 
-def render_comparison(comparison: Comparison, result: Result | None = None) -> str:
+def render_comparison(comparison: Comparison, result: PairedResult | None = None) -> str:
     """The whole page."""
     text = comparison_text(comparison, Style(width=100), result)
     title = f"{comparison.names[0]} and {comparison.names[1]} · hotloop compare"
@@ -38,7 +36,7 @@ def render_comparison(comparison: Comparison, result: Result | None = None) -> s
     return shell(title, page_data(comparison, result), scripts, text, styles=EXPERIMENT_STYLES)
 
 
-def page_data(comparison: Comparison, result: Result | None = None) -> dict[str, Any]:
+def page_data(comparison: Comparison, result: PairedResult | None = None) -> dict[str, Any]:
     """What the page shows, as plain data."""
     return {
         **comparison_document(comparison, result),
@@ -50,7 +48,7 @@ def page_data(comparison: Comparison, result: Result | None = None) -> dict[str,
     }
 
 
-def _look(comparison: Comparison, result: Result | None) -> str | None:
+def _look(comparison: Comparison, result: PairedResult | None) -> str | None:
     """The command that opens one of the runs."""
     if result is None or not comparison.pairs:
         return None
@@ -86,4 +84,4 @@ def _parts(comparison: Comparison) -> list[list[Any]]:
 
 def part_category(name: str) -> str:
     """The category of a phase, or of the time in none."""
-    return NO_PHASE_CATEGORY if name == NO_PHASE else category_of(name)
+    return NO_PHASE_LABEL if name == NO_PHASE else category_of(name)

@@ -10,33 +10,33 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from hotloop.analyze import course
+from hotloop.analyze import series, step_cost
 from hotloop.analyze.flame import Box, flame, groups
+from hotloop.analyze.history import RunHistory
 from hotloop.analyze.model import Analysis, Phase
-from hotloop.capture.reader import Capture
-from hotloop.report.document import report_document
-from hotloop.report.output import Material, need_capture
+from hotloop.report.document import Report, history_of, report_document
+from hotloop.report.view import DEFAULT_VIEW, View
 
 SCHEMA = "hotloop.detailed/1"
 
 #: What each mark says, in the words of those who look for it.
 RECOMMENDATIONS = {
-    "CRITICAL": "takes more than 30% of the loop: look here first",
-    "SLOW": "takes more than 100 ms a call",
+    "CRITICAL": "takes more than 30% of the loop: start here",
+    "SLOW": "takes more than 100 ms per call",
     "MEMORY": "adds more than 100 MB of memory",
     "GPU MEMORY": "uses more than 100 MB of GPU memory",
 }
 
 
-def render(material: Material) -> str:
+def render(report: Report, view: View = DEFAULT_VIEW) -> str:
     """The document, as text."""
-    analysis = material.analysis
-    document = report_document(analysis, material.findings)
+    analysis = report.analysis
+    document = report_document(report)
     document.update(
         schema=SCHEMA,
         bottlenecks=bottlenecks(analysis),
         functions=[asdict(function) for function in analysis.functions],
-        course=_course(need_capture(material), analysis),
+        course=_course(history_of(report), analysis),
         trees={
             label: _tree(root)
             for label, processes in groups(analysis).items()
@@ -60,20 +60,20 @@ def _bottleneck(phase: Phase) -> dict[str, Any]:
     }
 
 
-def _course(capture: Capture, analysis: Analysis) -> dict[str, Any]:
-    windows = len(capture.main.windows)
-    run = course.points(capture.main, course.cost_of(analysis), most=max(windows, 1))
-    parts = course.per_step(run)
+def _course(history: RunHistory, analysis: Analysis) -> dict[str, Any]:
+    parts = history.parts(analysis)
     return {
-        "points": [_point(point) for point in run],
+        "points": [_point(point) for point in history.every_point()],
         "per_step": [_point(point) for point in parts],
-        "warm_up_s": course.warm_up(parts),
-        "events": [asdict(event) for event in course.events(capture.main.windows)],
+        "warm_up_s": step_cost.warm_up(parts),
+        "events": [asdict(event) for event in history.events()],
     }
 
 
-def _point(point: course.Point) -> dict[str, Any]:
-    return {**asdict(point), "steps_per_s": point.steps_per_s, "cores": point.cores}
+def _point(point: series.SeriesPoint) -> dict[str, Any]:
+    names = ("begin_s", "end_s", "part", "own", "counters", "cpu_s", "memory_mb", "memory_peak_mb",
+             "gpu_memory_mb", "gpu_busy_s", "steps_per_s", "cores")  # fmt: skip
+    return {name: getattr(point, name) for name in names}
 
 
 def _tree(box: Box) -> dict[str, Any]:

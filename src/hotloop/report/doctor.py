@@ -27,7 +27,7 @@ def doctor_text(checks: list[Check], style: Style) -> str:
         noun = "problem" if problems == 1 else "problems"
         lines.append(style.paint(f"{problems} {noun} found.", "bold", "red"))
     else:
-        lines.append(style.paint("Nothing is wrong.", "bold", "green"))
+        lines.append(style.paint("No problems found.", "bold", "green"))
     lines.append("Next: hotloop run train.py")
     return "\n".join(lines)
 
@@ -46,9 +46,11 @@ def _wrapped(text: str, style: Style, indent: str) -> str:
 
 def doctor_document(survey: Survey, checks: list[Check], wrong: bool) -> dict[str, Any]:
     """The same as plain data."""
+    machine = asdict(survey)
+    machine["hooks"] = {title: use.raw for title, use in survey.hooks.items()}
     return {
         "schema": SCHEMA,
         "ok": not wrong,
         "checks": [asdict(check) for check in checks],
-        "machine": asdict(survey),
+        "machine": machine,
     }

@@ -1,66 +1,150 @@
-"""The report for programs: one JSON document, `hotloop.report/1`.
+"""The report: one document that every renderer formats, and the same as JSON.
 
-Other tools build on these names; fields may be added, never renamed.
+`make_report` computes what a report says, once: findings, verdict, shares. Renderers only decide
+how it looks. Other tools build on the names in the JSON: fields may be added, never renamed.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.accounting import Accounting, account, categories, unidentified
+from hotloop.analyze.history import RunHistory
+from hotloop.analyze.imports import import_lines
+from hotloop.analyze.language_models import tokens
+from hotloop.analyze.model import Analysis, Run
+from hotloop.analyze.training import LAUNCHER
 from hotloop.analyze.workers import split_steps
-from hotloop.capture.training import LAUNCHER, TRAINS_IN
 from hotloop.diagnose.finding import Finding
-from hotloop.diagnose.verdict import verdict
+from hotloop.diagnose.verdict import Verdict, judge
+from hotloop.errors import HotloopError
+from hotloop.report import units
+from hotloop.report.returns import returns_document
 
-SCHEMA = "hotloop.report/1"
+SCHEMA = "hotloop.report/2"
 
 #: Functions in the document; the page and the exports have all of them.
 MOST_FUNCTIONS = 100
 
 
-def report_document(analysis: Analysis, findings: list[Finding]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Report:
+    """Everything that a renderer may show of one run."""
+
+    analysis: Analysis
+    findings: list[Finding]
+    verdict: Verdict
+    accounting: Accounting
+    #: Category -> share of the loop.
+    categories: dict[str, float]
+    #: How the run ended, if not normally.
+    ending: str = ""
+    #: None for figures that were never written down.
+    history: RunHistory | None = None
+
+
+def remarks(analysis: Analysis) -> list[str]:
+    """What a reader must know of how the run was measured."""
+    limits = analysis.notes.sampling_limits
+    found = [*analysis.notes.remarks, *([limits] if limits else [])]
+    if analysis.notes.gpu_failure:
+        found.append(f"The GPU could not be watched: {analysis.notes.gpu_failure}.")
+    if analysis.overhead.measured < 1:
+        found.append(
+            f"Calls were measured in {units.percent(analysis.overhead.measured)} of the loop, "
+            f"in stretches of whole iterations, and scaled{_share_error(analysis)}. "
+            "Steps, episodes and rare phases are exact."
+        )
+    return found
+
+
+def _share_error(analysis: Analysis) -> str:
+    error = analysis.largest_share_error
+    return f" (standard error of a share: at most ±{units.percent(error)})" if error else ""
+
+
+def make_report(
+    analysis: Analysis, findings: list[Finding], history: RunHistory | None = None
+) -> Report:
+    """The report of an analysis: what it says, worked out once."""
+    return Report(
+        analysis,
+        findings,
+        judge(analysis, findings),
+        account(analysis),
+        categories(analysis),
+        ending(analysis.run),
+        history,
+    )
+
+
+_FAILED = {"exit": "failed", "os._exit": "failed in os._exit"}
+
+
+def ending(run: Run) -> str:
+    """How a run ended, where that was not the normal way."""
+    if run.end is None:
+        if run.header.cost is None:
+            return ""  # figures of a profiler that no program was recorded with
+        return "The program was killed or is still running: figures are up to its last window."
+    reason, code = run.end.reason, run.end.code
+    if reason == "KeyboardInterrupt":
+        return "The run was interrupted with Ctrl-C."
+    if reason == "SIGTERM":
+        return "The run was terminated with SIGTERM."
+    if not code:
+        return ""
+    return f"The program {_FAILED.get(str(reason), f'crashed with {reason}')} (exit code {code})."
+
+
+def history_of(report: Report) -> RunHistory:
+    """The capture behind the figures, for renderers that show more than their sums."""
+    if report.history is None:
+        raise HotloopError("this format needs a capture; record one with `hotloop run`")
+    return report.history
+
+
+def report_document(report: Report) -> dict[str, Any]:
     """The whole report as plain data."""
+    analysis = report.analysis
     return {
         "schema": SCHEMA,
-        "run": _run(analysis),
+        "run": _run(report),
         "overhead": asdict(analysis.overhead),
         "coverage": analysis.coverage,
-        "unexplained": analysis.unexplained,
+        "explained": report.accounting.explained,
+        "inferred": report.accounting.inferred,
+        "unexplained": report.accounting.unexplained,
+        "unidentified": [asdict(each) for each in unidentified(analysis)],
+        "tokens": asdict(made) if (made := tokens(analysis)) else None,
         "outside_s": analysis.outside_s,
+        "once": [asdict(each) for each in analysis.once],
+        "returns": returns_document(analysis),
         "phases": [_named(asdict(phase), "process", analysis) for phase in analysis.phases],
         "startup": [_named(asdict(phase), "process", analysis) for phase in analysis.startup],
         "after": [_named(asdict(phase), "process", analysis) for phase in analysis.after],
-        "categories": categories(analysis),
+        "categories": report.categories,
+        "imports": [asdict(each) for each in import_lines(analysis)],
         "functions": [
             _named(asdict(f), "process", analysis) for f in analysis.functions[:MOST_FUNCTIONS]
         ],
-        "exact_functions": analysis.exact_functions,
+        "exact_functions": [each.recorded() for each in analysis.exact_functions],
         "processes": [_named(asdict(p), "name", analysis) for p in analysis.processes],
+        "run_table": [_named(asdict(row), "process", analysis) for row in analysis.run_table],
         "workers": asdict(split) if (split := split_steps(analysis.phases)) else None,
         "device": asdict(analysis.device) if analysis.device else None,
         "bounds": bounds_document(analysis),
         "transfers": transfer_lines(analysis),
-        "findings": [asdict(finding) for finding in findings],
-        "libraries": analysis.notes.get("libraries", {}),
-        "shapes": analysis.notes.get("shapes", {}),
-        "named_phases": analysis.notes.get("named_phases", {}),
-        "notes": analysis.notes.get("remarks", []),
+        "findings": [finding_document(finding) for finding in report.findings],
+        "libraries": {title: use.recorded() for title, use in analysis.notes.libraries.items()},
+        "shapes": analysis.notes.shapes,
+        "named_phases": analysis.notes.named_phases,
+        "notes": remarks(analysis),
         "damaged_lines": analysis.damaged,
-        "verdict": verdict(analysis, findings),
+        "damaged_values": analysis.damaged_values,
+        "verdict": {"sentence": report.verdict.sentence, **asdict(report.verdict)},
     }
-
-
-def categories(analysis: Analysis) -> dict[str, float]:
-    """Category -> share of the loop that is self time of its phases."""
-    totals: dict[str, float] = {}
-    for phase in analysis.phases:
-        if phase.process == "main" and phase.thread == "main":
-            totals[phase.category] = totals.get(phase.category, 0.0) + phase.self_s
-    loop_s = analysis.run.loop_s
-    ordered = sorted(totals.items(), key=lambda item: -item[1])
-    return {name: total / loop_s if loop_s > 0 else 0.0 for name, total in ordered}
 
 
 def bounds_document(analysis: Analysis) -> dict[str, Any] | None:
@@ -75,17 +159,22 @@ def bounds_document(analysis: Analysis) -> dict[str, Any] | None:
 
 def transfer_lines(analysis: Analysis) -> list[dict[str, Any]]:
     """Lines of the program that move tensors or wait for a device, the most first."""
-    names = ("file", "line", "function", "what", "transfers", "bytes", "syncs")
-    rows = analysis.notes.get("transfer_lines")
-    return [
-        dict(zip(names, row, strict=True))
-        for row in (rows if isinstance(rows, list) else [])
-        if isinstance(row, list) and len(row) == len(names)
-    ]
+    return [asdict(line) for line in analysis.notes.transfer_lines]
 
 
-def _run(analysis: Analysis) -> dict[str, Any]:
-    run = analysis.run
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """A finding as plain data."""
+    return {**asdict(finding), "diff": finding.patch or _example(finding)}
+
+
+def _example(finding: Finding) -> str:
+    """An example of the change as a diff; empty where there is none."""
+    signed = (("-", finding.before), ("+", finding.after))
+    return "\n".join(f"{sign}{line}" for sign, text in signed for line in text.splitlines())
+
+
+def _run(report: Report) -> dict[str, Any]:
+    analysis, run = report.analysis, report.analysis.run
     header = run.header
     return {
         "name": analysis.name,
@@ -95,10 +184,13 @@ def _run(analysis: Analysis) -> dict[str, Any]:
         "loop_s": run.loop_s,
         "after_s": run.after_s,
         "env_steps": run.env_steps,
-        "episodes": int(run.counters.get("episodes", 0)),
-        "gradient_steps": int(run.counters.get("gradient_steps", 0)),
-        "samples": int(run.counters.get("samples", 0)),
+        "episodes": run.episodes,
+        "gradient_steps": run.gradient_steps,
+        "gradient_steps_per_s": run.gradient_steps_per_s,
+        "samples_per_s": run.samples_per_s,
+        "samples": run.samples,
         "steps_per_s": run.steps_per_s,
+        "return_last": analysis.returns.last,
         "steps_per_episode": run.steps_per_episode,
         "updates_per_step": run.updates_per_step,
         "batch_size": run.batch_size,
@@ -107,20 +199,22 @@ def _run(analysis: Analysis) -> dict[str, Any]:
         "processes": run.processes,
         "memory_peak_mb": run.memory_peak_mb,
         "cpu_share": run.cpu_share,
+        "cpu_wait_share": report.verdict.cpu_wait_share,
         "finished": run.end is not None,
-        "exit": run.end or {},
-        "python": header.get("python"),
-        "platform": header.get("platform"),
-        "cores": header.get("cores"),
-        "hotloop": header.get("version"),
-        "native": header.get("native"),
-        "started": header.get("started"),
+        "exit": run.end.recorded() if run.end else {},
+        "ending": report.ending,
+        "python": header.python,
+        "platform": header.platform,
+        "cores": header.cores,
+        "hotloop": header.version,
+        "native": header.native,
+        "started": header.started,
     }
 
 
 def _named(row: dict[str, Any], key: str, analysis: Analysis) -> dict[str, Any]:
     """A row with its process by the name that it has itself, where another than main trains."""
-    trainer = analysis.notes.get(TRAINS_IN)
-    if isinstance(trainer, str):
+    trainer = analysis.notes.trains_in
+    if trainer is not None:
         row[key] = {"main": trainer, LAUNCHER: "main"}.get(row[key], row[key])
     return row

@@ -8,17 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hotloop.analyze.compare import Comparison, one_of
-from hotloop.analyze.hypothesis import CONFIRMED, REFUTED
+from hotloop.analyze.experiments import Investigation, Sweep
+from hotloop.analyze.hypothesis import CEILING, CONFIRMED, REFUTED
 from hotloop.analyze.hypothesis import UNKNOWN as CANNOT_TELL
 from hotloop.analyze.judgement import FASTER, SLOWER, UNKNOWN
-from hotloop.analyze.portion import NO_PHASE
-from hotloop.analyze.scaling import Point, in_proportion, is_numeric
-from hotloop.experiment.investigating import Investigation
-from hotloop.experiment.sweeping import Sweep
+from hotloop.analyze.scaling import Setting, in_proportion, is_numeric
+from hotloop.phases import NO_PHASE, NO_PHASE_LABEL
 from hotloop.report import units
-from hotloop.report.comparison import because, headline, in_words, ratio, rows_of
+from hotloop.report.comparison import ANYTHING, because, headline, in_words, ratio, rows_of
 from hotloop.report.comparison_page import part_category
-from hotloop.report.drawing import (
+from hotloop.report.figures import (
     ACCENT,
     BAD,
     DOUBT,
@@ -34,8 +33,8 @@ from hotloop.report.drawing import (
 )
 from hotloop.report.investigation import goal_in_words, measured_in_words, together_in_words
 from hotloop.report.palette import colours
-from hotloop.report.sweeping import design_in_words, largest_phases, setting_name
-from hotloop.report.sweeping import headline as sweep_headline
+from hotloop.report.sweep import design_in_words, largest_phases, setting_name
+from hotloop.report.sweep import headline as sweep_headline
 from hotloop.report.terminal import clean, fit
 
 if TYPE_CHECKING:
@@ -46,11 +45,9 @@ WIDE = 10.0
 #: Height of a heading, of an axis, and of each row, in inches.
 HEAD, FOOT, ROW = 0.95, 0.75, 0.3
 
-#: An interval from one end to more than this many times it is drawn to the edge.
-_ANYTHING = 10.0
-
 _TONES = {
-    FASTER: GOOD, SLOWER: BAD, UNKNOWN: DOUBT, CONFIRMED: GOOD, REFUTED: BAD, CANNOT_TELL: DOUBT,
+    FASTER: GOOD, SLOWER: BAD, UNKNOWN: DOUBT, CONFIRMED: GOOD, REFUTED: BAD, CEILING: MUTED,
+    CANNOT_TELL: DOUBT,
 }  # fmt: skip
 
 
@@ -91,7 +88,7 @@ def investigation_picture(investigation: Investigation, format: str) -> bytes:
     """Each claim beside what was measured, with the goal."""
     rows = []
     for tried in investigation.tried:
-        if tried.hypothesis.change.slow is not None:
+        if tried.hypothesis.is_delay:
             continue  # its slope is not a gain, and has another scale
         whole = tried.comparison.whole if tried.comparison else None
         expected = tried.hypothesis.expected
@@ -106,8 +103,7 @@ def investigation_picture(investigation: Investigation, format: str) -> bytes:
         tone = _TONES.get(whole.verdict, ACCENT)
         figures = (whole.estimate, whole.low, whole.high)
         rows.append(_Row("together", *figures, ratio(whole), tone, whole=True))
-    plan = investigation.plan
-    goals = {"minimum": plan.minimum, "stretch": plan.stretch}
+    goals = {"minimum": investigation.minimum_goal, "stretch": investigation.stretch_goal}
     return _intervals(
         format, together_in_words(investigation), "  ".join(goal_in_words(investigation)), rows,
         marks={name: goal for name, goal in goals.items() if goal is not None},
@@ -177,7 +173,7 @@ def _reach(rows: Sequence[_Row], include: list[float]) -> tuple[float, float]:
     values = list(include)
     for row in rows:
         values += [row.estimate] if row.estimate else []
-        if row.low and row.high and row.high <= _ANYTHING * row.low:
+        if row.low and row.high and row.high <= ANYTHING * row.low:
             values += [row.low, row.high]
         values += [each for each in row.expected or () if 0 < each < float("inf")]
     low, high = min(values), max(values)
@@ -221,7 +217,7 @@ def _speed(axes: Axes, sweep: Sweep) -> None:
     name, values = next(iter(sweep.variables.items()))
     numeric = is_numeric(values)
     grows = sweep.stop_after is None
-    lines: dict[tuple[str, ...], list[Point]] = {}
+    lines: dict[tuple[str, ...], list[Setting]] = {}
     for point in sweep.points:
         lines.setdefault(point.values[1:], []).append(point)
     for nth, (others, points) in enumerate(lines.items()):
@@ -263,7 +259,7 @@ def _no_marks() -> Any:
     return NullLocator()
 
 
-def _x(point: Point, values: list[str], numeric: bool) -> float:
+def _x(point: Setting, values: list[str], numeric: bool) -> float:
     return float(point.values[0]) if numeric else values.index(point.values[0])
 
 
@@ -303,7 +299,7 @@ def _made_of(axes: Axes, sweep: Sweep) -> None:
             continue
         axes.barh(
             range(len(sweep.points)), widths, left=left, height=0.7,
-            label=clean(name) or "(in no phase)", color=shade(palette[category], seen[category]),
+            label=clean(name) or NO_PHASE_LABEL, color=shade(palette[category], seen[category]),
         )  # fmt: skip
         left = [a + b for a, b in zip(left, widths, strict=True)]
     names = [fit(clean(setting_name(sweep, point)), 24).rstrip() for point in sweep.points]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from hotloop.analyze.compare import one_of
-from hotloop.analyze.hypothesis import CONFIRMED, FAILED, REFUTED, UNKNOWN
+from hotloop.analyze.experiments import Investigation, Tried
+from hotloop.analyze.hypothesis import CEILING, CONFIRMED, FAILED, REFUTED, UNKNOWN
+from hotloop.analyze.judgement import finite
 from hotloop.analyze.statistics import Interval
-from hotloop.experiment.investigating import Investigation, Tried
+from hotloop.phases import NO_PHASE_LABEL
 from hotloop.report import units
 from hotloop.report.comparison import comparison_document, ratio
 from hotloop.report.terminal import Style, beside, clean, fit, paragraphs
 
 SCHEMA = "hotloop.investigate/1"
 
-_COLOURS = {CONFIRMED: "green", REFUTED: "red", UNKNOWN: "yellow", FAILED: "yellow"}
+_COLOURS = {
+    CONFIRMED: "green",
+    REFUTED: "red",
+    UNKNOWN: "yellow",
+    FAILED: "yellow",
+    CEILING: "cyan",
+}
 
 
 def measured_in_words(tried: Tried) -> str:
@@ -38,8 +45,8 @@ def goal_in_words(investigation: Investigation) -> list[str]:
     """A sentence for each part of the goal."""
     sentences = []
     for name, goal, met in (
-        ("minimum", investigation.plan.minimum, investigation.minimum),
-        ("stretch", investigation.plan.stretch, investigation.stretch),
+        ("minimum", investigation.minimum_goal, investigation.minimum),
+        ("stretch", investigation.stretch_goal, investigation.stretch),
     ):
         if goal is not None and met is not None:
             sentences.append(f"The {name} goal of {goal:g}x: {met}.")
@@ -50,7 +57,7 @@ def together_in_words(investigation: Investigation) -> str:
     """What the confirmed changes come to."""
     names = units.listing(clean(name) for name in investigation.combined_of)
     if not investigation.combined_of:
-        return "No change was confirmed that could be kept."
+        return "No change was confirmed that you could keep."
     if investigation.combined is None:
         return f"Confirmed: {names}. They were not tried together."
     whole = ratio(investigation.combined.whole)
@@ -63,8 +70,7 @@ def together_in_words(investigation: Investigation) -> str:
 
 def investigation_text(investigation: Investigation, style: Style) -> str:
     """The whole investigation, as text."""
-    plan = investigation.plan
-    head = style.paint("hotloop investigate", "bold", "cyan") + f"  {clean(str(plan.baseline))}"
+    head = style.paint("hotloop investigate", "bold", "cyan") + f"  {clean(investigation.baseline)}"
     rows = [["hypothesis", "expected", "measured", "verdict"]]
     for tried in investigation.tried:
         hypothesis = tried.hypothesis
@@ -97,7 +103,7 @@ def small_print(investigation: Investigation) -> list[str]:
     lines = [f"Left out: {clean(n)} ({why})." for n, why in investigation.left_out.items()]
     lines += _warnings(investigation)
     if investigation.interrupted:
-        lines.append("Cut short; --resume goes on from what is done.")
+        lines.append("Interrupted; --resume continues from there.")
     if investigation.failure is not None:
         lines.append(f"Ended early: {investigation.failure}")
     return lines
@@ -106,8 +112,10 @@ def small_print(investigation: Investigation) -> list[str]:
 def _warnings(investigation: Investigation) -> list[str]:
     found = []
     for tried in investigation.tried:
-        if tried.hypothesis.change.is_experiment:
-            found.append(f"{clean(tried.hypothesis.name)} changes the training: it only finds out.")
+        if tried.hypothesis.is_experiment:
+            found.append(
+                f"{clean(tried.hypothesis.name)} changes the training: an experiment, not a fix."
+            )
         elif tried.comparison is not None:
             for change in tried.comparison.work:
                 if change.matters:
@@ -124,12 +132,11 @@ def _warnings(investigation: Investigation) -> list[str]:
 
 def investigation_markdown(investigation: Investigation, date: str, machine: str) -> str:
     """A record that a team can keep."""
-    plan = investigation.plan
     lines = [
-        f"# Investigation of `{_code(str(plan.baseline))}`",
+        f"# Investigation of `{_code(investigation.baseline)}`",
         "",
         f"{date}, on {_text(machine)}. "
-        + (f"Each run is cut after {plan.stop_after}. " if plan.stop_after else "")
+        + (f"Each run ends after {investigation.stop_after}. " if investigation.stop_after else "")
         + "Runs are interleaved pairs; gains are of the time per step, with intervals; all "
         "verdicts on one hypothesis together are wrong at most 1 time in 20.",
         "",
@@ -163,18 +170,18 @@ def investigation_markdown(investigation: Investigation, date: str, machine: str
         f"{n} is left out of the combination: {w}." for n, w in investigation.left_out.items()
     ]
     if investigation.interrupted:
-        notes.append("The investigation was cut short; `--resume` goes on.")
+        notes.append("The investigation was interrupted; `--resume` continues it.")
     if notes:
         lines += ["", "## Notes", "", *[f"- {_text(note)}" for note in notes]]
     return "\n".join(lines) + "\n"
 
 
 def _baseline(investigation: Investigation) -> list[str]:
-    if not investigation.baseline_s:
+    seconds, rate = investigation.baseline_s, investigation.baseline_rate
+    if not seconds or rate is None:
         return []
-    speed = units.rate(1 / investigation.baseline_s)
     step = one_of(investigation.unit)
-    return [f"- Baseline: {units.seconds(investigation.baseline_s)} per {step}, {speed} a second."]
+    return [f"- Baseline: {units.seconds(seconds)} per {step}, {units.rate(rate)} per second."]
 
 
 def _details(tried: Tried) -> list[str]:
@@ -184,7 +191,7 @@ def _details(tried: Tried) -> list[str]:
         "",
         _text(hypothesis.claim),
         "",
-        f"Change: `{_code(str(hypothesis.change))}`",
+        f"Change: `{_code(hypothesis.change)}`",
     ]
     comparison = tried.comparison
     if comparison is None or not comparison.phases:
@@ -192,7 +199,7 @@ def _details(tried: Tried) -> list[str]:
     lines += ["", f"| per {one_of(comparison.unit)} | baseline | changed | times faster |"]
     lines.append("|---|---|---|---|")
     rows = [("whole", comparison.whole)]
-    rows += [(p.name or "(in no phase)", p.own) for p in comparison.phases if not p.own.why]
+    rows += [(p.name or NO_PHASE_LABEL, p.own) for p in comparison.phases if not p.own.why]
     for name, judgement in rows:
         first, second = (units.seconds(s or 0.0) for s in (judgement.first, judgement.second))
         lines.append(f"| {_text(name)} | {first} | {second} | {ratio(judgement)} |")
@@ -216,16 +223,15 @@ def _code(text: str) -> str:
 
 def investigation_document(investigation: Investigation) -> dict[str, Any]:
     """The whole investigation as plain data; fields may be added, never renamed."""
-    plan = investigation.plan
     return {
         "schema": SCHEMA,
-        "baseline": str(plan.baseline),
+        "baseline": investigation.baseline,
         "baseline_s": investigation.baseline_s,
         "unit": investigation.unit,
-        "stop_after": plan.stop_after,
+        "stop_after": investigation.stop_after,
         "goal": {
-            "minimum": plan.minimum,
-            "stretch": plan.stretch,
+            "minimum": investigation.minimum_goal,
+            "stretch": investigation.stretch_goal,
             "minimum_met": investigation.minimum,
             "stretch_met": investigation.stretch,
         },
@@ -238,7 +244,7 @@ def investigation_document(investigation: Investigation) -> dict[str, Any]:
             else None,
         },
         "interrupted": investigation.interrupted,
-        "failure": str(investigation.failure) if investigation.failure else None,
+        "failure": investigation.failure,
         "folder": investigation.folder,
     }
 
@@ -248,12 +254,12 @@ def _tried(tried: Tried) -> dict[str, Any]:
     return {
         "name": hypothesis.name,
         "claim": hypothesis.claim,
-        "change": str(hypothesis.change),
-        "changes_training": hypothesis.change.is_experiment,
+        "change": hypothesis.change,
+        "changes_training": hypothesis.is_experiment,
         "expected": {
             "text": hypothesis.expected_text,
             "low": hypothesis.expected.low,
-            "high": _plain(hypothesis.expected.high),
+            "high": finite(hypothesis.expected.high),
         },
         "confidence": hypothesis.confidence,
         "verdict": tried.finding.verdict,
@@ -268,11 +274,7 @@ def _interval(interval: Interval | None) -> dict[str, float | None] | None:
     if interval is None:
         return None
     return {
-        "estimate": _plain(interval.estimate),
-        "low": _plain(interval.low),
-        "high": _plain(interval.high),
+        "estimate": finite(interval.estimate),
+        "low": finite(interval.low),
+        "high": finite(interval.high),
     }
-
-
-def _plain(value: float) -> float | None:
-    return value if math.isfinite(value) else None

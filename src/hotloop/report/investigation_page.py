@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hotloop.experiment.investigating import Investigation, Tried
+from hotloop.analyze.experiments import Investigation, Tried
 from hotloop.report.comparison import ratio
 from hotloop.report.comparison_page import shown
 from hotloop.report.investigation import (
@@ -26,7 +26,7 @@ SCHEMA = "hotloop.investigate.page/1"
 def render_investigation(investigation: Investigation) -> str:
     """The whole page."""
     text = investigation_text(investigation, Style(width=100))
-    title = f"{investigation.plan.baseline} · hotloop investigate"
+    title = f"{investigation.baseline} · hotloop investigate"
     scripts = (*EXPERIMENT_SCRIPTS, "investigate.js")
     data = page_data(investigation)
     return shell(title, data, scripts, text, styles=EXPERIMENT_STYLES)
@@ -68,7 +68,7 @@ def _tried(tried: Tried) -> dict[str, Any]:
     return {
         "measured_text": measured_in_words(tried),
         "verdict_text": verdict_in_words(tried),
-        "is_slope": tried.hypothesis.change.slow is not None,
+        "is_slope": tried.hypothesis.is_delay,
         "pairs": comparison.pairs if comparison else len(tried.slopes),
         "comparison": shown(comparison) if comparison else None,
     }

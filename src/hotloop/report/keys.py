@@ -36,7 +36,7 @@ class Keys:
             termios.tcsetattr(self._stream, termios.TCSADRAIN, self._before)
 
     def wait(self, key: str, seconds: float) -> bool:
-        """Whether that key was pressed within so many seconds."""
+        """Whether that key was pressed within these seconds."""
         if sys.platform == "win32" or self._before is None:
             time.sleep(seconds)
             return False

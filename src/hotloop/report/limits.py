@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
-from hotloop.analyze.limits import SHARE, SPEED, Check
+from hotloop.analyze.limits import SHARE, SPEED, LimitCheck
 from hotloop.report import units
 from hotloop.report.comparison import times
 from hotloop.report.terminal import clean
 
 
-def limit_text(check: Check) -> str:
+def limit_text(check: LimitCheck) -> str:
     """One line: the figure, between what it lies, and the limit."""
     write = units.percent if check.kind == SHARE else times
     what, limit = {

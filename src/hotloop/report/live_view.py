@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from hotloop.analyze.live_state import LivePhase, LiveState
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.now import Now, PhaseNow
 from hotloop.diagnose.finding import Finding
+from hotloop.diagnose.quiet import BUSY_MACHINE
+from hotloop.diagnose.verdict import too_short
 from hotloop.report import units
+from hotloop.report.gains import promised
 from hotloop.report.terminal import Style, clean, fit
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -21,11 +24,11 @@ _COLOURS = {
 
 
 def dashboard(
-    now: Now, analysis: Analysis, findings: list[Finding], style: Style, height: int
+    now: LiveState, analysis: Analysis, findings: list[Finding], style: Style, height: int
 ) -> list[str]:
     """At most `height` lines, each no wider than the style's width."""
     head = [_title(now, analysis, style), *_state(now, analysis, style)]
-    finding = _finding(findings, style) if height >= 7 else []
+    finding = _finding(analysis, findings, style) if height >= 7 else []
     room = height - len(head) - len(finding)
     curve = _curve(now, style) if room >= 12 else []
     room -= len(curve) + 1
@@ -34,11 +37,12 @@ def dashboard(
     return lines[:height]
 
 
-def status_line(now: Now, analysis: Analysis) -> str:
+def status_line(now: LiveState, analysis: Analysis) -> str:
     """All in one line, for a pipe or a terminal that cannot be drawn on."""
-    parts = [units.seconds(now.elapsed_s)]
+    parts = [units.seconds(now.elapsed_s), *_starved(analysis)]
     if analysis.run.env_steps:
         parts.append(f"{units.rate(now.steps_per_s)} steps/s")
+        parts += _returned(now)
         parts.append(f"{units.count(analysis.run.env_steps)} steps")
     elif not now.in_loop:
         parts.append("starting up")
@@ -51,7 +55,19 @@ def status_line(now: Now, analysis: Analysis) -> str:
     return "hotloop: " + " · ".join(parts)
 
 
-def _title(now: Now, analysis: Analysis, style: Style) -> str:
+def _returned(now: LiveState) -> list[str]:
+    """The mean return of the last 100 episodes."""
+    return [] if now.recent_return is None else [f"return {units.value(now.recent_return)}"]
+
+
+def _starved(analysis: Analysis) -> list[str]:
+    """First of all, when it is so: every other figure rests on it."""
+    if analysis.bound is None or analysis.bound.cores <= BUSY_MACHINE:
+        return []
+    return [f"waits for a CPU core {analysis.bound.cores:.0%} of the time"]
+
+
+def _title(now: LiveState, analysis: Analysis, style: Style) -> str:
     state = "ended" if now.ended else "running" if now.in_loop else "starting up"
     right = f"{state} {units.seconds(now.elapsed_s)}"
     room = style.width - len("hotloop  ") - len(right) - 2
@@ -59,22 +75,24 @@ def _title(now: Now, analysis: Analysis, style: Style) -> str:
     return f"{style.paint('hotloop', 'bold', 'cyan')}  {command}  {style.paint(right, 'bold')}"
 
 
-def _state(now: Now, analysis: Analysis, style: Style) -> list[str]:
+def _state(now: LiveState, analysis: Analysis, style: Style) -> list[str]:
     run = analysis.run
-    parts: list[str] = []
+    parts = _starved(analysis)
     if run.env_steps:
-        parts.append(f"{units.rate(now.steps_per_s)} steps/s ({units.rate(now.mean_steps_per_s)})")
+        mean = units.rate(now.mean_steps_per_s)
+        parts.append(f"{units.rate(now.steps_per_s)} steps/s now, {mean} on average")
+        parts += _returned(now)
         parts.append(f"{units.count(run.env_steps)} steps")
     if now.updates_per_s:
         parts.append(f"{units.rate(now.updates_per_s)} updates/s")
     if now.memory_mb:
-        parts.append(units.megabytes(now.memory_mb))
+        parts.append(f"memory {units.megabytes(now.memory_mb)}")
     if now.cores:
-        parts.append(f"{now.cores:.1f} cores")
+        parts.append(f"{now.cores:.1f} cores busy")
     if now.gpu_busy is not None:
-        parts.append(f"GPU {units.percent(now.gpu_busy)}")
+        parts.append(f"GPU busy {units.percent(now.gpu_busy)}")
     if now.gpu_memory_mb is not None:
-        parts.append(f"GPU {units.megabytes(now.gpu_memory_mb)}")
+        parts.append(f"GPU memory {units.megabytes(now.gpu_memory_mb)}")
     if run.processes > 1:
         parts.append(f"{run.processes} processes")
     return _joined(parts, style.width)
@@ -92,7 +110,7 @@ def _joined(parts: list[str], width: int) -> list[str]:
     return lines
 
 
-def _curve(now: Now, style: Style) -> list[str]:
+def _curve(now: LiveState, style: Style) -> list[str]:
     if not style.unicode or len(now.curve) < 2 or not max(now.curve) > 0:
         return []
     most = max(now.curve)
@@ -107,14 +125,14 @@ def _columns(style: Style) -> tuple[int, int]:
     return style.width - bar - 32, bar
 
 
-def _heading(now: Now, style: Style) -> str:
+def _heading(now: LiveState, style: Style) -> str:
     name, bar = _columns(style)
     last = f"last {now.recent_s:.0f} s"
-    text = f"{'':<{name}} {'':<{bar}} {last:>9} {'loop':>8} {'per step':>10}"
+    text = f"{'':<{name}} {'':<{bar}} {last:>9} {'so far':>8} {'per step':>10}"
     return style.paint(text, "dim")
 
 
-def _phase(phase: PhaseNow, style: Style) -> str:
+def _phase(phase: LivePhase, style: Style) -> str:
     name, bar = _columns(style)
     drawn = style.bar(phase.recent, bar)
     colour = _COLOURS.get(phase.category)
@@ -124,13 +142,15 @@ def _phase(phase: PhaseNow, style: Style) -> str:
     return f"{fit(clean(phase.name), name)} {painted} {figures}"
 
 
-def _finding(findings: list[Finding], style: Style) -> list[str]:
-    """The finding so far, on one line."""
+def _finding(analysis: Analysis, findings: list[Finding], style: Style) -> list[str]:
+    """The first finding so far on one line, with the caution that the final report has."""
+    short = too_short(analysis)
+    if short:
+        return [style.paint(f"too early to judge: {clean(short)}", "dim")]
     if not findings:
-        return [style.paint("no finding so far", "dim")]
+        return [style.paint("no known cause matched so far", "dim")]
     first = findings[0]
-    gain = f"  {first.gain.low:.2g} to {first.gain.high:.2g}x"
-    if first.severity == "healthy" or first.gain.high <= 1.005:
-        gain = ""
-    title = fit(clean(first.title), style.width - len(gain)).rstrip()
+    promise = promised(first)
+    gain = f"  {promise} ({first.confidence} confidence)" if promise else ""
+    title = fit(f"so far: {clean(first.title)}", style.width - len(gain)).rstrip()
     return [style.paint(title, "bold") + style.paint(gain, "yellow")]

@@ -7,15 +7,24 @@ from __future__ import annotations
 
 import re
 
+from hotloop.analyze.accounting import outside_share
+from hotloop.analyze.flame import groups
 from hotloop.analyze.functions import short_file
-from hotloop.analyze.model import Analysis, Phase
+from hotloop.analyze.model import Analysis, Function, Phase, Run
 from hotloop.diagnose.advice import recommendations, summary
 from hotloop.diagnose.finding import Finding
-from hotloop.diagnose.verdict import verdict
+from hotloop.diagnose.proven import is_refuted
+from hotloop.phases import NO_PHASE_LABEL
 from hotloop.report import units
-from hotloop.report.document import categories
-from hotloop.report.output import Material
+from hotloop.report.device_text import limits_in_words
+from hotloop.report.document import Report
+from hotloop.report.evidence import evidence_in_words
+from hotloop.report.gains import promised, proven
+from hotloop.report.returns import headline_part
+from hotloop.report.run_table import TITLE, line_of, shown_rows, who
+from hotloop.report.sampled import place_words, states_words
 from hotloop.report.terminal import clean
+from hotloop.report.view import DEFAULT_VIEW, View
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~])")
 #: What would become an element, a mention of somebody, or a link.
@@ -28,23 +37,29 @@ _ENTITIES = (
 )
 #: Below this share of the loop a row says nothing that helps.
 _SMALLEST_SHARE = 0.001
+#: What limits a process, the largest shares; and functions of each process but the main one.
+_MOST_LIMITS = 3
+_FEW_FUNCTIONS = 5
 
 _SIGNS = {"critical": "🔴", "warning": "🟠", "info": "🔵", "healthy": "🟢"}
 
 
-def render(material: Material) -> str:
+def render(report: Report, view: View = DEFAULT_VIEW) -> str:
     """The whole report."""
-    analysis, findings = material.analysis, material.findings
+    analysis, findings = report.analysis, report.findings
     blocks = [
-        f"# {escape(verdict(analysis, findings))}",
+        f"# {prose(report.verdict.headline)}",
+        f"**{prose(report.verdict.starvation)}**" if report.verdict.starvation else "",
+        prose(" ".join([*filter(None, [report.ending]), *report.verdict.details])),
         _headline(analysis),
         _in_short(analysis, findings),
         *[_finding(finding) for finding in findings],
-        _categories(analysis),
+        _categories(report),
         _phases(analysis),
-        _functions(analysis, material.view.top),
+        _run_table(analysis),
+        _functions(analysis, view.top),
         _processes(analysis),
-        _machine(analysis),
+        _machine(report),
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -76,9 +91,12 @@ def _headline(analysis: Analysis) -> str:
     parts = [f"training loop {units.seconds(run.loop_s)} of {units.seconds(run.wall_s)}"]
     if run.env_steps:
         parts.append(f"**{units.rate(run.steps_per_s)} steps/s**")
+    if returned := headline_part(analysis):
+        parts.append(returned)
+    if run.env_steps:
         parts.append(f"{units.count(run.env_steps)} steps")
-    if run.counters.get("gradient_steps"):
-        parts.append(f"{units.count(run.counters['gradient_steps'])} gradient steps")
+    if run.gradient_steps:
+        parts.append(f"{units.count(run.gradient_steps)} gradient steps")
     if run.memory_peak_mb:
         parts.append(f"peak memory {units.megabytes(run.memory_peak_mb)}")
     parts.append(escape(run.device))
@@ -105,10 +123,12 @@ def _in_short(analysis: Analysis, findings: list[Finding]) -> str:
 def _finding(finding: Finding) -> str:
     sign = _SIGNS.get(finding.severity, "")
     lines = [f"## {sign} {escape(finding.title)}".replace("  ", " ")]
-    gain = f"{finding.gain.low:.2g} to {finding.gain.high:.2g} times faster"
     about = [code(finding.id)]
-    if finding.severity != "healthy":
-        about.append(f"**{gain}** ({escape(finding.confidence)} confidence)")
+    if promise := promised(finding):
+        sure = "" if finding.measured_gain else f" ({escape(finding.confidence)} confidence)"
+        about.append(f"**{promise}**{sure}")
+    if is_refuted(finding):
+        about.append("**refuted**")
     lines.append(" · ".join(about))
     if finding.where:
         places = [
@@ -116,17 +136,16 @@ def _finding(finding: Finding) -> str:
             for p in finding.where[:3]
         ]
         lines.append("At " + ", ".join(places) + ".")
-    lines += [prose(text) for text in (finding.fix, finding.learning) if text]
-    for title, source in (("Now", finding.before), ("Instead", finding.after)):
-        if source:
-            lines.append(f"{title}:\n\n{_indented(source)}")
-    if finding.evidence:
-        lines.append(
-            "\n".join(
-                f"- {escape(name.replace('_', ' '))}: {escape(_value(value))}"
-                for name, value in finding.evidence.items()
-            )
-        )
+    lines += [prose(text) for text in (proven(finding), finding.fix, finding.learning) if text]
+    if finding.patch:
+        lines.append(f"The change:\n\n{_indented(finding.patch)}")
+    else:
+        for title, source in (("An example", finding.before), ("Instead", finding.after)):
+            if source:
+                lines.append(f"{title}:\n\n{_indented(source)}")
+    evidence = evidence_in_words(finding)
+    if evidence:
+        lines.append("\n".join(f"- {escape(label)}: {escape(text)}" for label, text in evidence))
     if finding.verify:
         lines.append(f"To check it:\n\n{_indented(finding.verify)}")
     return "\n\n".join(lines)
@@ -137,14 +156,8 @@ def _indented(source: str) -> str:
     return "\n".join("    " + clean(line) for line in source.splitlines())
 
 
-def _value(value: object) -> str:
-    if isinstance(value, list):
-        return " to ".join(map(_value, value))
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def _categories(analysis: Analysis) -> str:
-    shares = [(name, share) for name, share in categories(analysis).items() if share >= 0.001]
+def _categories(report: Report) -> str:
+    shares = [(name, share) for name, share in report.categories.items() if share >= 0.001]
     if not shares:
         return ""
     listed = ", ".join(f"{escape(name)} {units.percent(share)}" for name, share in shares)
@@ -161,54 +174,56 @@ def _phases(analysis: Analysis) -> str:
         return ""
     steps = analysis.run.env_steps
     head = ["phase", "share", "total", "own", *(["per step"] if steps else [])]
-    head += ["calls", "mean", "p50", "p95", "p99", "max", ""]
-    rows = [_phase_row(phase, steps) for phase in shown]
-    if analysis.run.loop_s > 0 and analysis.outside_s / analysis.run.loop_s >= _SMALLEST_SHARE:
-        share = units.percent(analysis.outside_s / analysis.run.loop_s)
-        row = ["(in no phase)", share, "", units.seconds(analysis.outside_s)]
+    head += ["calls", "mean", "p50", "p95", "p99", "max"]
+    rows = [_phase_row(phase, analysis.run) for phase in shown]
+    outside = outside_share(analysis)
+    if outside >= _SMALLEST_SHARE:
+        row = [NO_PHASE_LABEL, units.percent(outside), "", units.seconds(analysis.outside_s)]
         rows.append([*row, *[""] * (len(head) - len(row))])
     return _table(head, rows)
 
 
-def _phase_row(phase: Phase, steps: int) -> list[str]:
+def _phase_row(phase: Phase, run: Run) -> list[str]:
     name = "&nbsp;&nbsp;" * phase.depth + escape(phase.name)
     if phase.thread != "main":
         name += f" \\[{escape(phase.thread)}\\]"
+    step_s = run.per_step(phase.total_s)
     times = (phase.mean_s, phase.p50_s, phase.p95_s, phase.p99_s, phase.max_s)
     return [
         name,
         units.percent(phase.share),
         units.seconds(phase.total_s),
         units.seconds(phase.self_s),
-        *([units.seconds(phase.total_s / steps)] if steps else []),
+        *([units.seconds(step_s)] if step_s is not None else []),
         units.count(phase.calls) if phase.calls else "",
         *(units.seconds(value) if phase.calls else "" for value in times),
-        " ".join(phase.marks),
     ]
 
 
 def _functions(analysis: Analysis, top: int) -> str:
-    functions = [f for f in analysis.functions if f.share >= 0.005][:top]
-    if not functions:
-        return ""
+    blocks = []
+    for group, processes in groups(analysis).items():
+        known = [f for f in analysis.functions if f.process in processes and f.share >= 0.005]
+        most = top if group == "main" else min(top, _FEW_FUNCTIONS)
+        if known:
+            title = "" if group == "main" else f" of {escape(group)}"
+            blocks.append(f"## Hot functions{title} (sampled)\n\n{_function_table(known[:most])}")
+    return "\n\n".join(blocks)
+
+
+def _function_table(functions: list[Function]) -> str:
     rows = [
         [
             code(f.function),
-            code(f"{short_file(f.file)}:{f.hot_line}"),
-            escape(f.phase.rpartition("/")[2]) or "(in no phase)",
+            code(place_words(f)),
+            escape(f.phase.rpartition("/")[2]) or NO_PHASE_LABEL,
             units.percent(f.share),
             units.seconds(f.self_s),
-            _how(f.python_share, f.native_share, f.waiting_share),
+            states_words(f),
         ]
         for f in functions
     ]
-    head = ["function", "line", "in", "share", "own", "how"]
-    return "## Hot functions (sampled)\n\n" + _table(head, rows, numbers_from=3)
-
-
-def _how(python: float, native: float, waiting: float) -> str:
-    share, word = max((python, "Python"), (native, "native"), (waiting, "waiting"))
-    return f"{word} {share:.0%}" if share > 0 else ""
+    return _table(["function", "line", "in", "share", "own", "how"], rows, numbers_from=3)
 
 
 def _processes(analysis: Analysis) -> str:
@@ -218,34 +233,50 @@ def _processes(analysis: Analysis) -> str:
         [
             escape(p.name),
             units.seconds(p.wall_s),
-            units.percent(p.busy_s / p.wall_s if p.wall_s > 0 else 0.0),
+            units.percent(p.busy_share),
             units.megabytes(p.memory_peak_mb) if p.memory_peak_mb else "",
+            ", ".join(limits_in_words(analysis, p.name)[:_MOST_LIMITS]),
         ]
         for p in analysis.processes[:32]
     ]
-    table = _table(["process", "time", "in phases", "peak memory"], rows)
+    table = _table(["process", "time", "in phases", "peak memory", "limited by"], rows)
     more = len(analysis.processes) - len(rows)
     return "## Processes\n\n" + table + (f"\n\n… and {more} more." if more else "")
 
 
-def _machine(analysis: Analysis) -> str:
+def _run_table(analysis: Analysis) -> str:
+    rows = [
+        [
+            escape(row.name),
+            escape(who(row)),
+            escape(row.kind),
+            code(line_of(row)) if row.file else "",
+            units.percent(row.share),
+            units.seconds(row.seconds),
+        ]
+        for row in shown_rows(analysis)
+    ]
+    if not rows:
+        return ""
+    head = ["phase", "process", "kind", "most of it at", "share", "time"]
+    return f"## {TITLE}\n\n" + _table(head, rows, numbers_from=4)
+
+
+def _machine(report: Report) -> str:
+    analysis, shares = report.analysis, report.accounting
     header = analysis.run.header
     overhead = analysis.overhead
-    parts = [f"Python {header.get('python')}", str(header.get("platform") or "")]
-    libraries = analysis.notes.get("libraries")
-    if isinstance(libraries, dict):
-        parts += [f"{name} {_version(value)}" for name, value in libraries.items()]
-    parts.append(f"hotloop {header.get('version')}")
+    parts = [f"Python {header.python}", header.platform or ""]
+    libraries = analysis.notes.libraries
+    parts += [f"{title} {use.version or ''}" for title, use in libraries.items()]
+    parts.append(f"hotloop {header.version}")
     known = " · ".join(escape(part) for part in parts if part.strip())
     return (
-        f"{known}\n\n{units.percent(analysis.coverage)} of the loop is in named phases, "
-        f"{units.percent(analysis.unexplained)} unexplained. hotloop's own cost, "
-        f"{units.percent(overhead.share)} of the loop, is taken out of these figures."
+        f"{known}\n\nOf the loop, {units.percent(shares.explained)} is explained, "
+        f"{units.percent(shares.inferred)} inferred and {units.percent(shares.unexplained)} "
+        f"unexplained. hotloop's own cost, {units.percent(overhead.share)} of the loop, is "
+        "excluded from these figures."
     )
-
-
-def _version(value: object) -> str:
-    return str(value.get("version", "")) if isinstance(value, dict) else str(value)
 
 
 def _table(head: list[str], rows: list[list[str]], numbers_from: int = 1) -> str:

@@ -12,17 +12,15 @@ import base64
 import hashlib
 import html
 import json
-import math
 from importlib.resources import files
 from typing import Any
 
-from hotloop.analyze.model import Analysis
-from hotloop.capture.reader import Capture
-from hotloop.diagnose.finding import Finding
-from hotloop.report.output import Material, need_capture
+from hotloop.report.document import Report
 from hotloop.report.page_data import page_data
+from hotloop.report.plain_data import json_ready
 from hotloop.report.terminal import Style, clean
 from hotloop.report.text import text_report
+from hotloop.report.view import DEFAULT_VIEW, View
 
 #: In the order in which they build on each other.
 BASE_SCRIPTS = ("base.js", "format.js", "parts.js", "axes.js")
@@ -31,6 +29,7 @@ REPORT_SCRIPTS = (
     "findings.js",
     "flame.js",
     "timeline.js",
+    "returns.js",
     "processes.js",
     "tables.js",
     "report.js",
@@ -40,16 +39,11 @@ STYLES = ("base.css", "report.css")
 EXPERIMENT_STYLES = (*STYLES, "experiments.css")
 
 
-def render(material: Material) -> str:
-    """The page, as a format of `report`."""
-    return render_page(need_capture(material), material.analysis, material.findings)
-
-
-def render_page(capture: Capture, analysis: Analysis, findings: list[Finding]) -> str:
+def render(report: Report, view: View = DEFAULT_VIEW) -> str:
     """The page of one run."""
-    text = text_report(analysis, findings, Style(width=100))
-    title = f"{analysis.name} · hotloop"
-    return shell(title, page_data(capture, analysis, findings), (*REPORT_SCRIPTS, "start.js"), text)
+    text = text_report(report, Style(width=100))
+    title = f"{report.analysis.name} · hotloop"
+    return shell(title, page_data(report), (*REPORT_SCRIPTS, "start.js"), text)
 
 
 def shell(
@@ -95,19 +89,8 @@ def shell(
 
 def embed(data: Any) -> str:
     """JSON that can stand inside a script element: it holds no `<`, and only ASCII."""
-    text = json.dumps(_finite(data), ensure_ascii=True, separators=(",", ":"), default=str)
+    text = json.dumps(json_ready(data), ensure_ascii=True, separators=(",", ":"), default=str)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _finite(value: Any) -> Any:
-    """The same without infinities and not-a-numbers, which JSON does not have."""
-    if isinstance(value, dict):
-        return {str(key): _finite(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def asset(name: str) -> str:

@@ -6,15 +6,21 @@ import re
 from dataclasses import asdict
 from typing import Any
 
-from hotloop.analyze import course
-from hotloop.analyze.flame import FUNCTION, NO_PHASE, Box, flame, groups
-from hotloop.analyze.functions import short_file
-from hotloop.analyze.model import Analysis, Phase
-from hotloop.capture.reader import Capture, Shard
+from hotloop.analyze import series, step_cost
+from hotloop.analyze.accounting import outside_share
+from hotloop.analyze.flame import FUNCTION, Box, flame, groups
+from hotloop.analyze.history import RunHistory
+from hotloop.analyze.model import Analysis, Function, Process
 from hotloop.diagnose.finding import Finding
-from hotloop.diagnose.verdict import verdict
-from hotloop.report.document import categories
+from hotloop.phases import NO_PHASE_LABEL
+from hotloop.report.device_text import limits_in_words
+from hotloop.report.document import Report, finding_document, history_of
+from hotloop.report.evidence import evidence_in_words
+from hotloop.report.imports import import_rows
 from hotloop.report.palette import colours
+from hotloop.report.returns import returns_document
+from hotloop.report.run_table import line_of, shown_rows, who
+from hotloop.report.sampled import place_words, states_words
 
 SCHEMA = "hotloop.page/1"
 
@@ -27,29 +33,40 @@ STRIP_CELLS = 60
 MOST_GROUPS = 6
 
 
-def page_data(capture: Capture, analysis: Analysis, findings: list[Finding]) -> dict[str, Any]:
+def page_data(report: Report) -> dict[str, Any]:
     """Everything that the page of one run shows."""
+    history, analysis = history_of(report), report.analysis
     trees = _trees(analysis)
-    run = course.points(capture.main, course.cost_of(analysis))
+    run = history.points()
     used = dict.fromkeys(phase.category for phase in analysis.phases)
     return {
         "schema": SCHEMA,
         "name": analysis.name,
-        "verdict": verdict(analysis, findings),
+        "verdict": {
+            "headline": report.verdict.headline,
+            "starvation": report.verdict.starvation,
+            "details": report.verdict.details,
+        },
+        "ending": report.ending,
         "run": _run(analysis),
-        "findings": [asdict(finding) for finding in findings],
+        "findings": [_finding(finding) for finding in report.findings],
         "colours": colours(list(used)),
-        "categories": _categories(analysis),
+        "categories": _categories(report),
         "trees": trees,
-        "course": _course(capture, analysis, run),
-        "processes": _processes(capture, analysis, run),
+        "course": _course(history, analysis, run),
+        "returns": returns_document(analysis),
+        "processes": _processes(history, analysis, run),
+        "run_table": [
+            {"who": who(row), "where": line_of(row), **_shortened(asdict(row))}
+            for row in shown_rows(analysis)
+        ],
         "phases": _phases(analysis),
         "functions": _functions(analysis),
-        "exact": analysis.exact_functions[:MOST_FUNCTIONS],
+        "exact": [each.recorded() for each in analysis.exact_functions[:MOST_FUNCTIONS]],
+        "imports": [asdict(row) for row in import_rows(analysis)],
         "facts": _facts(analysis),
-        "cost": {key: short(value) for key, value in asdict(analysis.overhead).items()},
-        "coverage": short(analysis.coverage),
-        "unexplained": short(analysis.unexplained),
+        "cost": _shortened(asdict(analysis.overhead)),
+        "accounting": _shortened(asdict(report.accounting)),
     }
 
 
@@ -64,6 +81,15 @@ def short(value: Any) -> Any:
     return value
 
 
+def _shortened(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: short(value) for key, value in row.items()}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    """A finding with its evidence in words."""
+    return {**finding_document(finding), "evidence": evidence_in_words(finding)}
+
+
 def _run(analysis: Analysis) -> dict[str, Any]:
     run = analysis.run
     figures = {
@@ -73,9 +99,11 @@ def _run(analysis: Analysis) -> dict[str, Any]:
         "after_s": run.after_s,
         "env_steps": run.env_steps,
         "steps_per_s": run.steps_per_s,
-        "episodes": run.counters.get("episodes", 0),
+        "return_last": analysis.returns.last,
+        "evaluation_last": analysis.returns.evaluation_last,
+        "episodes": run.episodes,
         "steps_per_episode": run.steps_per_episode,
-        "gradient_steps": run.counters.get("gradient_steps", 0),
+        "gradient_steps": run.gradient_steps,
         "updates_per_step": run.updates_per_step,
         "batch_size": run.batch_size,
         "memory_peak_mb": run.memory_peak_mb,
@@ -86,16 +114,16 @@ def _run(analysis: Analysis) -> dict[str, Any]:
         **{name: short(value) for name, value in figures.items()},
         "command": run.command,
         "device": run.device,
-        "started": run.header.get("started"),
+        "critical_path": any(phase.critical_s is not None for phase in analysis.phases),
+        "started": run.header.started,
         "finished": run.end is not None,
-        "exit": run.end or {},
+        "exit": run.end.recorded() if run.end else {},
     }
 
 
-def _categories(analysis: Analysis) -> list[list[Any]]:
-    rows = [[name, short(share)] for name, share in categories(analysis).items()]
-    loop_s = analysis.run.loop_s
-    rows.append([NO_PHASE, short(analysis.outside_s / loop_s if loop_s > 0 else 0.0)])
+def _categories(report: Report) -> list[list[Any]]:
+    rows = [[name, short(share)] for name, share in report.categories.items()]
+    rows.append([NO_PHASE_LABEL, short(outside_share(report.analysis))])
     return rows
 
 
@@ -139,10 +167,9 @@ def _tree(box: Box, texts: dict[str, int]) -> list[Any]:
         [_tree(inner, texts) for inner in box.inside],
     ]
     if box.kind == FUNCTION:
-        waiting = box.waiting_s / box.total_s if box.total_s > 0 else 0.0
         lines = [[line, short(seconds)] for line, seconds in box.lines.items()]
         row += [text(box.file), box.line, int(box.of_program), box.skipped]
-        row += [float(f"{waiting:.3f}"), lines]
+        row += [float(f"{box.waiting_share:.3f}"), lines]
     else:
         row.append(box.calls)
     return row
@@ -151,25 +178,30 @@ def _tree(box: Box, texts: dict[str, int]) -> list[Any]:
 # -- the course --
 
 
-def _course(capture: Capture, analysis: Analysis, run: list[course.Point]) -> dict[str, Any]:
-    learns = [p.calls for p in analysis.phases if p.process == "main" and p.name == "learn"]
-    parts = course.per_step(run, sum(learns))
+def _course(
+    history: RunHistory, analysis: Analysis, run: list[series.SeriesPoint]
+) -> dict[str, Any]:
+    parts = history.parts(analysis)
     known = {
         phase.name: phase.category
         for phase in [*analysis.startup, *analysis.after, *analysis.phases]
         if phase.process == "main"
     }
-    bands = course.bands(run, known, MOST_BANDS)
-    of_parts = course.per_step_bands(parts, list(bands))
+    bands = step_cost.bands(run, known, MOST_BANDS)
+    of_parts = step_cost.per_step_bands(parts, list(bands))
     return {
         "bands": [{"name": name, "category": known.get(name, name)} for name in bands],
         "begin_s": short(run[0].begin_s) if run else 0.0,
         "end_s": short(run[-1].end_s) if run else 0.0,
         "loop_begin_s": short(analysis.run.startup_s),
         "loop_end_s": short(analysis.run.wall_s - analysis.run.after_s),
-        "warm_up_s": short(course.warm_up(parts)),
+        "warm_up_s": short(step_cost.warm_up(parts)),
         "points": [
             _point(point, [values[i] for values in bands.values()]) for i, point in enumerate(run)
+        ],
+        "throughput": [
+            [short(p.begin_s), short(p.end_s), short(p.steps_per_s)]
+            for p in step_cost.throughput(run)
         ],
         "parts": [
             [short(p.begin_s), short(p.end_s), [short(values[i]) for values in of_parts.values()]]
@@ -177,18 +209,17 @@ def _course(capture: Capture, analysis: Analysis, run: list[course.Point]) -> di
         ],
         "events": [
             [event.name, *map(short, (event.begin_s, event.end_s, event.seconds)), event.calls]
-            for event in course.events(capture.main.windows)
+            for event in history.events()
         ],
     }
 
 
-def _point(point: course.Point, bands: list[float]) -> list[Any]:
+def _point(point: series.SeriesPoint, bands: list[float]) -> list[Any]:
     """Begin, end, each band's share of the time, which part of the run; then the state."""
-    shares = [seconds / point.seconds if point.seconds > 0 else 0.0 for seconds in bands]
     return [
         short(point.begin_s),
         short(point.end_s),
-        [short(share) for share in shares],
+        [short(point.share(seconds)) for seconds in bands],
         point.part,
         *map(
             short,
@@ -209,29 +240,34 @@ def _point(point: course.Point, bands: list[float]) -> list[Any]:
 # -- processes --
 
 
-def _processes(capture: Capture, analysis: Analysis, run: list[course.Point]) -> dict[str, Any]:
+def _processes(
+    history: RunHistory, analysis: Analysis, run: list[series.SeriesPoint]
+) -> dict[str, Any]:
     own: dict[str, dict[str, float]] = {}
     for phase in analysis.phases:
         if phase.thread == "main":
             table = own.setdefault(phase.process, {})
             table[phase.name] = table.get(phase.name, 0.0) + phase.self_s
     known = {phase.name: phase.category for phase in analysis.phases}
-    end_s = run[-1].end_s if run else 0.0
+    strips = history.busy(run[-1].end_s if run else 0.0, STRIP_CELLS)
     rows = [
         {
             "name": process.name,
             "pid": process.pid,
             "wall_s": short(process.wall_s),
-            "busy": short(process.busy_s / process.wall_s if process.wall_s > 0 else 0.0),
+            "busy": short(process.busy_share),
             "memory_peak_mb": short(process.memory_peak_mb),
             "ended": process.ended,
-            "phases": _largest(own.get(process.name, {}), process.wall_s),
-            "strip": _strip(shard, capture.main, end_s),
+            "phases": _largest(own.get(process.name, {}), process),
+            "strip": _strip(shares),
+            "limits": limits_in_words(analysis, process.name),
         }
-        for process, shard in zip(analysis.processes, capture.shards, strict=True)
+        for process, shares in zip(analysis.processes, strips, strict=True)
     ]
     rows.sort(key=lambda row: (row["name"] != "main", _natural(row["name"])))
-    return {"rows": rows, "categories": known}
+    own_phases = {name for row in rows for name, _ in row["phases"]}
+    legend = dict.fromkeys(known[name] for name in known if name in own_phases)
+    return {"rows": rows, "categories": known, "legend": list(legend)}
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -239,16 +275,14 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
-def _largest(own: dict[str, float], wall_s: float) -> list[list[Any]]:
+def _largest(own: dict[str, float], process: Process) -> list[list[Any]]:
     """Phases with their shares of a process's time, the most first."""
     ordered = sorted(own.items(), key=lambda item: -item[1])
-    shares = [(name, seconds / wall_s if wall_s > 0 else 0.0) for name, seconds in ordered]
+    shares = [(name, process.share(seconds)) for name, seconds in ordered]
     return [[name, short(share)] for name, share in shares if share >= 0.001][:MOST_BANDS]
 
 
-def _strip(shard: Shard, main: Shard, end_s: float) -> list[Any]:
-    offset = course.offset_s(shard, main)
-    shares = course.busy_shares(shard, -offset, end_s - offset, STRIP_CELLS)
+def _strip(shares: list[float | None]) -> list[Any]:
     return [None if share is None else float(f"{min(share, 1.0):.3f}") for share in shares]
 
 
@@ -257,47 +291,56 @@ def _strip(shard: Shard, main: Shard, end_s: float) -> list[Any]:
 _COLUMNS = (
     "path", "name", "category", "process", "thread", "depth", "calls", "total_s", "self_s", "share",
     "mean_s", "min_s", "p50_s", "p95_s", "p99_s", "max_s", "cpu_peak_mb", "cpu_added_mb",
-    "gpu_peak_mb", "device_s", "score", "marks", "how", "python_share", "native_share",
-    "waiting_share",
+    "gpu_peak_mb", "device_s", "how", "python_share", "native_share", "waiting_share",
 )  # fmt: skip
 
 
 def _phases(analysis: Analysis) -> dict[str, Any]:
     """Every phase of the main process; the other processes' are summed up by group."""
-    steps = analysis.run.env_steps
     rows = [
-        [*(short(getattr(phase, name)) for name in _COLUMNS), _per_step(phase, steps)]
+        [
+            *(short(getattr(phase, name)) for name in _COLUMNS),
+            short(analysis.run.per_step(phase.total_s)),
+        ]
         for phase in analysis.phases
         if phase.process == "main"
     ]
     return {"columns": [*_COLUMNS, "step_s"], "rows": rows}
 
 
-def _per_step(phase: Phase, steps: int) -> Any:
-    return short(phase.total_s / steps) if steps else None
-
-
 def _functions(analysis: Analysis) -> list[dict[str, Any]]:
     return [
         {
             **{key: short(value) for key, value in asdict(function).items()},
-            "place": f"{short_file(function.file)}:{function.hot_line}",
+            "group": group,
+            "place": place_words(function),
+            "states": states_words(function),
         }
-        for function in analysis.functions[:MOST_FUNCTIONS]
+        for group, functions in _by_group(analysis).items()
+        for function in functions[:MOST_FUNCTIONS]
     ]
+
+
+def _by_group(analysis: Analysis) -> dict[str, list[Function]]:
+    """Group of processes -> the functions sampled in it."""
+    group_of = {name: group for group, names in groups(analysis).items() for name in names}
+    found: dict[str, list[Function]] = {}
+    for function in analysis.functions:
+        found.setdefault(group_of.get(function.process, "main"), []).append(function)
+    return dict(list(found.items())[:MOST_GROUPS])
 
 
 def _facts(analysis: Analysis) -> dict[str, Any]:
     header = analysis.run.header
     names = ("python", "platform", "machine", "cores", "host", "version", "native", "why_twin")
-    libraries = analysis.notes.get("libraries")
+    libraries = analysis.notes.libraries
     return {
-        **{name: header.get(name) for name in names},
-        "functions": header.get("functions"),
-        "samples_per_second": header.get("samples_per_second"),
-        "libraries": libraries if isinstance(libraries, dict) else {},
+        **{name: getattr(header, name) for name in names},
+        "functions": header.functions,
+        "samples_per_second": header.samples_per_second,
+        "libraries": {title: use.recorded() for title, use in libraries.items()},
         "counters": {name: short(value) for name, value in analysis.run.counters.items()},
-        "failures": analysis.notes.get("failures") or {},
-        "stop_after": analysis.notes.get("stop_after"),
+        "failures": analysis.notes.failures,
+        "stop_after": analysis.notes.stop_after,
         "damaged": analysis.damaged,
     }

@@ -1,6 +1,6 @@
 """One colour a category, the same in every view: the page, the pictures, the live view.
 
-Light enough that dark text on them reads well (at least 7:1), and told apart by lightness as well
+Light enough that dark text on them reads well (at least 7:1), and distinct in lightness as well
 as by hue where categories meet most often.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from hotloop.analyze.flame import NO_PHASE
+from hotloop.phases import NO_PHASE_LABEL
 
 CATEGORY_COLOURS: Final[dict[str, str]] = {
     "Environment": "#7cc492",
@@ -22,7 +22,7 @@ CATEGORY_COLOURS: Final[dict[str, str]] = {
     "Logging": "#cda983",
     "Data": "#67c5c3",
     "Custom": "#e59dc6",
-    NO_PHASE: "#dfe2e7",
+    NO_PHASE_LABEL: "#dfe2e7",
 }
 
 #: For a category of the program's own.

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hotloop.analyze import course
-from hotloop.analyze.flame import NO_PHASE
+from hotloop.analyze import series, step_cost
+from hotloop.analyze.accounting import outside_share
+from hotloop.analyze.history import RunHistory
 from hotloop.analyze.model import Analysis
-from hotloop.capture.reader import Capture
-from hotloop.diagnose.verdict import verdict
+from hotloop.analyze.timeline import LOOP
+from hotloop.phases import NO_PHASE_LABEL
 from hotloop.report import units
-from hotloop.report.document import categories
-from hotloop.report.drawing import ACCENT, OTHER, TEXT, drawn, heading, shade
-from hotloop.report.output import Material, need_capture
+from hotloop.report.document import Report, history_of
+from hotloop.report.figures import ACCENT, OTHER, TEXT, drawn, heading, shade
 from hotloop.report.palette import colours
+from hotloop.report.returns import headline_part
 from hotloop.report.terminal import clean, fit
+from hotloop.report.view import DEFAULT_VIEW, View
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,29 +29,32 @@ MOST_BANDS = 8
 INCHES = (11.0, 7.4)
 
 
-def render_png(material: Material) -> bytes:
+def render_png(report: Report, view: View = DEFAULT_VIEW) -> bytes:
     """The picture as PNG."""
-    return _draw(material, "png")
+    return _draw(report, "png")
 
 
-def render_svg(material: Material) -> bytes:
+def render_svg(report: Report, view: View = DEFAULT_VIEW) -> bytes:
     """The picture as SVG, with real text in it."""
-    return _draw(material, "svg")
+    return _draw(report, "svg")
 
 
-def _draw(material: Material, format: str) -> bytes:
-    capture, analysis = need_capture(material), material.analysis
-    run = course.points(capture.main, course.cost_of(analysis))
+def _draw(report: Report, format: str) -> bytes:
+    history, analysis = history_of(report), report.analysis
+    run = history.points()
 
     def paint(figure: Figure) -> None:
         grid = figure.add_gridspec(3, 2, height_ratios=(0.16, 1.0, 0.4), width_ratios=(1.0, 1.3))
-        about = verdict(analysis, material.findings)
-        heading(figure.add_subplot(grid[0, :]), about, _headline(analysis))
+        heading(figure.add_subplot(grid[0, :]), report.verdict.headline, _headline(analysis))
         _breakdown(figure.add_subplot(grid[1, 0]), analysis)
-        _categories(figure.add_subplot(grid[2, 0]), analysis)
+        _categories(figure.add_subplot(grid[2, 0]), report)
         top = figure.add_subplot(grid[1, 1])
-        _course(top, capture, analysis, run)
-        _memory(figure.add_subplot(grid[2, 1], sharex=top), run)
+        _over_time(top, history, analysis, run)
+        below = figure.add_subplot(grid[2, 1], sharex=top)
+        if len(analysis.returns.points) > 1:
+            _returns(below, analysis, run)
+        else:
+            _memory(below, run)
 
     return drawn(format, INCHES, paint)
 
@@ -60,26 +65,27 @@ def _headline(analysis: Analysis) -> str:
     parts.append(f"training loop {units.seconds(run.loop_s)}")
     if run.env_steps:
         parts.append(f"{units.count(run.env_steps)} steps, {units.rate(run.steps_per_s)} steps/s")
+    if returned := headline_part(analysis):
+        parts.append(returned)
     parts.append(clean(run.device))
     return "  ·  ".join(parts)
 
 
 def _breakdown(axes: Axes, analysis: Analysis) -> None:
     """Each phase's own time, in all places where it is, the largest first."""
-    own: dict[str, tuple[float, str]] = {NO_PHASE: (analysis.outside_s, NO_PHASE)}
+    own: dict[str, tuple[float, str]] = {NO_PHASE_LABEL: (analysis.outside_s, NO_PHASE_LABEL)}
     for phase in analysis.phases:
         if phase.process == "main" and phase.thread == "main":
             seconds, _ = own.get(phase.name, (0.0, ""))
-            own[phase.name] = (seconds + phase.self_s, phase.category)
+            own[phase.name] = (seconds + phase.loop_self_s, phase.category)
     ordered = sorted(own.items(), key=lambda item: -item[1][0])
     rows = [(name, *row) for name, row in ordered if row[0] > 0]
     rest = sum(seconds for _, seconds, _ in rows[MOST_BARS:])
     rows = rows[:MOST_BARS]
-    palette = colours([category for _, _, category in rows]) | {course.OTHER_PHASES: OTHER}
+    palette = colours([category for _, _, category in rows]) | {step_cost.OTHER_PHASES: OTHER}
     if rest > 0:
-        rows.append((course.OTHER_PHASES, rest, course.OTHER_PHASES))
-    loop_s = analysis.run.loop_s or 1.0
-    shares = [seconds / loop_s for _, seconds, _ in rows]
+        rows.append((step_cost.OTHER_PHASES, rest, step_cost.OTHER_PHASES))
+    shares = [analysis.run.share(seconds) for _, seconds, _ in rows]
     axes.barh(
         range(len(rows)), shares, color=[palette[category] for *_, category in rows], height=0.72
     )
@@ -95,11 +101,9 @@ def _breakdown(axes: Axes, analysis: Analysis) -> None:
     axes.set_title("Own time of each phase", pad=12)
 
 
-def _categories(axes: Axes, analysis: Analysis) -> None:
+def _categories(axes: Axes, report: Report) -> None:
     """The loop as one bar."""
-    shares = {**categories(analysis)}
-    loop_s = analysis.run.loop_s
-    shares[NO_PHASE] = analysis.outside_s / loop_s if loop_s > 0 else 0.0
+    shares = {**report.categories, NO_PHASE_LABEL: outside_share(report.analysis)}
     palette = colours(list(shares))
     left = 0.0
     for name, share in shares.items():
@@ -119,7 +123,9 @@ def _categories(axes: Axes, analysis: Analysis) -> None:
     )  # fmt: skip
 
 
-def _course(axes: Axes, capture: Capture, analysis: Analysis, run: list[course.Point]) -> None:
+def _over_time(
+    axes: Axes, history: RunHistory, analysis: Analysis, run: list[series.SeriesPoint]
+) -> None:
     """Share of time by phase over the run, with what is not the loop and what interrupts it."""
     axes.set_title("As it went: share of time by phase", pad=12)
     if not run:
@@ -129,22 +135,22 @@ def _course(axes: Axes, capture: Capture, analysis: Analysis, run: list[course.P
         for phase in [*analysis.startup, *analysis.after, *analysis.phases]
         if phase.process == "main"
     }
-    bands = course.bands(run, known, MOST_BANDS)
-    palette = colours(list(known.values())) | {course.OTHER_PHASES: OTHER}
+    bands = step_cost.bands(run, known, MOST_BANDS)
+    palette = colours(list(known.values())) | {step_cost.OTHER_PHASES: OTHER}
     edges = [run[0].begin_s, *(point.end_s for point in run)]
     below = [0.0] * len(run)
     seen: dict[str, int] = {}
     for name, values in bands.items():
         category = known.get(name, name)
         seen[category] = seen.get(category, -1) + 1
-        shares = [v / p.seconds if p.seconds > 0 else 0.0 for v, p in zip(values, run, strict=True)]
+        shares = [point.share(seconds) for seconds, point in zip(values, run, strict=True)]
         above = [b + share for b, share in zip(below, shares, strict=True)]
         axes.stairs(
             above, edges, baseline=below, fill=True, label=clean(name),
             color=shade(palette[category], seen[category]), linewidth=0,
         )  # fmt: skip
         below = above
-    _backdrop(axes, capture, analysis, run)
+    _backdrop(axes, history, analysis, run)
     axes.set_ylim(0, 1)
     axes.set_xlim(edges[0], edges[-1])
     axes.set_yticks([0, 0.5, 1], ["0%", "50%", "100%"])
@@ -155,14 +161,16 @@ def _course(axes: Axes, capture: Capture, analysis: Analysis, run: list[course.P
     )  # fmt: skip
 
 
-def _backdrop(axes: Axes, capture: Capture, analysis: Analysis, run: list[course.Point]) -> None:
+def _backdrop(
+    axes: Axes, history: RunHistory, analysis: Analysis, run: list[series.SeriesPoint]
+) -> None:
     begin, end = analysis.run.startup_s, analysis.run.wall_s - analysis.run.after_s
     for left, right in ((run[0].begin_s, begin), (end, run[-1].end_s)):
         if right > left:
             axes.axvspan(left, right, color="#14181d", alpha=0.08, linewidth=0)
     if begin > 0.04 * run[-1].end_s:
         axes.text(begin / 2, 0.02, "start-up", rotation=90, ha="center", va="bottom", fontsize=8.5)
-    for event in course.events(capture.main.windows):
+    for event in history.events():
         width = max(event.end_s - event.begin_s, (run[-1].end_s - run[0].begin_s) / 400)
         colour = colours([])["Model" if event.name == "compile" else "Logging"]
         axes.barh(
@@ -170,7 +178,7 @@ def _backdrop(axes: Axes, capture: Capture, analysis: Analysis, run: list[course
         )
 
 
-def _memory(axes: Axes, run: list[course.Point]) -> None:
+def _memory(axes: Axes, run: list[series.SeriesPoint]) -> None:
     """Memory, and on the other side the steps per second."""
     axes.set_title("Memory and steps per second")
     known = [point for point in run if point.memory_mb is not None]
@@ -183,16 +191,33 @@ def _memory(axes: Axes, run: list[course.Point]) -> None:
     axes.yaxis.set_major_formatter(lambda value, _: units.megabytes(value))
     axes.tick_params(axis="y", labelcolor=ACCENT)
     axes.xaxis.set_major_formatter(lambda value, _: _clock(value))
-    if any(point.steps for point in run):
+    if any(point.steps for point in step_cost.throughput(run)):
         rates = axes.twinx()
-        edges = [run[0].begin_s, *(point.end_s for point in run)]
-        rates.stairs(
-            [point.steps_per_s for point in run], edges, color=TEXT, linewidth=1.1, baseline=None
-        )
+        steps = step_cost.throughput(run)
+        edges = [steps[0].begin_s, *(point.end_s for point in steps)]
+        values = [point.steps_per_s for point in steps]
+        rates.stairs(values, edges, color=TEXT, linewidth=1.1, baseline=None)
         rates.set_ylim(bottom=0)
         rates.yaxis.set_major_formatter(lambda value, _: units.rate(value))
         rates.spines["right"].set_visible(True)
         rates.set_ylabel("steps/s", color=TEXT)
+
+
+def _returns(axes: Axes, analysis: Analysis, run: list[series.SeriesPoint]) -> None:
+    """The mean return with the middle 80% of the episodes; evaluations as dots."""
+    axes.set_title("Return")
+    begin_s = next((point.begin_s for point in run if point.part == LOOP), 0.0)
+    points, evaluations = analysis.returns.points, analysis.returns.evaluations
+    times = [begin_s + point.end_s for point in points]
+    low = [point.delta.quantile(0.1) or 0.0 for point in points]
+    high = [point.delta.quantile(0.9) or 0.0 for point in points]
+    axes.fill_between(times, low, high, color=ACCENT, alpha=0.15, linewidth=0)
+    axes.plot(times, [point.mean for point in points], color=ACCENT, linewidth=1.3)
+    if evaluations:
+        when = [begin_s + point.end_s for point in evaluations]
+        axes.plot(when, [point.mean for point in evaluations], "o", color=TEXT, markersize=3)
+    axes.yaxis.set_major_formatter(lambda value, _: units.value(value))
+    axes.xaxis.set_major_formatter(lambda value, _: _clock(value))
 
 
 def _clock(seconds: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from typing import TextIO
 
 from hotloop.report.terminal import Style
@@ -113,7 +114,7 @@ def can_be_drawn_on(stream: TextIO) -> bool:
 def style_of(screen: Screen, style: Style) -> Style:
     """The style, as wide as the screen is now."""
     columns = screen.size()[0]
-    return Style(max(min(columns, 160), 60), style.colour, style.unicode)
+    return replace(style, width=max(min(columns, 160), 60))
 
 
 def _size(stream: TextIO) -> tuple[int, int]:

@@ -7,14 +7,14 @@ import shlex
 from typing import Any
 
 from hotloop.analyze.compare import one_of
-from hotloop.analyze.portion import NO_PHASE
-from hotloop.analyze.scaling import Growth, Point, in_proportion, is_numeric
+from hotloop.analyze.experiments import Sweep, folder_name
+from hotloop.analyze.scaling import PowerLaw, Setting, in_proportion, is_numeric
 from hotloop.analyze.statistics import Interval
-from hotloop.experiment.sweeping import Sweep, folder_name
+from hotloop.phases import NO_PHASE, NO_PHASE_LABEL
 from hotloop.report.comparison_page import part_category
 from hotloop.report.page import EXPERIMENT_SCRIPTS, EXPERIMENT_STYLES, shell
 from hotloop.report.palette import colours
-from hotloop.report.sweeping import (
+from hotloop.report.sweep import (
     blame_sentences,
     design_in_words,
     growth_sentences,
@@ -58,7 +58,7 @@ def page_data(sweep: Sweep) -> dict[str, Any]:
         "step": one_of(sweep.unit),
         "sentences": growth_sentences(sweep),
         "small_print": small_print(sweep),
-        "phases": [[name or "(in no phase)", part_category(name)] for name in phases],
+        "phases": [[name or NO_PHASE_LABEL, part_category(name)] for name in phases],
         "axis": _axis(sweep),
         "settings": [_setting(sweep, point, phases) for point in sweep.points],
         "growths": [_growth(growth) for growth in sweep.growths],
@@ -94,7 +94,7 @@ def _axis(sweep: Sweep) -> dict[str, Any]:
     }
 
 
-def _setting(sweep: Sweep, point: Point, phases: list[str]) -> dict[str, Any]:
+def _setting(sweep: Sweep, point: Setting, phases: list[str]) -> dict[str, Any]:
     return {
         "name": setting_name(sweep, point),
         "values": list(point.values),
@@ -112,10 +112,10 @@ def _setting(sweep: Sweep, point: Point, phases: list[str]) -> dict[str, Any]:
     }
 
 
-def _growth(growth: Growth) -> dict[str, Any]:
+def _growth(growth: PowerLaw) -> dict[str, Any]:
     """How each phase grows, as rows of a chart of intervals."""
     rows = [("whole step", growth.exponent)]
-    rows += [(name or "(in no phase)", interval) for name, interval in growth.phases.items()]
+    rows += [(name or NO_PHASE_LABEL, interval) for name, interval in growth.phases.items()]
     return {
         "variable": growth.variable,
         "rows": [_exponent(name, i) for name, i in rows if math.isfinite(i.estimate)],

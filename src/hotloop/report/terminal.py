@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from textwrap import wrap
 from typing import TextIO
+from urllib.parse import quote
 
 NARROW, WIDE = 80, 120
 
@@ -27,6 +31,15 @@ class Style:
     width: int = 100
     colour: bool = False
     unicode: bool = True
+    #: Whether the terminal makes a path or an address one can click.
+    links: bool = False
+
+    def link(self, text: str, path: str | Path) -> str:
+        """Text that opens a file or folder when it is clicked (OSC 8)."""
+        if not self.links:
+            return text
+        address = f"file://{platform.node()}{quote(os.path.abspath(path))}"
+        return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
 
     def paint(self, text: str, *names: str) -> str:
         if not self.colour or not names:
@@ -50,7 +63,7 @@ def clean(text: str) -> str:
 
 
 def fit(text: str, width: int) -> str:
-    """Text in so many columns; names may be cut in their middle, numbers never come here."""
+    """Text cut to a number of columns; names may lose their middle, numbers never come here."""
     if len(text) <= width:
         return text.ljust(width)
     if width < 5:
@@ -65,6 +78,13 @@ def beside(cells: str, words: str, style: Style, *paint: str) -> str:
         return cells + style.paint(words, *paint)
     lines = wrap(words, style.width, initial_indent="    ", subsequent_indent="    ")
     return "\n".join([cells.rstrip(), *(style.paint(line, *paint) for line in lines)])
+
+
+def wrapped(text: str, style: Style, *paint: str, indent: int = 0) -> str:
+    """A text in lines of the style's width, each indented."""
+    space = " " * indent
+    lines = wrap(clean(text), style.width, initial_indent=space, subsequent_indent=space)
+    return "\n".join(style.paint(line, *paint) for line in lines)
 
 
 def paragraph(text: str, style: Style, *paint: str) -> str:
@@ -87,7 +107,26 @@ def style_for(stream: TextIO) -> Style:
     if "COLUMNS" in os.environ and os.environ["COLUMNS"].isdigit():
         width = int(os.environ["COLUMNS"])
     encoding = (getattr(stream, "encoding", None) or "ascii").lower()
-    return Style(min(max(width, NARROW), WIDE), colour, encoding.startswith("utf"))
+    links = colour and _knows_links(os.environ)
+    return Style(min(max(width, NARROW), WIDE), colour, encoding.startswith("utf"), links)
+
+
+#: Programs and variables of terminals that show links; others may print the escape as text.
+_LINKING_PROGRAMS = ("iTerm.app", "WezTerm", "vscode", "ghostty", "Hyper", "Tabby", "rio")
+_LINKING_VARIABLES = ("KITTY_WINDOW_ID", "WT_SESSION", "KONSOLE_VERSION", "DOMTERM")
+_LINKING_TERMS = ("xterm-kitty", "foot", "alacritty", "xterm-ghostty")
+#: The first release of VTE (GNOME Terminal and others) with links that work.
+_LINKING_VTE = 5000
+
+
+def _knows_links(environment: Mapping[str, str]) -> bool:
+    vte = environment.get("VTE_VERSION", "")
+    return (
+        environment.get("TERM_PROGRAM") in _LINKING_PROGRAMS
+        or any(name in environment for name in _LINKING_VARIABLES)
+        or environment.get("TERM", "").startswith(_LINKING_TERMS)
+        or (vte.isdigit() and int(vte) >= _LINKING_VTE)
+    )
 
 
 def silence(stream: TextIO) -> None:

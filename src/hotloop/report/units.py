@@ -35,15 +35,42 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def amount(value: float) -> str:
+    """A number that need not be whole: 58.4, 64, 0.05, 1,234."""
+    if value == int(value) or abs(value) >= 1000:
+        return count(value)
+    return f"{value:.3g}"
+
+
+def plural(amount: float, thing: str) -> str:
+    """A number of things with their name: 1 region, 2 regions."""
+    return f"{count(amount)} {thing}" + ("" if amount == 1 else "s")
+
+
 def megabytes(value: float) -> str:
     return f"{value / 1000:.2f} GB" if value >= 1000 else f"{value:.0f} MB"
 
 
+def size(amount: float) -> str:
+    """A number of bytes: 12 kB, 3 MB, 1.20 GB."""
+    return f"{amount / 1e3:.0f} kB" if 0 < amount < 1e6 else megabytes(amount / 1e6)
+
+
 def rate(value: float) -> str:
-    """Things a second, three significant digits."""
+    """Things per second, three significant digits."""
     if value >= 1000:
         return f"{value:,.0f}"
     return _three(value) if value else "0"
+
+
+def value(number: float) -> str:
+    """A return or another number without a unit, three significant digits: 195, -0.42, 12,300."""
+    magnitude = abs(number)
+    if magnitude >= 1000:
+        return f"{number:,.0f}"
+    return (
+        f"{number:.3g}" if magnitude < 0.995 else f"{'-' if number < 0 else ''}{_three(magnitude)}"
+    )
 
 
 def listing(parts: Iterable[str]) -> str:

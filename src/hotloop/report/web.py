@@ -1,6 +1,6 @@
 """The live view as a page: a server on the loopback address, for whoever knows its token.
 
-It answers two addresses, the page and its data, both below the token, and nothing else. A request
+It serves two addresses, the page and its data, both below the token, and nothing else. A request
 that was meant for another host (a page elsewhere that had its name point here) is refused, and so
 is one that a page of another site makes; such a page may only hold a link for a person to click.
 """
@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from hotloop.analyze.analysis import analyze
-from hotloop.capture.reader import CaptureReader
+from hotloop.analyze.history import RunHistory
+from hotloop.analyze.training import TrainingReader
 from hotloop.diagnose import diagnose
 from hotloop.errors import HotloopError
+from hotloop.report.document import make_report
 from hotloop.report.page import REPORT_SCRIPTS, embed, shell
 from hotloop.report.page_data import page_data
 
@@ -29,7 +31,7 @@ MOST_WINDOWS = 512
 _HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
-    # The address holds the token: it is told to nobody.
+    # The address holds the token: it is never logged.
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -41,7 +43,7 @@ class LiveServer:
     """Serves one capture until it is closed."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
-        self._reader = CaptureReader(folder, most_of_main=MOST_WINDOWS)
+        self._reader = TrainingReader(folder, most_of_main=MOST_WINDOWS)
         self._lock = threading.Lock()
         self._reader.read()  # says now, not at the first request, that there is no capture
         self._token = secrets.token_urlsafe(18)
@@ -88,7 +90,7 @@ class LiveServer:
         with self._lock:
             capture = self._reader.read()
             analysis = analyze(capture)
-            return page_data(capture, analysis, diagnose(analysis))
+            return page_data(make_report(analysis, diagnose(analysis), RunHistory(capture)))
 
 
 def _is_own(headers: Message, host: str) -> bool:

@@ -31,7 +31,7 @@ alpha, gamma, eps = 0.1, 0.95, 0.2
 scores = []
 steps = 0
 random.seed(0)
-for episode in range(8000):
+for episode in range(30000):
     s = env.reset()
     done = False
     total = 0

@@ -1,4 +1,4 @@
-/* The region tree: what is shared between its own file and the sampler's. */
+/* The region tree: what the native files share. */
 #ifndef HOTLOOP_CORE_H
 #define HOTLOOP_CORE_H
 
@@ -19,23 +19,25 @@
 #define STEPS_BITS 5
 #define STEPS (1 << STEPS_BITS)
 
-/* Programs that invent a name a step must not grow the tree for ever. */
+/* Programs that make up a name in each step must not grow the tree for ever. */
 #define MAX_NODES 4096
+#define MAX_REGIONS 4096
 #define MAX_ROOTS 8
 
-/* A gap that lasts longer than this, and than so many times the longest that was claimed, is
- * likely to be no gap: the training loop has ended and something else goes on. */
+/* A gap that lasts longer than this, and than this many times the longest that was claimed, is
+ * likely to be no gap: the training loop has ended and something else runs. */
 #define LONG_GAP_NS 50000000u
 #define LONG_GAP_TIMES 10
 
 /* A hook opens a gap right after the region that it is about; what is in between is hotloop's own
- * work. More than this is not, unless a note is running: it was told late. */
+ * work. More than this is not, unless a note is running: it was reported late. */
 #define MOST_OWN_NS 50000u
 
-/* What a region's flags mean; hotloop.words sets them. */
+/* What a region's flags mean; hotloop.phases sets them. */
 #define REGION_LOOP 1   /* belongs to the training loop */
 #define REGION_ASIDE 2  /* what is inside is not the training loop (an evaluation) */
-#define REGION_BESIDE 8 /* no step of the training loop: a gap around it goes on after it */
+#define REGION_BESIDE 8 /* no step of the training loop: a gap around it continues after it */
+#define REGION_RESTS 64  /* not timed between stretches */
 #define REGION_SHALLOW 4 /* its stacks are many and deep, and only their outside tells anything */
 /* A node's own: it has been entered, not only claimed a gap. */
 #define NODE_CALLED 16
@@ -43,6 +45,7 @@
 typedef struct Core Core;
 typedef struct Region Region;
 typedef struct Node Node;
+typedef struct Original Original;
 
 struct Node {
     /* What every call needs, and what happened since the last snapshot: one line of a cache. */
@@ -72,33 +75,50 @@ typedef struct {
     uint64_t mark;   /* counted up to here */
     uint64_t active; /* counted so far: the call's duration less what was disabled */
     uint64_t kept;   /* of a gap: what snapshots have taken already */
-    Region *resume;  /* the gap that goes on when this has ended, or NULL */
+    Region *resume;  /* the gap that continues when this has ended, or NULL */
     int16_t nested;  /* a recursion: its time is already its outer call's */
     int16_t gap;     /* ends as anything else begins or ends */
 } Frame;
 
 /* The open regions of one contextvars context (one asyncio task) of one thread. */
 typedef struct Stack {
-    PyObject *context; /* strong, so that its address is not another's; NULL before the first */
+    PyObject *context; /* strong, so that its address is not reused; NULL before the first */
     Node *base;
     Frame *frames; /* in `memory`, where a line of a cache begins */
     uint32_t depth;
     uint32_t room;
-    struct Stack *next;
+    struct Stack *next;   /* in the thread's list */
+    struct Stack *before; /* and backwards */
+    struct Stack *chain;  /* in the thread's hash table */
     void *memory;
 } Stack;
 
+/* One per thread of the operating system. A thread of native code has a new PyThreadState each time
+ * that it calls Python: its record is used again. */
 typedef struct Thread {
     uint64_t id; /* of its PyThreadState: never used twice */
+    uint64_t ident; /* of the operating system's thread */
+    uint64_t checked; /* when it was last known to live: see `core_drop_dead_threads` */
     uint32_t root;
-    Stack *stacks;
+    Stack *stacks; /* all of them */
+    Stack *first;  /* the stack of the thread's first context */
+    Stack *spare;  /* one that has ended, for the next task */
+    Stack **table; /* all but the first, by context */
+    uint32_t table_room;
+    uint32_t table_count;
     Stack *stack;
     Node *volatile top; /* charged now; read by the sampler's thread */
+    volatile uint64_t changes; /* of `top`: the sampler sees that it left a node and came back */
     uint64_t last;
     int in_network; /* a torch module is being called */
     int in_read;    /* a tensor is being read or moved */
+    Region *counted; /* between stretches: the call that counts what is inside it */
     struct Thread *next;
+    struct Thread *chain; /* in the core's hash table */
 } Thread;
+
+/* Chains of the core's hash table of threads. */
+#define THREAD_CHAINS 256
 
 typedef struct {
     Node *parent;
@@ -111,7 +131,7 @@ typedef struct {
     uint64_t begin;
     uint64_t end;
     uint32_t node;
-    uint32_t unclaimed; /* a gap of which nobody has said what it was */
+    uint32_t unclaimed; /* of a gap that was not claimed */
 } Slice;
 
 /* A counter that native code adds to without asking Python; it goes among the others when they are
@@ -123,7 +143,7 @@ typedef struct {
 
 #define MOST_COUNTERS 16
 
-/* How long a call took, until it is in its place's histogram. */
+/* How long a call took, until it is in its node's histogram. */
 typedef struct {
     Node *node;
     uint64_t ns;
@@ -138,7 +158,8 @@ struct Core {
     PyObject *clock; /* injected by tests; NULL is the system's */
     int enabled;
     int noting;      /* a note of a hook is running */
-    void *volatile question; /* the sampler that the main thread has to answer, or NULL */
+    int resting;     /* between two stretches: see stretches.c */
+    Region *head;    /* where stretches begin and end; NULL: every call is measured */
     Slice *slices;   /* NULL while no trace is kept */
     uint64_t loop_first;
     uint64_t loop_last;
@@ -156,6 +177,7 @@ struct Core {
     PyObject *describe; /* name -> flags, asked once a name */
     PyObject *special;  /* profile() with more than a name */
     PyObject *on_loop;  /* called once, as the training loop begins */
+    PyObject *arrived;  /* an exception for the program that came meanwhile, not raised yet */
     PyObject *regions;  /* name -> Region */
     PyObject *counters; /* name -> number since the last snapshot */
     PyObject *failures; /* name of a hook -> its error */
@@ -166,8 +188,21 @@ struct Core {
     uint32_t node_count;
     Node *overflow[MAX_ROOTS];
     Thread *threads;
+    Thread *thread_table[THREAD_CHAINS];
+    uint32_t root_threads[MAX_ROOTS]; /* how many threads have each root */
+    uint64_t checks; /* of which threads live */
+    unsigned long main_ident; /* of the main thread; 0: not known yet */
     Thread *main_thread;
     uint64_t unmatched;
+    uint64_t dropped; /* counts that were not finite */
+    Region *rest;    /* open between two stretches */
+    uint32_t head_depth;
+    uint64_t head_left;    /* entries of the head until the next switch */
+    uint64_t head_entries; /* so far */
+    uint64_t measured_entries;
+    uint64_t rest_entries;
+    uint64_t random;
+    PyObject *rested_counters; /* names that are not counted between stretches; a set, or NULL */
     uint32_t slice_room;
     uint64_t slices_lost;
     PyObject *watched; /* a counter's name, or NULL */
@@ -178,11 +213,11 @@ struct Core {
 struct Region {
     PyObject_HEAD
     Core *core; /* NULL for the region that does nothing */
-    /* Where it was entered last, and the place that it is there: nearly always the same again. */
+    /* The node under which it was entered last, and its own node there: nearly always the same again. */
     Node *parent;
     Node *node;
     uint32_t flags;
-    int nested; /* that place is one around it: a recursion */
+    int nested; /* that node is one around it: a recursion */
     uint64_t entered; /* how often, in all threads */
     uint64_t longest_ns; /* of its gaps that were claimed */
     PyObject *name;
@@ -190,30 +225,35 @@ struct Region {
     PyObject *exit_call;
 };
 
-extern PyTypeObject CoreType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType,
-    OrderType, NetworksType, LearningType, StepsType, ShortcutType,
-    TransfersType;
+extern PyTypeObject CoreType, BeforeType, MarkType, OneThreadType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType,
+    EventOrderType, UpdatesType, NetworksType, StepsType, TensorMethodType, TransfersType,
+    OriginalType, LinkType;
+extern PyMethodDef termination_methods[], subclasses_methods[];
 
 typedef struct Timed {
     PyObject_HEAD
     vectorcallfunc call;
     PyObject *function;
     PyObject *after;
+    PyObject *instead; /* of timing: what an outermost call runs, or NULL */
     Region *region;
     int outermost;
     int always;
+    int counts; /* the note may count what has to be exact, between stretches too */
 } Timed;
 
-/* core.c: add to a counter. -1 with an exception. */
-int core_count(Core *core, PyObject *name, long long n);
+/* core.c: add to a counter while another is watched. Errors are settled. */
+void core_count(Core *core, PyObject *name, long long n);
 /* The counter of that name for `counter_add`; lives as long as the core. NULL with an exception. */
 Counter *core_counter(Core *core, const char *name);
+/* The region of that name; lives as long as the core. NULL with an exception. */
+Region *core_region_named(Core *core, const char *name);
 
 /* tree.c */
 void core_file_durations(Core *core);
 Node *node_new(Core *core, Node *parent, Region *region, uint32_t root);
 
-/* stacks.c */
+/* threads.c */
 
 /* The thread that was found last, so that the hot path need not search: the GIL changes hands far
  * less often than regions do. Keyed by the core's serial: a core's address may be another's later. */
@@ -227,24 +267,40 @@ extern Found core_found;
 
 /* The thread that `core_thread` did not find at once; NULL without memory. */
 Thread *core_find_thread(Core *core, uint64_t id);
-void thread_free(Thread *thread);
+/* Frees a thread's record; what is open in it has to be closed before. */
+void core_free_thread(Core *core, Thread *thread);
+/* Closes all that is open in a thread. */
+void thread_close(Core *core, Thread *thread, uint64_t now);
+/* Frees the stacks of tasks that have ended, in all threads. */
+void core_drop_dead_stacks(Core *core, uint64_t now);
+Thread **thread_chain(Core *core, uint64_t ident);
+int on_main_thread(Core *core);
+/* Room for that many frames, each in a line of a cache of its own; 0 without memory. */
+int stack_make_room(Stack *stack, uint32_t room);
+/* Removes the stack of a task that has nothing open. Returns its context, for the caller to release:
+ * that may run Python. */
+PyObject *stack_end(Thread *thread, Stack *stack);
+
+/* stacks.c */
 void thread_skip(Thread *thread, Stack *stack, uint64_t ns);
+void core_keep_slice(Core *core, Frame *frame, uint64_t now);
 void core_claim_slices(Core *core, Node *was, Node *node);
 void node_move(Node *gap, Node *parent, uint64_t ns);
 void thread_end_gap(Core *core, Thread *thread, Stack *stack, uint64_t now);
 void region_enter(Region *region);
+int region_raise_arrived(Region *region);
 void stack_enter(Core *core, Thread *thread, Stack *stack, Region *region);
 void frame_close(Core *core, Frame *frame, uint64_t now);
 void region_enter_gap(Region *region);
 void region_open_gap(Region *region);
 void core_claim_gap(Core *core, Region *region);
 void core_note_failure(Core *core, PyObject *name);
+/* An error of hotloop's own code never reaches the program: it is kept as the failure of `name`, or
+ * dropped without one. Ctrl-C and exits are the program's: they are raised again in its code. */
+void core_settle_error(Core *core, PyObject *name);
 void region_exit(Region *region);
 void core_count_open(Core *core, uint64_t now);
 void core_skip_open(Core *core, uint64_t now);
-
-/* sampler.c: the main thread looks at itself, for the sampler that has asked. */
-void sampler_answer(void *sampler);
 
 /* region.c */
 int region_type_add_methods(void);
@@ -257,7 +313,20 @@ void region_exit_with_error(Region *region);
 Region *core_innermost(Core *core);
 /* How a callable becomes a method: the tp_descr_get of both that hooks put into classes. */
 PyObject *bind_method(PyObject *self, PyObject *object, PyObject *type);
+/* The function itself, without its region. */
+PyObject *timed_pass_on(Timed *self, PyObject *const *args, size_t nargsf, PyObject *names);
+int timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf, PyObject *names,
+                int timed);
 PyObject *timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
+
+/* stretches.c */
+void stretches_tick(Core *core);
+void stretches_stop(Core *core);
+void stretches_end_rest(Core *core);
+PyObject *timed_call_at_rest(Timed *self, PyObject *const *args, size_t nargsf, PyObject *names);
+/* Whether a note only serves what is measured, and has nothing to count between stretches. */
+int events_is_note(PyObject *note);
+int updates_is_note(PyObject *note);
 
 /* ---- small steps of the hot path ---- */
 
@@ -284,24 +353,22 @@ core_now(Core *core)
         now = PyLong_AsUnsignedLongLong(answer);
         Py_DECREF(answer);
     }
-    PyErr_Clear();
+    core_settle_error(core, NULL);
     return now;
 }
 
-/* -1 with an exception. */
-HOTLOOP_INLINE int
+HOTLOOP_INLINE void
 counter_add(Core *core, Counter *counter, long long n)
 {
     if (RARELY(core->watched != NULL)) {
-        return core_count(core, counter->name, n);
+        core_count(core, counter->name, n);
     }
-    if (core->enabled) {
+    else if (core->enabled) {
         counter->n += n;
     }
-    return 0;
 }
 
-/* A call has ended. A histogram is two lines of a cache that nobody has touched since the place's
+/* A call has ended. A histogram is two lines of a cache that nobody has touched since the node's
  * last call; a row of durations is one line for four calls, and all of them are filed together. */
 HOTLOOP_INLINE void
 core_add_duration(Core *core, Node *node, uint64_t ns)
@@ -312,17 +379,6 @@ core_add_duration(Core *core, Node *node, uint64_t ns)
     }
 }
 
-/* Before the place changes: a look would find the next one's code in this one. */
-HOTLOOP_INLINE void
-thread_answer(Core *core, Thread *thread)
-{
-    void *sampler = core->question;
-    if (RARELY(sampler != NULL) && thread == core->main_thread) {
-        FENCE();
-        sampler_answer(sampler);
-    }
-}
-
 HOTLOOP_INLINE uint32_t
 edge_slot(Core *core, Node *parent, Region *region)
 {
@@ -330,7 +386,7 @@ edge_slot(Core *core, Node *parent, Region *region)
     return (uint32_t)(mixed ^ (mixed >> 15)) & (core->edge_room - 1);
 }
 
-/* Makes the place that `node_child` did not find. */
+/* Makes the node that `node_child` did not find. */
 Node *node_make_child(Core *core, Node *parent, Region *region);
 
 HOTLOOP_INLINE Node *
@@ -365,13 +421,13 @@ core_thread(Core *core)
     return core_thread_of(core, PyThreadState_Get());
 }
 
-void thread_switch(Thread *thread, PyObject *context);
+void thread_change_stack(Thread *thread, PyObject *context);
 
 HOTLOOP_INLINE Stack *
 thread_stack_of(Thread *thread, PyThreadState *state)
 {
     if (RARELY(state->context != thread->stack->context)) {
-        thread_switch(thread, state->context);
+        thread_change_stack(thread, state->context);
     }
     return thread->stack;
 }
@@ -386,6 +442,13 @@ HOTLOOP_INLINE Node *
 stack_top(Stack *stack)
 {
     return stack->depth ? stack->frames[stack->depth - 1].node : stack->base;
+}
+
+HOTLOOP_INLINE void
+thread_set_top(Thread *thread, Node *node)
+{
+    thread->top = node;
+    thread->changes++;
 }
 
 HOTLOOP_INLINE void

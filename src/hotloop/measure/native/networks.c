@@ -1,388 +1,294 @@
-/* Networks: every call of a torch module comes through here (`hotloop.hooks.torch` says what for).
+/* Networks: times every outermost call of a torch module, as acting or as learning.
  *
  * A module is called through `Module.__call__`, a plain Python function. It stays where it is and
- * what it is, so that whoever looks at it (`torch.compile` does) finds torch's own; only the way
- * that C calls it, its vectorcall, is ours. Inner modules, which are the most, are passed on at
- * once; of the outermost, those in a phase that is open already, in a library's rollout or update,
- * or which choose an action or learn as they did before are seen to here. All others go to the hook
- * in Python, and so does one in so many, which looks at the answer. */
+ * what it is, so that whoever inspects it (`torch.compile` does) finds torch's own; only the way that
+ * C calls it, its vectorcall, is ours. Inner modules, which are the most, are passed on at once. What
+ * an outermost call is for is decided here and in calls.c. Python names the phase of a class, reads
+ * batch sizes of nested arguments, and is shown the result of one call in some. */
 
-#include "learning.h"
+#include "batches.h"
+#include "references.h"
+#include "updates.h"
 
-/* One call in so many is looked at; hotloop.hooks.graphs looks at as many answers. */
-#define LOOKED_AT 32
-/* An act or an update may call two networks or four: each of them must have its turn. */
-#define PARTS_LOOKED_AT 31
-#define FORWARDS_LOOKED_AT 31
+/* One result in this many is shown. An act or an update may call two networks or four: with a prime
+ * each of them gets its turn. */
+#define SHOWN_ACTS 32
+#define SHOWN_FORWARDS 31
+#define SHOWN_PARTS 31
+/* Instead of an event, for a call inside a phase that chooses an action. */
+#define ACT_INSIDE -1
+#define NO_EVENT -2
 
-/* Calls that the hook in Python was not shown: since the last that was, and since it last asked. */
+/* A network called inside one of these is a part of it. */
+#define WHOLE_PHASES 9
+static const char *const whole_names[WHOLE_PHASES] = {
+    "policy.act", "learn.forward",  "learn.loss",        "learn.backward",   "advantage",
+    "reward",     "logprob.policy", "logprob.reference", "generate.prefill"};
+
+/* Calls whose results Python was not shown: since the last one, and since it last asked. */
 typedef struct {
-    int since;
+    unsigned since;
     long long skipped;
 } Unseen;
 
 typedef struct {
     PyObject_HEAD
-    Order *order;
+    EventOrder *order;
+    Updates *updates;
+    PyObject *phase_of;   /* class -> the region of its own, or None */
+    PyObject *batch_size; /* (args, kwargs) -> the batch size of nested arguments */
+    PyObject *gradients;  /* torch.is_grad_enabled */
+    PyObject *show;       /* (event, result) */
+    PyObject *listeners;  /* functions: true while the program listens to what tensors are asked */
+    int is_heard;         /* in the call that is being decided */
+    PyObject *classes;    /* class -> region or None, as far as known */
+    Region *whole[WHOLE_PHASES];
     Region *act;
     Region *forward;
-    Region *collect;     /* a library's rollout: what is called in it acts */
-    PyObject *whole;     /* regions; a network inside one is a part of it */
-    PyObject *plain;     /* class -> None where calls of it are no phase of their own */
-    PyObject *actors;    /* ids of the networks that have acted */
-    PyObject *learners;  /* (id, gradients, rows, event before) of calls that are known to learn */
-    Learning *learning;
-    PyObject *gradients; /* torch.is_grad_enabled */
-    PyObject *slow;      /* the hook in Python: (module, args, kwargs) */
-    PyObject *function;  /* Module.__call__ while it is taken over */
+    Region *inference; /* without gradients, for a purpose that nothing shows */
+    Region *generate; /* what is called in it adds a token to each completion */
+    Region *decode;
+    Region *search; /* what is called in it judges leaves of the tree */
+    Region *judge;
+    Counter *leaves;
+    Region *collect; /* a library's rollout: what is called in it acts */
+    Region *step;
+    Region *reset;
+    PyObject *function; /* Module.__call__ while it is taken over */
     vectorcallfunc before;
-    int is_short;        /* it does nothing but what `pass_on` does */
-    int broken;          /* the order could not be told: all calls go to the hook */
     Unseen acts;
     Unseen forwards;
-    Unseen parts; /* of an agent's method that chooses an action */
+    Unseen parts; /* of a phase that chooses an action */
 } Networks;
 
 /* The one that has taken a function over, and how that function was called before. */
 static Networks *taken = NULL;
 static vectorcallfunc was;
-static PyObject *shape_name, *compiled_name, *call_name, *getattribute_name;
 
-/* ---- the call itself ---- */
+/* ---- what it is for ---- */
 
-/* The function behind `_call_impl` of a class, as long as the class stays what it is. Python's own
- * way to it is long: modules define `__getattr__`, and nothing about such a class is remembered. */
+/* An outermost call: its region (NULL: a part of what is open), the event that it is, whether its
+ * result is shown, and the shape of a batch that may be one of sequences. */
 typedef struct {
-    PyTypeObject *type;
-    unsigned int version;
-    PyObject *function; /* NULL where attributes must be asked for */
-} Known;
+    Region *region;
+    int event;
+    int shown;
+    Leading leading;
+} Call;
 
-#define KNOWN 64
-static Known known[KNOWN];
+static const Call PART = {NULL, NO_EVENT, 0, {0, 0, 0}};
 
-HOTLOOP_COLD static PyObject *
-look_up_function(PyTypeObject *type)
-{
-    PyObject *function = _PyType_Lookup(type, call_name);
-    int plain = function != NULL && PyFunction_Check(function) &&
-                _PyType_Lookup(type, compiled_name) == Py_None &&
-                _PyType_Lookup(type, getattribute_name) ==
-                    _PyType_Lookup(&PyBaseObject_Type, getattribute_name);
-    return plain ? function : NULL;
-}
-
-/* A class that is changed gets another number, which no class had before; 0 is none. */
-static unsigned int
-version_of(PyTypeObject *type)
-{
-#if PY_VERSION_HEX < 0x030C0000
-    return PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG) ? type->tp_version_tag : 0;
-#else
-    return type->tp_version_tag;
-#endif
-}
-
-static PyObject *
-function_of(PyTypeObject *type)
-{
-    unsigned int version = version_of(type);
-    Known *each = &known[((uintptr_t)type >> 5 ^ (uintptr_t)type >> 11) % KNOWN];
-    if (version == 0 || each->type != type || each->version != version) {
-        PyObject *function = look_up_function(type); /* which gives the class its number */
-        PyObject *before = each->function;
-        Py_XINCREF(function);
-        *each = (Known){type, version_of(type), function};
-        Py_XDECREF(before); /* may run Python: the last thing */
-        return function;
-    }
-    return each->function;
-}
-
-/* Whether the module itself has neither attribute, so that its class's hold. */
-static int
-is_like_its_class(PyObject *module)
-{
-    PyObject *own = PyObject_GenericGetDict(module, NULL);
-    int has = own != NULL ? PyDict_Contains(own, compiled_name) : -1;
-    has = has == 0 ? PyDict_Contains(own, call_name) : has;
-    Py_XDECREF(own);
-    if (has < 0) {
-        PyErr_Clear(); /* Python's own way will find it again */
-    }
-    return has == 0;
-}
-
-/* What `Module.__call__` does, without its frame. */
-static PyObject *
-pass_on(Networks *self, PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    PyObject *call = self->is_short ? function_of(Py_TYPE(args[0])) : NULL;
-    if (call == NULL || !is_like_its_class(args[0])) {
-        return self->before(function, args, nargsf, names);
-    }
-    /* It may be taken off its class meanwhile. The flag would allow to change the first argument,
-     * which is not ours. */
-    Py_INCREF(call);
-    PyObject *result = PyObject_Vectorcall(call, args, (size_t)PyVectorcall_NARGS(nargsf), names);
-    Py_DECREF(call);
-    return result;
-}
-
-/* The rows of the first argument, as the hook in Python counts them; -1 if it must, with an exception
- * or without. */
+/* The batch size in the shape of the first argument; -1 if that is not plain. */
 static long long
-rows_of(PyObject *argument)
+plain_batch_size(Leading leading)
 {
-    PyObject *shape = PyObject_GetAttr(argument, shape_name);
-    if (shape == NULL) {
-        return -1;
+    return leading.dimensions == 0 ? -1 : leading.first == 0 ? 1 : leading.first;
+}
+
+/* -1 with an exception. */
+static long long
+batch_size_of(Networks *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names,
+              Leading *leading)
+{
+    *leading = PART.leading;
+    if (self->is_heard) {
+        return 1;
     }
-    long long rows = -1;
-    if (PyTuple_Check(shape)) { /* torch.Size is one */
-        rows = 1;
-        if (PyTuple_GET_SIZE(shape) > 1) {
-            /* A symbol of torch's exporters must not be turned into a number. */
-            PyObject *first = PyTuple_GET_ITEM(shape, 0);
-            rows = PyLong_CheckExact(first) ? PyLong_AsLongLong(first) : -1;
-            rows = rows == 0 ? 1 : rows;
+    if (nargs > 1) {
+        *leading = leading_of(args[1]);
+    }
+    long long size = plain_batch_size(*leading);
+    if (size >= 0 || PyErr_Occurred()) {
+        return size;
+    }
+    Py_ssize_t count = nargs - 1 + (names != NULL ? PyTuple_GET_SIZE(names) : 0);
+    PyObject *given = PyTuple_New(count);
+    for (Py_ssize_t i = 0; given != NULL && i < count; i++) {
+        PyTuple_SET_ITEM(given, i, Py_NewRef(args[1 + i]));
+    }
+    PyObject *answer = given != NULL ? PyObject_CallOneArg(self->batch_size, given) : NULL;
+    size = answer != NULL ? PyLong_AsLongLong(answer) : -1;
+    Py_XDECREF(given);
+    Py_XDECREF(answer);
+    return size;
+}
+
+/* The region of a class, or None; NULL with an exception. Borrowed. */
+static PyObject *
+region_of_class(Networks *self, PyObject *type)
+{
+    PyObject *region = PyDict_GetItemWithError(self->classes, type);
+    if (region == NULL && !PyErr_Occurred()) {
+        region = PyObject_CallOneArg(self->phase_of, type);
+        if (region != NULL && (PyDict_SetItem(self->classes, type, region) < 0 ||
+                               (region != Py_None && Py_TYPE(region) != &RegionType))) {
+            PyErr_SetString(PyExc_TypeError, "a class's phase is a region or None");
+            Py_CLEAR(region);
         }
+        Py_XDECREF(region); /* the dictionary has it */
     }
-    Py_DECREF(shape);
-    return rows;
+    return region;
 }
 
-/* Whether this is one of the calls that the hook in Python is not shown. */
+/* Whether the result of this call is one of those that are shown. */
 static int
-skips(Unseen *unseen, unsigned looked_at)
+is_shown(Unseen *unseen, unsigned every)
 {
-    unseen->since = (unseen->since + 1) % looked_at;
+    unseen->since = (unseen->since + 1) % every;
     unseen->skipped += unseen->since != 0;
-    return unseen->since != 0;
+    return unseen->since == 0;
 }
 
-/* What an outermost call is: a part of what is open, an act in a library's rollout, an act in the
- * program's own loop, a learning pass in an update, one in the program's own loop. Of all but the
- * first two the order is told. */
-enum { UNKNOWN, PART, ACTS, ACTS_IN_LOOP, LEARNS, LEARNS_IN_LOOP };
-
-/* What was found out about a call on the way. */
-typedef struct {
-    int gradients;
-    long long rows; /* 0: not asked for */
-} Asked;
-
-/* 0 if it cannot be told, maybe with an exception. */
-static int
-ask(Networks *self, PyObject *const *args, Py_ssize_t nargs, Asked *asked)
+/* Only the order of events, or a library's phase around it, says what this call is for. */
+static Call
+decide_by_order(Networks *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names,
+                int in_learn)
 {
-    asked->rows = nargs > 1 ? rows_of(args[1]) : -1;
-    PyObject *gradients = asked->rows > 0 ? PyObject_CallNoArgs(self->gradients) : NULL;
-    asked->gradients = gradients == Py_True;
-    int known = asked->gradients || gradients == Py_False;
-    Py_XDECREF(gradients);
-    return known;
-}
-
-static int
-is_actor(Networks *self, PyObject *module)
-{
-    PyObject *id = PyLong_FromVoidPtr(module);
-    int known = id != NULL ? PySet_Contains(self->actors, id) : -1;
-    Py_XDECREF(id);
-    return known;
-}
-
-static int
-is_learner(Networks *self, PyObject *module, Asked *asked)
-{
-    PyObject *key = Py_BuildValue("(NOLi)", PyLong_FromVoidPtr(module),
-                                  asked->gradients ? Py_True : Py_False, asked->rows,
-                                  self->order->last);
-    int known = key != NULL ? PySet_Contains(self->learners, key) : -1;
-    Py_XDECREF(key);
-    return known;
-}
-
-/* In the program's own loop: whether this call is one more of those that are known to act, or to
- * learn. */
-static int
-purpose_in_loop(Networks *self, PyObject *const *args, Py_ssize_t nargs, Asked *asked)
-{
-    Order *order = self->order;
-    if (self->broken || order->judge == NULL || !order->envs ||
-        PyThread_get_thread_ident() != order->thread || !ask(self, args, nargs, asked)) {
-        return UNKNOWN;
+    EventOrder *order = self->order;
+    PyObject *enabled = PyObject_CallNoArgs(self->gradients);
+    int gradients = enabled != NULL ? PyObject_IsTrue(enabled) : -1;
+    Py_XDECREF(enabled);
+    Leading leading = PART.leading;
+    long long batch_size = gradients >= 0 ? batch_size_of(self, args, nargs, names, &leading) : -1;
+    if (PyErr_Occurred()) {
+        return PART;
     }
-    int acting = order->last <= ACT && order->last != SAMPLE;
-    if (acting && !asked->gradients && asked->rows == order->envs && is_actor(self, args[0]) == 1) {
-        return skips(&self->acts, LOOKED_AT) ? ACTS_IN_LOOP : UNKNOWN;
+    int sure, purpose = calls_purpose(order, args[0], gradients, batch_size, &sure);
+    if (purpose == INFERENCE && self->step->entered) {
+        purpose = ACT; /* environments step in another thread, or in a region of the program's own */
     }
-    /* As many rows as environments may be either. */
-    if (asked->rows > order->envs && is_learner(self, args[0], asked) == 1) {
-        return skips(&self->forwards, FORWARDS_LOOKED_AT) ? LEARNS_IN_LOOP : UNKNOWN;
+    if (purpose == INFERENCE) {
+        return (Call){self->inference, INFERENCE, 0, PART.leading};
     }
-    return UNKNOWN;
-}
-
-/* Directly inside `learn`: it learns. Rows are counted unless a table has told them. */
-static int
-purpose_in_learn(Networks *self, PyObject *const *args, Py_ssize_t nargs, Asked *asked)
-{
-    if (self->broken || (!self->order->told && !ask(self, args, nargs, asked))) {
-        return UNKNOWN;
+    if (purpose == ACT) {
+        return (Call){self->act, ACT, !sure || is_shown(&self->acts, SHOWN_ACTS), PART.leading};
     }
-    return skips(&self->forwards, FORWARDS_LOOKED_AT) ? LEARNS : UNKNOWN;
+    if (gradients) {
+        updates_saw(self->updates, args[0], batch_size);
+    }
+    int shown = !(sure || in_learn) || is_shown(&self->forwards, SHOWN_FORWARDS);
+    int sequences = gradients && leading.dimensions == 4 && leading.first > 0 && leading.second > 1;
+    return (Call){self->forward, FORWARD, shown, sequences ? leading : PART.leading};
 }
 
 /* Exceptions are the caller's. */
-static int
-purpose_of(Networks *self, Stack *stack, PyObject *const *args, Py_ssize_t nargs, Asked *asked)
+static Call
+decide(Networks *self, Stack *stack, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
     uint32_t depth = stack->depth - (stack_in_gap(stack) ? 1 : 0);
     for (uint32_t i = depth; i-- > 0;) {
-        for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(self->whole); j++) {
-            if ((PyObject *)stack->frames[i].region == PyTuple_GET_ITEM(self->whole, j)) {
-                int acts = stack->frames[i].region == self->act;
-                return acts && !skips(&self->parts, PARTS_LOOKED_AT) ? UNKNOWN : PART;
+        for (int j = 0; j < WHOLE_PHASES; j++) {
+            if (stack->frames[i].region == self->whole[j]) {
+                int shown = self->whole[j] == self->act && is_shown(&self->parts, SHOWN_PARTS);
+                return (Call){NULL, ACT_INSIDE, shown, PART.leading};
             }
         }
     }
-    if (PyDict_GetItemWithError(self->plain, (PyObject *)Py_TYPE(args[0])) != Py_None) {
-        return UNKNOWN;
+    if (stack_has(stack, self->generate)) {
+        return (Call){self->decode, NO_EVENT, 0, PART.leading};
     }
-    if (depth == 0) {
-        return purpose_in_loop(self, args, nargs, asked);
+    if (stack_has(stack, self->search)) {
+        Leading leading;
+        long long leaves = batch_size_of(self, args, nargs, names, &leading);
+        counter_add(self->order->core, self->leaves, leaves > 0 ? leaves : 0);
+        return (Call){self->judge, NO_EVENT, 0, PART.leading};
     }
-    Region *innermost = stack->frames[depth - 1].region;
-    if (innermost == self->collect) {
-        return ACTS;
+    PyObject *own = region_of_class(self, (PyObject *)Py_TYPE(args[0]));
+    if (own != Py_None) {
+        return (Call){(Region *)own, NO_EVENT, 0, PART.leading};
     }
-    return innermost == self->order->learn ? purpose_in_learn(self, args, nargs, asked) : UNKNOWN;
-}
-
-/* What the hook in Python notes before a call that it knows the purpose of. */
-static void
-note_before(Networks *self, PyObject *module, int purpose, Asked *asked)
-{
-    Order *order = self->order;
-    if (purpose == ACTS_IN_LOOP || purpose == LEARNS_IN_LOOP) {
-        order->active = 1;
-    }
-    if (purpose == LEARNS_IN_LOOP) {
-        order->gradients = order->gradients || asked->gradients;
-        if (order->steps) {
-            order->off_policy = asked->rows > order->steps * order->envs;
+    Region *innermost = depth > 0 ? stack->frames[depth - 1].region : NULL;
+    if (innermost != NULL) {
+        if (innermost == self->order->learn && self->order->known_batch_size) {
+            int shown = is_shown(&self->forwards, SHOWN_FORWARDS);
+            return (Call){self->forward, FORWARD, shown, PART.leading};
+        }
+        /* In an environment it is an opponent, or a model of the world. */
+        if (innermost == self->collect || stack_has(stack, self->step) ||
+            stack_has(stack, self->reset)) {
+            return (Call){self->act, NO_EVENT, 0, PART.leading};
         }
     }
-    if ((purpose == LEARNS || purpose == LEARNS_IN_LOOP) && asked->gradients) {
-        learning_saw(self->learning, module, asked->rows);
-    }
+    return decide_by_order(self, args, nargs, names, innermost == self->order->learn);
 }
 
-/* The order is told. -1 with what is no error but only happened to arrive there. */
+/* ---- the outermost call ---- */
+
+/* Whether the program would notice that a tensor's shape is read: a mode of its own is told every
+ * such question, and a trace records it. -1 with an exception. */
 static int
-tell(Networks *self, int kind)
+is_heard(Networks *self)
 {
-    Order *order = self->order;
-    Core *core = order->core;
+    int heard = 0;
+    for (Py_ssize_t i = 0; heard == 0 && i < PyTuple_GET_SIZE(self->listeners); i++) {
+        PyObject *answer = PyObject_CallNoArgs(PyTuple_GET_ITEM(self->listeners, i));
+        heard = answer != NULL ? PyObject_IsTrue(answer) : -1;
+        Py_XDECREF(answer);
+    }
+    return heard;
+}
+
+/* What hotloop does after a call that opened no gap is its own time. */
+static void
+note_after(Networks *self, Call call, PyObject *result)
+{
+    Core *core = self->order->core;
     Thread *thread = core_thread(core);
     uint64_t last = thread != NULL ? thread->last : 0;
-    core->noting = 1;
-    int failed = order->judge != NULL && order_event(order, kind) < 0;
-    core->noting = 0;
-    if (failed) {
-        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
-            return -1;
-        }
-        core_note_failure(core, self->act->name);
-        self->broken = 1;
+    core->noting = call.region != NULL;
+    if (call.event >= 0) {
+        events_happened(self->order, call.event);
     }
-    if (thread != NULL && thread->last == last) {
-        /* No gap was opened: what it took is hotloop's own. */
+    if (call.shown) {
+        Py_XDECREF(PyObject_CallFunction(self->show, "iO", call.event, result));
+        core_settle_error(core, self->act->name);
+    }
+    core->noting = 0;
+    if (call.region != NULL && thread != NULL && thread->last == last) {
         uint64_t now = core_now(core);
         uint64_t spent = now > last ? now - last : 0;
         core->own_ns += spent;
         thread_skip(thread, thread_stack(thread), spent);
     }
-    return 0;
-}
-
-/* The hook in Python is asked: slow(module, args, kwargs). */
-HOTLOOP_COLD static PyObject *
-call_slow(Networks *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
-{
-    PyObject *rest = PyTuple_New(nargs - 1);
-    PyObject *named = PyDict_New();
-    int failed = rest == NULL || named == NULL;
-    for (Py_ssize_t i = 1; !failed && i < nargs; i++) {
-        Py_INCREF(args[i]);
-        PyTuple_SET_ITEM(rest, i - 1, args[i]);
-    }
-    for (Py_ssize_t i = 0; !failed && names != NULL && i < PyTuple_GET_SIZE(names); i++) {
-        failed = PyDict_SetItem(named, PyTuple_GET_ITEM(names, i), args[nargs + i]) < 0;
-    }
-    PyObject *result = NULL;
-    if (!failed) {
-        PyObject *given[] = {args[0], rest, named};
-        result = PyObject_Vectorcall(self->slow, given, 3, NULL);
-    }
-    Py_XDECREF(rest);
-    Py_XDECREF(named);
-    return result;
-}
-
-/* A call in a phase of its own. */
-static PyObject *
-call_timed(Networks *self, PyObject *function, PyObject *const *args, size_t nargsf,
-           PyObject *names, int purpose)
-{
-    int learns = purpose == LEARNS || purpose == LEARNS_IN_LOOP;
-    Region *region = learns ? self->forward : self->act;
-    region_enter(region);
-    PyObject *result = pass_on(self, function, args, nargsf, names);
-    if (result != NULL) {
-        region_exit(region);
-        if (purpose != ACTS && self->order->core->enabled &&
-            tell(self, learns ? FORWARD : ACT) < 0) {
-            Py_CLEAR(result);
-        }
-        return result;
-    }
-    region_exit_with_error(region);
-    return NULL;
 }
 
 static PyObject *
 call_outermost(Networks *self, Thread *thread, PyObject *function, PyObject *const *args,
                size_t nargsf, PyObject *names)
 {
-    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    Asked asked = {0, 0};
-    int purpose = purpose_of(self, thread_stack(thread), args, nargs, &asked);
-    if (PyErr_Occurred()) {
-        /* What is no error (Ctrl-C, an exit) only happened to arrive here: it is the program's. */
-        if (!PyErr_ExceptionMatches(PyExc_Exception)) {
-            return NULL;
-        }
-        PyErr_Clear();
-        purpose = UNKNOWN;
-    }
+    Core *core = self->order->core;
     Py_INCREF(self); /* it may be given back meanwhile */
-    PyObject *result;
     thread->in_network = 1;
-    if (purpose == PART) {
-        result = pass_on(self, function, args, nargsf, names);
+    self->is_heard = is_heard(self);
+    Call call = self->is_heard < 0 ? PART
+                                   : decide(self, thread_stack(thread), args,
+                                            PyVectorcall_NARGS(nargsf), names);
+    call.shown = call.shown && !self->is_heard;
+    if (PyErr_Occurred()) {
+        core_settle_error(core, self->act->name);
+        call = PART;
     }
-    else if (purpose == UNKNOWN) {
-        result = call_slow(self, args, nargs, names);
+    if (call.region != NULL) {
+        region_enter(call.region);
     }
-    else {
-        note_before(self, args[0], purpose, &asked);
-        result = call_timed(self, function, args, nargsf, names, purpose);
+    PyObject *result = self->before(function, args, nargsf, names);
+    if (call.region != NULL && result != NULL) {
+        region_exit(call.region);
+    }
+    else if (call.region != NULL) {
+        region_exit_with_error(call.region);
+    }
+    if (result != NULL && core->enabled && call.leading.dimensions) {
+        if (are_sequences(call.leading, result)) {
+            updates_saw(self->updates, args[0], call.leading.first * call.leading.second);
+        }
+        core_settle_error(core, self->forward->name);
+    }
+    if (result != NULL && core->enabled && (call.event >= 0 || call.shown)) {
+        note_after(self, call, result);
     }
     /* A thread of native code may have been forgotten meanwhile, and found again. */
-    thread = core_thread(self->order->core);
+    thread = core_thread(core);
     if (thread != NULL) {
         thread->in_network = 0;
     }
@@ -400,8 +306,8 @@ network_call(PyObject *function, PyObject *const *args, size_t nargsf, PyObject 
     }
     Core *core = self->order->core;
     Thread *thread = core_thread(core);
-    if (thread == NULL || thread->in_network || !core->enabled) {
-        return pass_on(self, function, args, nargsf, names);
+    if (thread == NULL || thread->in_network || !core->enabled || core->resting) {
+        return self->before(function, args, nargsf, names);
     }
     return call_outermost(self, thread, function, args, nargsf, names);
 }
@@ -418,17 +324,14 @@ set_vectorcall(PyObject *function, vectorcallfunc call)
 #endif
 }
 
-PyDoc_STRVAR(networks_take_doc,
-"take(function, is_short)\n--\n\n"
-"See to the calls of this function, `Module.__call__`. With `is_short` it only calls\n"
-"`_compiled_call_impl` where there is one and `_call_impl` elsewhere.");
+PyDoc_STRVAR(take_doc,
+"take(function)\n--\n\nTime the calls of this function, `Module.__call__`.");
 
 static PyObject *
-networks_take(Networks *self, PyObject *args)
+method_take(Networks *self, PyObject *function)
 {
-    PyObject *function;
-    int is_short;
-    if (!PyArg_ParseTuple(args, "O!p", &PyFunction_Type, &function, &is_short)) {
+    if (!PyFunction_Check(function)) {
+        PyErr_SetString(PyExc_TypeError, "take(function): a Python function");
         return NULL;
     }
     if (taken != NULL) {
@@ -439,16 +342,15 @@ networks_take(Networks *self, PyObject *args)
     Py_INCREF(function);
     taken = self;
     self->function = function;
-    self->is_short = is_short;
     self->before = was = ((PyFunctionObject *)function)->vectorcall;
     set_vectorcall(function, network_call);
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(networks_give_back_doc, "give_back()\n--\n\nLet the function be as it was.");
+PyDoc_STRVAR(give_back_doc, "give_back()\n--\n\nRestore the function.");
 
 static PyObject *
-networks_give_back(Networks *self, PyObject *unused)
+method_give_back(Networks *self, PyObject *unused)
 {
     (void)unused;
     if (taken == self) {
@@ -460,12 +362,12 @@ networks_give_back(Networks *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(networks_skipped_doc,
+PyDoc_STRVAR(skipped_doc,
 "skipped()\n--\n\n"
-"(acts, learning passes) since this was last asked that the hook in Python was not shown.");
+"(acts, learning passes) since this was last asked whose results were not shown.");
 
 static PyObject *
-networks_skipped(Networks *self, PyObject *unused)
+method_skipped(Networks *self, PyObject *unused)
 {
     (void)unused;
     PyObject *answer = Py_BuildValue("(LL)", self->acts.skipped, self->forwards.skipped);
@@ -473,119 +375,77 @@ networks_skipped(Networks *self, PyObject *unused)
     return answer;
 }
 
+static int
+find_names(Networks *self)
+{
+    Core *core = self->order->core;
+    for (int i = 0; i < WHOLE_PHASES; i++) {
+        self->whole[i] = core_region_named(core, whole_names[i]);
+    }
+    self->act = self->whole[0];
+    self->forward = self->whole[1];
+    self->inference = core_region_named(core, "inference");
+    self->generate = core_region_named(core, "generate");
+    self->decode = core_region_named(core, "generate.decode");
+    self->search = core_region_named(core, "search");
+    self->judge = core_region_named(core, "search.network");
+    self->leaves = core_counter(core, "search_leaves");
+    self->collect = core_region_named(core, "collect");
+    self->step = core_region_named(core, "env.step");
+    self->reset = core_region_named(core, "env.reset");
+    return !PyErr_Occurred();
+}
+
 static PyObject *
 networks_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *order, *act, *forward, *collect, *whole, *plain, *actors, *learners, *learning;
-    PyObject *gradients, *slow;
-    if ((kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0) ||
-        !PyArg_ParseTuple(args, "O!O!O!O!O!O!O!O!O!OO", &OrderType, &order, &RegionType, &act,
-                          &RegionType, &forward, &RegionType, &collect, &PyTuple_Type, &whole,
-                          &PyDict_Type, &plain, &PySet_Type, &actors, &PySet_Type, &learners,
-                          &LearningType, &learning, &gradients, &slow)) {
-        if (!PyErr_Occurred()) {
-            PyErr_SetString(PyExc_TypeError, "Networks takes no keywords");
-        }
+    PyObject *order, *updates, *phase_of, *batch_size, *gradients, *show, *listeners, *tensor;
+    if (!PARSE(args, kwargs, "O!O!OOOOO!O!", &EventOrderType, &order, &UpdatesType, &updates,
+               &phase_of, &batch_size, &gradients, &show, &PyTuple_Type, &listeners, &PyType_Type,
+               &tensor)) {
         return NULL;
     }
-    if (((Order *)order)->core == NULL || ((Region *)act)->core != ((Order *)order)->core ||
-        ((Region *)forward)->core != ((Order *)order)->core) {
-        PyErr_SetString(PyExc_TypeError, "a region of the order's core");
-        return NULL;
-    }
-    if (shape_name == NULL) {
-        shape_name = PyUnicode_InternFromString("shape");
-        compiled_name = PyUnicode_InternFromString("_compiled_call_impl");
-        call_name = PyUnicode_InternFromString("_call_impl");
-        getattribute_name = PyUnicode_InternFromString("__getattribute__");
-        if (shape_name == NULL || compiled_name == NULL || call_name == NULL ||
-            getattribute_name == NULL) {
-            Py_CLEAR(shape_name);
-            return NULL;
-        }
-    }
+    batches_know((PyTypeObject *)tensor);
     Networks *self = (Networks *)type->tp_alloc(type, 0);
     if (self == NULL) {
         return NULL;
     }
-    self->order = (Order *)order;
-    self->act = (Region *)act;
-    self->forward = (Region *)forward;
-    self->collect = (Region *)collect;
-    self->whole = whole;
-    self->plain = plain;
-    self->actors = actors;
-    self->learners = learners;
-    self->learning = (Learning *)learning;
-    self->gradients = gradients;
-    self->slow = slow;
-    Py_INCREF(order);
-    Py_INCREF(act);
-    Py_INCREF(forward);
-    Py_INCREF(collect);
-    Py_INCREF(whole);
-    Py_INCREF(plain);
-    Py_INCREF(actors);
-    Py_INCREF(learners);
-    Py_INCREF(learning);
-    Py_INCREF(gradients);
-    Py_INCREF(slow);
+    self->order = (EventOrder *)Py_NewRef(order);
+    self->updates = (Updates *)Py_NewRef(updates);
+    self->phase_of = Py_NewRef(phase_of);
+    self->batch_size = Py_NewRef(batch_size);
+    self->gradients = Py_NewRef(gradients);
+    self->show = Py_NewRef(show);
+    self->listeners = Py_NewRef(listeners);
+    self->classes = PyDict_New();
+    if (self->classes == NULL || !find_names(self)) {
+        Py_CLEAR(self);
+    }
     return (PyObject *)self;
 }
 
-static int
-networks_traverse(Networks *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->order);
-    Py_VISIT(self->act);
-    Py_VISIT(self->forward);
-    Py_VISIT(self->collect);
-    Py_VISIT(self->whole);
-    Py_VISIT(self->plain);
-    Py_VISIT(self->actors);
-    Py_VISIT(self->learners);
-    Py_VISIT(self->learning);
-    Py_VISIT(self->gradients);
-    Py_VISIT(self->slow);
-    Py_VISIT(self->function);
-    return 0;
-}
-
-static void
-networks_dealloc(Networks *self)
-{
-    PyObject_GC_UnTrack(self);
-    Py_XDECREF(self->order);
-    Py_XDECREF(self->act);
-    Py_XDECREF(self->forward);
-    Py_XDECREF(self->collect);
-    Py_XDECREF(self->whole);
-    Py_XDECREF(self->plain);
-    Py_XDECREF(self->actors);
-    Py_XDECREF(self->learners);
-    Py_XDECREF(self->learning);
-    Py_XDECREF(self->gradients);
-    Py_XDECREF(self->slow);
-    Py_XDECREF(self->function);
-    Py_TYPE(self)->tp_free((PyObject *)self);
-}
+NOTHING_ELSE_ENDS(networks)
+REFERENCES(networks, offsetof(Networks, phase_of), offsetof(Networks, batch_size),
+           offsetof(Networks, gradients), offsetof(Networks, show), offsetof(Networks, listeners),
+           offsetof(Networks, classes),
+           offsetof(Networks, function), offsetof(Networks, updates), offsetof(Networks, order))
 
 static PyMethodDef networks_methods[] = {
-    {"take", (PyCFunction)networks_take, METH_VARARGS, networks_take_doc},
-    {"give_back", (PyCFunction)networks_give_back, METH_NOARGS, networks_give_back_doc},
-    {"skipped", (PyCFunction)networks_skipped, METH_NOARGS, networks_skipped_doc},
+    {"take", (PyCFunction)method_take, METH_O, take_doc},
+    {"give_back", (PyCFunction)method_give_back, METH_NOARGS, give_back_doc},
+    {"skipped", (PyCFunction)method_skipped, METH_NOARGS, skipped_doc},
     {NULL, NULL, 0, NULL},
 };
 
 PyTypeObject NetworksType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "hotloop.measure._native.Networks",
-    .tp_doc = "Networks(order, act, forward, collect, whole, plain, actors, learners, learning, "
-              "gradients, slow)",
+    .tp_doc = "Networks(order, updates, phase_of, batch_size, gradients, show, listeners, tensor): calls of\n"
+              "modules.",
     .tp_basicsize = sizeof(Networks),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = networks_new,
     .tp_methods = networks_methods,
-    .tp_traverse = (traverseproc)networks_traverse,
-    .tp_dealloc = (destructor)networks_dealloc,
+    .tp_traverse = networks_traverse,
+    .tp_dealloc = networks_dealloc,
 };

@@ -1,5 +1,5 @@
 /* What the native core needs from the operating system: a clock, this process's
- * resident memory, a thread's processor time, and a thread that is not Python's.
+ * resident memory, a thread's CPU time, and a thread that is not Python's.
  * Each has a stand-in where a system lacks it, so nothing here is Linux-only. */
 #ifndef HOTLOOP_PLATFORM_H
 #define HOTLOOP_PLATFORM_H
@@ -22,7 +22,7 @@
 #endif
 #endif
 
-/* What runs between the program's own steps finds nothing of itself in the processor's caches: a line
+/* What runs between the program's own steps finds nothing of itself in the CPU's caches: a line
  * of code or data that is not needed costs more than all that is done with it. So what is rare is
  * kept apart from what is not (HOTLOOP_COLD, RARELY), and what is used together lies together. */
 #if defined(_MSC_VER)
@@ -66,7 +66,7 @@ platform_clock_ns(void)
 #endif
 }
 
-/* Bytes of resident memory; 0 where it cannot be read. Costs about a microsecond. */
+/* Bytes of resident memory where that is one call (threadstate.c reads it on Linux); otherwise 0. */
 static inline uint64_t
 platform_resident_bytes(void)
 {
@@ -83,54 +83,10 @@ platform_resident_bytes(void)
         return 0;
     }
     return (uint64_t)info.resident_size;
-#elif defined(__linux__)
-    /* "size resident shared ...", in pages. Opened anew each time: a kept descriptor would be
-     * a stranger's after the program closes all it finds, as daemons do. */
-    char text[128];
-    int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return 0;
-    }
-    ssize_t length = read(file, text, sizeof(text) - 1);
-    close(file);
-    if (length <= 0) {
-        return 0;
-    }
-    text[length] = '\0';
-    char *rest = NULL;
-    strtoull(text, &rest, 10);
-    return (uint64_t)strtoull(rest, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 #else
     return 0;
 #endif
 }
-
-/* Processor time of one thread, read from another: tells running from waiting. */
-#if defined(__linux__)
-typedef clockid_t ThreadClock;
-#define HOTLOOP_HAS_THREAD_CLOCK 1
-
-HOTLOOP_INLINE int
-platform_thread_clock(ThreadClock *clock)
-{
-    return pthread_getcpuclockid(pthread_self(), clock) == 0;
-}
-
-HOTLOOP_INLINE uint64_t
-platform_thread_cpu_ns(ThreadClock clock)
-{
-    struct timespec t;
-    if (clock_gettime(clock, &t) != 0) {
-        return 0;
-    }
-    return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
-#else
-typedef int ThreadClock;
-#define HOTLOOP_HAS_THREAD_CLOCK 0
-HOTLOOP_INLINE int platform_thread_clock(ThreadClock *clock) { *clock = 0; return 0; }
-HOTLOOP_INLINE uint64_t platform_thread_cpu_ns(ThreadClock clock) { (void)clock; return 0; }
-#endif
 
 HOTLOOP_INLINE void
 platform_sleep_until(uint64_t deadline_ns)

@@ -1,6 +1,6 @@
 /* Region, the context manager that programs see: entering it allocates nothing. */
 
-#include "core.h"
+#include "core_methods.h"
 
 /* ---- __enter__ and __exit__ without a bound method each time ---- */
 
@@ -20,6 +20,9 @@ call_enter(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     }
     if (region->core != NULL && region->core->enabled) {
         region_enter(region);
+        if (RARELY(region->core->arrived != NULL) && region_raise_arrived(region) < 0) {
+            return NULL;
+        }
     }
     Py_INCREF(region);
     return (PyObject *)region;
@@ -198,19 +201,20 @@ region_dealloc(Region *self)
 }
 
 PyDoc_STRVAR(region_wrap_doc,
-"wrap(function, after=None, outermost=False, always=False)\n--\n\n"
+"wrap(function, after=None, outermost=False, always=False, instead=None)\n--\n\n"
 "`function` inside this region. `after(result, *args, **kwargs)` runs when it returned, outside\n"
 "the region; an error in it is kept in `failures` and `after` is dropped. With `outermost`, a\n"
-"call inside this same region is neither timed nor noted again; with `always`, it is noted.");
+"call inside this same region is neither timed nor noted again; with `always`, it is noted.\n"
+"`instead` runs in place of an outermost call and does its own timing: a recursion adds no frame.");
 
 static PyObject *
 region_wrap(Region *self, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"function", "after", "outermost", "always", NULL};
-    PyObject *function, *after = Py_None;
+    static char *names[] = {"function", "after", "outermost", "always", "instead", NULL};
+    PyObject *function, *after = Py_None, *instead = Py_None;
     int outermost = 0, always = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Opp", names, &function, &after, &outermost,
-                                     &always)) {
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OppO", names, &function, &after, &outermost,
+                                     &always, &instead)) {
         return NULL;
     }
     Timed *timed = PyObject_GC_New(Timed, &TimedType);
@@ -222,10 +226,13 @@ region_wrap(Region *self, PyObject *args, PyObject *kwargs)
     timed->function = function;
     timed->after = after == Py_None ? NULL : after;
     Py_XINCREF(timed->after);
+    timed->instead = instead == Py_None ? NULL : instead;
+    Py_XINCREF(timed->instead);
     Py_INCREF(self);
     timed->region = self;
-    timed->outermost = outermost;
+    timed->outermost = outermost || timed->instead != NULL;
     timed->always = always;
+    timed->counts = after != Py_None && !events_is_note(after) && !updates_is_note(after);
     PyObject_GC_Track(timed);
     return (PyObject *)timed;
 }
@@ -248,52 +255,6 @@ region_reduce(Region *self, PyObject *unused)
         return NULL;
     }
     return Py_BuildValue("(N(O))", find, self->name);
-}
-
-/* Since the last region ended only a hook has run: that is nobody's time but hotloop's. */
-static void
-thread_take_own(Core *core)
-{
-    Thread *thread = core_thread(core);
-    uint64_t now = core_now(core);
-    if (thread == NULL || now <= thread->last ||
-        (now - thread->last > MOST_OWN_NS && !core->noting)) {
-        return;
-    }
-    Stack *stack = thread_stack(thread);
-    uint64_t own = now - thread->last;
-    if (!stack_in_gap(stack)) {
-        core->own_ns += own;
-        thread_skip(thread, stack, own);
-    }
-}
-
-PyDoc_STRVAR(region_gap_doc,
-"gap()\n--\n\n"
-"Open until any region of this thread is entered or left, or `Core.end_gap`: for a stretch whose\n"
-"ends nobody marks. A gap is not `is_open` and never makes a call a nested one. After a region\n"
-"that is no step of the training loop (a line of the log) it goes on. Its time is the gap's only\n"
-"once it is claimed (`Core.claim_gap`); the sampler sees it as this region meanwhile.");
-
-void
-region_open_gap(Region *self)
-{
-    Core *core = self->core;
-    if (core != NULL && core->enabled) {
-        thread_take_own(core);
-        region_enter_gap(self);
-        core->gap_parent = NULL;
-        core->gap_ns = core->gap_left_ns = 0;
-        core->slice_gap = core->slice_count;
-    }
-}
-
-static PyObject *
-region_gap(Region *self, PyObject *unused)
-{
-    (void)unused;
-    region_open_gap(self);
-    Py_RETURN_NONE;
 }
 
 static PyMethodDef region_methods[] = {

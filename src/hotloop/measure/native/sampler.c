@@ -1,419 +1,152 @@
 /* The sampler: which Python lines run in which phase, about a hundred times a second.
  *
- * A thread of our own, without the GIL, asks the main thread to look at itself (Py_AddPendingCall).
- * The main thread does so at its next bytecode boundary, which is in the very frame whose native call
- * was under way, or before it enters or leaves a region, so that the code and the phase are of one
- * moment. No signal interrupts a system call, no GIL changes hands, and lines that hold the GIL are
- * seen as often as lines that release it. How long the answer took tells Python from native code; the
- * thread's processor time tells running from waiting. When no answer comes (the main thread is
- * blocked), this thread takes the GIL and looks at every thread itself. */
+ * A thread of our own, which never holds or waits for the GIL, copies the frame chain of every Python
+ * thread together with the instruction each frame is at and the phase it is in. Nothing is asked of the
+ * program's threads: they neither stop nor notice. Copies are fault-safe (copying.c); one that is torn is
+ * detected and repeated, and dropped and counted when it never holds still. */
 
-#include "core.h"
+#include "sampling.h"
 
-void nudge_main_thread(PyInterpreterState *interpreter); /* nudge.c */
-
-#define MAX_DEPTH 128
-#define SHALLOW_DEPTH 12         /* of an import: the program's line, and what it set off */
-#define MAX_STACKS (1u << 16)
-#define OTHERS_EVERY 5           /* ticks between looks at the threads that are not main */
-#define UNANSWERED_TICKS 3       /* then the main thread is taken to be blocked */
-#define PYTHON_ANSWERS_NS 6000   /* a bytecode boundary is nearer than this; a native call's end is not */
-#define WAITING_NS 200000        /* below this, processor time is too coarse to judge by */
-#define NO_CORE_NS 50000         /* that the main thread is kept from its core by the one that asks */
-
-enum { MODE_PYTHON, MODE_NATIVE, MODE_WAITING, MODE_UNKNOWN };
-
-typedef struct {
-    uint32_t parent;
-    PyObject *code;
-    int line;
-    uint32_t id; /* 0 is an empty slot */
-} StackEntry;
-
-typedef struct {
-    uint32_t node;
-    uint32_t stack;
-    uint32_t mode;
-    uint32_t count; /* 0 is an empty slot */
-    uint64_t ns;
-} SampleEntry;
-
-/* The line of an instruction, which Python finds by going through all lines before it. The codes are
- * those of stacks, which keep them. */
-typedef struct {
-    PyObject *code;
-    int instruction;
-    int line;
-} LineEntry;
-
-#define MOST_LINES 1024
-
-typedef struct {
-    PyObject_HEAD
-    Core *core;
-    uint64_t interval;
-    PyObject *root_code; /* frames from here outwards are hotloop's own */
-    PyInterpreterState *interpreter;
-    volatile int running;
-    volatile int started;
-#if defined(_WIN32)
-    HANDLE thread;
-#else
-    pthread_t thread;
+#if defined(__linux__)
+#include <sys/prctl.h>
 #endif
-    /* The question now under way. */
-    volatile int pending;
-    volatile int queued; /* a pending call is still to come; the queue is short, so at most one */
-    volatile uint64_t asked_ns;
-    volatile uint64_t asked_cpu;
-    ThreadClock main_clock;
-    int has_main_clock;
-    unsigned long main_ident;
-    uint64_t last_main;
-    uint64_t last_others;
-    uint32_t ticks;
-    volatile uint64_t resident;
-    volatile uint64_t resident_peak;
-    /* Answers since the last drain. */
-    StackEntry *stacks;
-    uint32_t stack_room;
-    uint32_t stack_count;
-    LineEntry *lines;
-    SampleEntry *samples;
-    uint32_t sample_room;
-    uint32_t sample_count;
-    PyObject *new_stacks;
-    uint64_t cost_ns;
-    uint32_t taken;
-} Sampler;
+#if !defined(_WIN32)
+#include <signal.h>
+#include <unistd.h>
+#endif
 
-/* ---- tables ---- */
+#define OTHERS_EVERY 5     /* ticks between samples of a thread that is not main */
+#define OWN_CPU_EVERY 16   /* ticks between reads of what sampling itself takes */
+#define OTHERS_AT_ONCE 4   /* of them in one tick, however many there are */
+#define MOST_PTHREAD 4096u /* bytes of a pthread_t's structure in which its system id is looked for */
+
+/* ---- threads ---- */
+
+static Sampled *
+find_other(Sampler *self, uint64_t id, uintptr_t state, int system_id)
+{
+    for (uint32_t i = 0; i < self->other_count; i++) {
+        if (self->others[i].id == id) {
+            return &self->others[i];
+        }
+    }
+    if (self->other_count == MOST_THREADS) {
+        return NULL;
+    }
+    Sampled *other = &self->others[self->other_count++];
+    self->threads_changed++;
+    memset(other, 0, sizeof(*other));
+    other->id = id;
+    other->state = state;
+    other->last_ns = platform_clock_ns();
+    system_thread_open(&other->system, system_id, 0);
+    other->last_delay = thread_delay_ns(&other->system);
+    return other;
+}
 
 static int
-stacks_grow(Sampler *self)
+system_id_of(Sampler *self, const char *state)
 {
-    uint32_t room = self->stack_room * 2;
-    StackEntry *bigger = PyMem_RawCalloc(room, sizeof(StackEntry));
-    if (bigger == NULL) {
-        return 0;
+    int id = NO_THREAD;
+    if (self->layout.thread_native_id != NO_FIELD) {
+        unsigned long native;
+        memcpy(&native, state + self->layout.thread_native_id, sizeof(native));
+        return (int)native;
     }
-    for (uint32_t i = 0; i < self->stack_room; i++) {
-        StackEntry *entry = &self->stacks[i];
-        if (entry->id == 0) {
-            continue;
-        }
-        uint32_t slot = (entry->parent * 31u + (uint32_t)((uintptr_t)entry->code >> 4) +
-                         (uint32_t)entry->line * 7u) & (room - 1);
-        while (bigger[slot].id != 0) {
-            slot = (slot + 1) & (room - 1);
-        }
-        bigger[slot] = *entry;
-    }
-    PyMem_RawFree(self->stacks);
-    self->stacks = bigger;
-    self->stack_room = room;
-    return 1;
-}
-
-static PyObject *
-code_name(PyObject *code)
-{
-    PyObject *name = PyObject_GetAttrString(code, "co_qualname");
-    if (name == NULL) {
-        PyErr_Clear();
-        name = PyObject_GetAttrString(code, "co_name"); /* before Python 3.11 */
-    }
-    return name;
-}
-
-/* The id of the stack that is `parent` with one more frame; `parent` itself when full. */
-static uint32_t
-stack_intern(Sampler *self, uint32_t parent, PyObject *code, int line)
-{
-    uint32_t mask = self->stack_room - 1;
-    uint32_t slot = (parent * 31u + (uint32_t)((uintptr_t)code >> 4) + (uint32_t)line * 7u) & mask;
-    while (self->stacks[slot].id != 0) {
-        StackEntry *entry = &self->stacks[slot];
-        if (entry->parent == parent && entry->code == code && entry->line == line) {
-            return entry->id;
-        }
-        slot = (slot + 1) & mask;
-    }
-    if (self->stack_count + 1 >= MAX_STACKS) {
-        return parent;
-    }
-    uint32_t id = self->stack_count + 1;
-    PyObject *name = code_name(code);
-    PyObject *row = name == NULL ? NULL : Py_BuildValue(
-        "(IIOOii)", id, parent, ((PyCodeObject *)code)->co_filename, name,
-        ((PyCodeObject *)code)->co_firstlineno, line);
-    Py_XDECREF(name);
-    int failed = row == NULL || PyList_Append(self->new_stacks, row);
-    Py_XDECREF(row);
-    if (failed) {
-        PyErr_Clear();
-        return parent;
-    }
-    Py_INCREF(code);
-    self->stacks[slot] = (StackEntry){parent, code, line, id};
-    self->stack_count++;
-    if (self->stack_count * 2 > self->stack_room) {
-        stacks_grow(self);
+    if (self->pthread_id_at != NO_FIELD) {
+        unsigned long handle;
+        memcpy(&handle, state + self->layout.thread_ident, sizeof(handle));
+        copy_memory(&self->copier, &id, (uintptr_t)handle + self->pthread_id_at, sizeof(id));
     }
     return id;
 }
 
+/* Brings the list of threads up to date; those that have ended leave it. */
 static void
-sample_add(Sampler *self, uint32_t node, uint32_t stack, uint32_t mode, uint32_t count, uint64_t ns)
+walk_threads(Sampler *self)
 {
-    uint32_t mask = self->sample_room - 1;
-    uint32_t slot = (node * 131u + stack * 31u + mode) & mask;
-    while (self->samples[slot].count != 0) {
-        SampleEntry *entry = &self->samples[slot];
-        if (entry->node == node && entry->stack == stack && entry->mode == mode) {
-            entry->count += count;
-            entry->ns += ns;
-            return;
-        }
-        slot = (slot + 1) & mask;
-    }
-    self->samples[slot] = (SampleEntry){node, stack, mode, count, ns};
-    self->sample_count++;
-    if (self->sample_count * 2 <= self->sample_room) {
+    uint64_t bytes[MOST_THREAD / 8];
+    const char *state = (const char *)bytes;
+    uintptr_t at = 0;
+    self->walks++;
+    if (!copy_memory(&self->copier, &at, self->interpreter + self->layout.interpreter_threads, sizeof(at))) {
         return;
     }
-    SampleEntry *old = self->samples;
-    uint32_t old_room = self->sample_room;
-    SampleEntry *bigger = PyMem_RawCalloc((size_t)old_room * 2, sizeof(SampleEntry));
-    if (bigger == NULL) {
-        return; /* still a quarter free at the least; the next drain empties it */
-    }
-    self->samples = bigger;
-    self->sample_room = old_room * 2;
-    self->sample_count = 0;
-    for (uint32_t i = 0; i < old_room; i++) {
-        if (old[i].count != 0) {
-            sample_add(self, old[i].node, old[i].stack, old[i].mode, old[i].count, old[i].ns);
-        }
-    }
-    PyMem_RawFree(old);
-}
-
-/* ---- looking ---- */
-
-/* The id of the stack that is `parent` with this frame. */
-static uint32_t
-stack_with(Sampler *self, uint32_t parent, PyFrameObject *frame)
-{
-    PyObject *code = (PyObject *)PyFrame_GetCode(frame);
-    int instruction = instruction_of(frame);
-    LineEntry *known = &self->lines[(((uintptr_t)code >> 4) * 31u + (uint32_t)instruction) % MOST_LINES];
-    int is_known = known->code == code && known->instruction == instruction;
-    int line = is_known ? known->line : PyFrame_GetLineNumber(frame);
-    uint32_t stack = stack_intern(self, parent, code, line > 0 ? line : 0);
-    if (!is_known && stack != parent) { /* otherwise nobody keeps the code */
-        *known = (LineEntry){code, instruction, line};
-    }
-    Py_DECREF(code);
-    return stack;
-}
-
-/* `node` may be NULL: the thread has no phase yet. */
-static void
-look_at(Sampler *self, PyThreadState *state, Node *node, uint32_t root, uint32_t mode, uint64_t ns)
-{
-    PyFrameObject *frames[MAX_DEPTH];
-    int depth = 0;
-#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030D0000
-    /* A thread that comes from native code makes its state before it has the GIL: it is in the
-     * list for a moment with nothing in it, and PyThreadState_GetFrame does not ask. */
-    if (state->cframe == NULL) {
-        return;
-    }
-#endif
-    PyFrameObject *frame = PyThreadState_GetFrame(state);
-    while (frame != NULL && depth < MAX_DEPTH) {
-        PyCodeObject *code = PyFrame_GetCode(frame);
-        int outside = (PyObject *)code == self->root_code;
-        Py_DECREF(code); /* the frame keeps it */
-        if (outside) {
+    for (int i = 0; at != 0 && i < MOST_THREADS; i++) {
+        if (at % 8 != 0 || !copy_memory(&self->copier, bytes, at, self->layout.thread_size)) {
             break;
         }
-        frames[depth++] = frame;
-        frame = PyFrame_GetBack(frame);
-    }
-    Py_XDECREF(frame);
-    int inmost = 0;
-    if (node != NULL && (node->flags & REGION_SHALLOW) && depth > SHALLOW_DEPTH) {
-        inmost = depth - SHALLOW_DEPTH;
-    }
-    uint32_t stack = 0;
-    for (int i = depth - 1; i >= 0; i--) {
-        if (i >= inmost) {
-            stack = stack_with(self, stack, frames[i]);
-        }
-        Py_DECREF(frames[i]);
-    }
-    if (depth > 0) {
-        sample_add(self, node != NULL ? node->id : root, stack, mode, 1, ns);
-    }
-}
-
-static void
-look_at_others(Sampler *self, uint64_t now)
-{
-    PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-    for (; state != NULL; state = PyThreadState_Next(state)) {
-        if (state->thread_id == self->main_ident) {
-            continue;
-        }
-        uint64_t id = PyThreadState_GetID(state);
-        Node *node = NULL;
-        for (Thread *thread = self->core->threads; thread != NULL; thread = thread->next) {
-            if (thread->id == id) {
-                node = thread->top;
+        uint64_t id;
+        memcpy(&id, state + self->layout.thread_id, sizeof(id));
+        if (at != self->main.state) {
+            Sampled *other = find_other(self, id, at, system_id_of(self, state));
+            if (other != NULL) {
+                other->alive = self->walks;
             }
         }
-        look_at(self, state, node, MAX_ROOTS - 1, MODE_UNKNOWN, now - self->last_others);
+        memcpy(&at, state + self->layout.thread_next, sizeof(at));
     }
-    self->last_others = now;
-}
-
-static uint32_t
-main_mode(Sampler *self, uint64_t now)
-{
-    uint64_t delay = now - self->asked_ns;
-    if (delay < PYTHON_ANSWERS_NS) {
-        return MODE_PYTHON;
-    }
-    if (self->has_main_clock) {
-        uint64_t busy = platform_thread_cpu_ns(self->main_clock) - self->asked_cpu;
-        if (delay > WAITING_NS && busy < delay / 2) {
-            return MODE_WAITING;
+    for (uint32_t i = 0; i < self->other_count;) {
+        if (self->others[i].alive != self->walks) {
+            self->others[i] = self->others[--self->other_count];
+            self->threads_changed++;
         }
-        if (delay < NO_CORE_NS && busy < PYTHON_ANSWERS_NS) {
-            return MODE_PYTHON;
+        else {
+            i++;
         }
     }
-    return MODE_NATIVE;
 }
 
 static void
-answer(Sampler *self, PyThreadState *main_state)
+sample_others(Sampler *self)
 {
     uint64_t now = platform_clock_ns();
-    Thread *thread = self->core->main_thread;
-    Node *node = thread != NULL ? thread->top : NULL;
-    /* Making a frame's object may set off a garbage collection, and that may run Python, which may
-     * give the GIL away: the frame that was being looked at would be gone. (CPython does the same
-     * in sys._current_frames, gh-106883.) */
-    int collects = PyGC_Disable();
-    look_at(self, main_state, node, 0, main_mode(self, now), now - self->last_main);
-    self->last_main = now;
-    if (now - self->last_others >= OTHERS_EVERY * self->interval) {
-        look_at_others(self, now);
+    uint32_t done = 0;
+    if (self->tick % OTHERS_EVERY == 0) {
+        walk_threads(self);
     }
-    if (collects) {
-        PyGC_Enable();
-    }
-    self->taken++;
-    self->core->question = NULL; /* first: the next one may be asked right after */
-    self->pending = 0;
-}
-
-/* Runs in the main thread. */
-void
-sampler_answer(void *sampler)
-{
-    Sampler *self = sampler;
-    if (!self->running || !self->pending) {
-        self->core->question = NULL;
-        return;
-    }
-    if (PyErr_Occurred()) {
-        return; /* of the program's: at the next boundary there is none */
-    }
-    uint64_t begin = platform_clock_ns();
-    answer(self, PyThreadState_Get());
-    uint64_t cost = platform_clock_ns() - begin;
-    self->cost_ns += cost;
-    /* The look is hotloop's time, not the phase's. */
-    Thread *thread = self->core->main_thread;
-    if (thread != NULL && self->core->enabled) {
-        thread->last += cost;
-        for (uint32_t i = 0; i < thread->stack->depth; i++) {
-            thread->stack->frames[i].mark += cost;
+    for (uint32_t i = 0; i < self->other_count && done < OTHERS_AT_ONCE; i++) {
+        Sampled *other = &self->others[self->cursor++ % self->other_count];
+        if (now - other->last_ns >= OTHERS_EVERY * self->interval * 9 / 10) {
+            sample_thread(self, other, MAX_ROOTS - 1);
+            done++;
         }
     }
 }
 
-/* The same at a bytecode boundary. */
-static int
-answer_in_main(void *argument)
-{
-    ((Sampler *)argument)->queued = 0;
-    sampler_answer(argument);
-    return 0;
-}
-
-/* Runs in our own thread: the main thread did not answer. */
-static void
-answer_for_main(Sampler *self)
-{
-    PyGILState_STATE gil = PyGILState_Ensure();
-    if (self->running && self->pending) {
-        PyThreadState *state = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-        while (state != NULL && state->thread_id != self->main_ident) {
-            state = PyThreadState_Next(state);
-        }
-        if (state != NULL) {
-            answer(self, state);
-        }
-    }
-    PyGILState_Release(gil);
-}
+/* ---- the thread ---- */
 
 static void
-note_resident(Sampler *self, Node *node)
+note_resident(Sampler *self)
 {
-    uint64_t resident = platform_resident_bytes();
+    Thread *thread = self->core->main_thread;
+    uint64_t resident = resident_bytes(&self->statm);
     self->resident = resident;
     if (resident > self->resident_peak) {
         self->resident_peak = resident;
     }
-    for (; node != NULL; node = node->parent) {
+    for (Node *node = thread != NULL ? thread->top : NULL; node != NULL; node = node->parent) {
         if (resident > node->resident_peak) {
             node->resident_peak = resident;
         }
     }
 }
 
-static void
-tick(Sampler *self)
+/* Between three and five quarters of the interval: a program with a period of its own is not always met
+ * at the same point of it. */
+static uint64_t
+next_interval(Sampler *self)
 {
-    Thread *thread = self->core->main_thread;
-    self->ticks++;
-    uint64_t now = platform_clock_ns();
-    Node *node = thread != NULL ? thread->top : NULL;
-    if (!self->pending) {
-        self->asked_cpu = self->has_main_clock ? platform_thread_cpu_ns(self->main_clock) : 0;
-        self->asked_ns = platform_clock_ns();
-        self->pending = 1;
-        FENCE(); /* who sees the question sees when it was asked */
-        self->core->question = self;
-        if (!self->queued) {
-            self->queued = 1;
-            if (Py_AddPendingCall(answer_in_main, self) < 0) {
-                self->queued = 0; /* others have filled the queue */
-            }
-        }
-        nudge_main_thread(self->interpreter);
-    }
-    else if (now - self->asked_ns > UNANSWERED_TICKS * self->interval) {
-        answer_for_main(self);
-    }
-    /* Last, because it takes longer than some phases. */
-    note_resident(self, node);
+    return self->interval * 3 / 4 + (self->interval / 2) * (next_random(self) % 1024) / 1024;
+}
+
+static void
+prepare_thread(void)
+{
+#if defined(__linux__)
+    prctl(PR_SET_NAME, "hotloop-sampler", 0, 0, 0);
+    prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* ns; of this thread alone */
+#endif
 }
 
 #if defined(_WIN32)
@@ -426,23 +159,107 @@ sampler_main(void *argument)
 {
     Sampler *self = argument;
     uint64_t due = platform_clock_ns();
+    prepare_thread();
+    system_thread_open(&self->own, own_system_thread(), 0);
     while (self->running) {
-        due += self->interval;
+        due += next_interval(self);
         uint64_t now = platform_clock_ns();
         if (due < now) {
-            due = now; /* late (a suspended machine, a blocked GIL): do not catch up in a burst */
+            due = now; /* late (a suspended machine): do not catch up in a burst */
         }
         platform_sleep_until(due);
         if (self->running) {
-            tick(self);
+            self->tick++;
+            /* First: the interrupt that has woken this thread may still hold up the thread to sample. */
+            note_resident(self);
+            if (self->copier.way != COPY_NONE) {
+                sample_thread(self, &self->main, 0);
+                sample_others(self);
+            }
+            if (self->tick % OWN_CPU_EVERY == 0) {
+                self->cpu_ns = thread_cpu_ns(&self->own);
+            }
         }
     }
     return 0;
 }
 
+static int
+start_thread(Sampler *self)
+{
+#if defined(_WIN32)
+    self->thread = (HANDLE)_beginthreadex(NULL, 0, sampler_main, self, 0, NULL);
+    return self->thread != 0;
+#else
+    /* The program's signals are for its own threads. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    self->pid = getpid();
+    int failed = pthread_create(&self->thread, NULL, sampler_main, self);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed == 0;
+#endif
+}
+
 /* ---- the Python side ---- */
 
-PyDoc_STRVAR(sampler_start_doc, "start()\n--\n\nBegin to sample; called in the main thread.");
+/* glibc and musl keep the system's id inside what pthread_t points to, at a place of their own. */
+static size_t
+find_pthread_id(Sampler *self)
+{
+#if defined(__linux__)
+    int own = own_system_thread();
+    for (size_t at = 0; at < MOST_PTHREAD; at += sizeof(int)) {
+        int id = 0;
+        if (copy_memory(&self->copier, &id, (uintptr_t)pthread_self() + at, sizeof(id)) && id == own) {
+            return at;
+        }
+    }
+#else
+    (void)self;
+#endif
+    return NO_FIELD;
+}
+
+static void
+begin(Sampler *self)
+{
+    PyThreadState *state = PyThreadState_Get();
+    copier_open(&self->copier);
+    if (!layout_find(&self->layout)) {
+        copier_close(&self->copier);
+    }
+    self->pthread_id_at = self->layout.thread_native_id == NO_FIELD ? find_pthread_id(self) : NO_FIELD;
+    find_stable_memory(self->copier.stable);
+    self->interpreter = (uintptr_t)PyInterpreterState_Get();
+    memset(&self->main, 0, sizeof(self->main));
+    self->main.id = PyThreadState_GetID(state);
+    self->main.state = (uintptr_t)state;
+    system_thread_open(&self->main.system, own_system_thread(), 1);
+    self->main.last_ns = platform_clock_ns();
+    self->main.last_delay = thread_delay_ns(&self->main.system);
+    self->other_count = 0;
+    self->helpers = (Helpers){0, 0, 0, 0};
+    self->left_core = -1;
+    self->random = (uint32_t)(self->main.last_ns | 1);
+}
+
+/* The interpreter frees its frames as it ends: a program that ends without `stop` must not be sampled
+ * then. `how` is "register" or "unregister". */
+static int
+stop_at_exit(PyObject *self, const char *how)
+{
+    PyObject *atexit = PyImport_ImportModule("atexit");
+    PyObject *stop = PyObject_GetAttrString(self, "stop");
+    PyObject *done = atexit && stop ? PyObject_CallMethod(atexit, how, "O", stop) : NULL;
+    Py_XDECREF(stop);
+    Py_XDECREF(atexit);
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
+PyDoc_STRVAR(sampler_start_doc, "start()\n--\n\nStart sampling; called in the main thread.");
 
 static PyObject *
 sampler_start(Sampler *self, PyObject *unused)
@@ -451,48 +268,55 @@ sampler_start(Sampler *self, PyObject *unused)
     if (self->running) {
         Py_RETURN_NONE;
     }
-    self->main_ident = PyThread_get_thread_ident();
-    self->interpreter = PyInterpreterState_Get();
-    self->has_main_clock = platform_thread_clock(&self->main_clock);
-    self->last_main = self->last_others = platform_clock_ns();
-    self->pending = self->queued = 0;
+    if (!stop_at_exit((PyObject *)self, "register")) {
+        return NULL;
+    }
+    begin(self);
     self->running = 1;
-#if defined(_WIN32)
-    self->thread = (HANDLE)_beginthreadex(NULL, 0, sampler_main, self, 0, NULL);
-    int failed = self->thread == 0;
-#else
-    int failed = pthread_create(&self->thread, NULL, sampler_main, self) != 0;
-#endif
-    if (failed) {
+    if (!start_thread(self)) {
         self->running = 0;
         PyErr_SetString(PyExc_RuntimeError, "the sampler's thread could not be started");
         return NULL;
     }
-    if (!self->started) {
-        /* A queued pending call may outlive every other reference, so it is never freed. */
-        Py_INCREF(self);
-        self->started = 1;
-    }
+    Py_INCREF(self); /* the thread's */
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(sampler_stop_doc, "stop()\n--\n\nEnd; what was sampled stays to be drained.");
+static void
+close_files(Sampler *self)
+{
+    system_thread_close(&self->main.system);
+    kept_file_close(&self->statm);
+    copier_close(&self->copier);
+}
+
+PyDoc_STRVAR(sampler_stop_doc, "stop()\n--\n\nStop; what was sampled can still be drained.");
 
 static PyObject *
 sampler_stop(Sampler *self, PyObject *unused)
 {
     (void)unused;
-    if (self->running) {
-        self->running = 0;
-        Py_BEGIN_ALLOW_THREADS
-#if defined(_WIN32)
-        WaitForSingleObject(self->thread, INFINITE);
-        CloseHandle(self->thread);
-#else
-        pthread_join(self->thread, NULL);
+    if (!self->running) {
+        Py_RETURN_NONE;
+    }
+    self->running = 0;
+#if !defined(_WIN32)
+    if (self->pid != getpid()) {
+        Py_RETURN_NONE; /* a fork that Python did not see: the thread is the parent's */
+    }
 #endif
-        Py_END_ALLOW_THREADS
-        self->core->question = NULL;
+    Py_BEGIN_ALLOW_THREADS
+#if defined(_WIN32)
+    WaitForSingleObject(self->thread, INFINITE);
+    CloseHandle(self->thread);
+#else
+    pthread_join(self->thread, NULL);
+#endif
+    Py_END_ALLOW_THREADS
+    close_files(self);
+    Py_DECREF(self); /* the caller has one still */
+    if (!stop_at_exit((PyObject *)self, "unregister")) {
+        PyErr_Clear();
     }
     Py_RETURN_NONE;
 }
@@ -504,61 +328,67 @@ static PyObject *
 sampler_after_fork(Sampler *self, PyObject *unused)
 {
     (void)unused;
-    self->running = 0;
-    self->pending = self->queued = 0;
-    self->core->question = NULL;
-    self->resident_peak = 0;
-    memset(self->samples, 0, self->sample_room * sizeof(SampleEntry));
-    self->sample_count = 0;
-    Py_RETURN_NONE;
-}
-
-static PyObject *
-sampler_take(Sampler *self)
-{
-    PyObject *samples = PyList_New(0);
-    for (uint32_t i = 0; samples != NULL && i < self->sample_room; i++) {
-        SampleEntry *entry = &self->samples[i];
-        if (entry->count == 0) {
-            continue;
-        }
-        PyObject *row = Py_BuildValue("(IIIIK)", entry->node, entry->stack, entry->mode,
-                                      entry->count, (unsigned long long)entry->ns);
-        if (row == NULL || PyList_Append(samples, row)) {
-            Py_CLEAR(samples);
-        }
-        Py_XDECREF(row);
-        entry->count = 0;
+    if (self->running) {
+        self->running = 0;
+        close_files(self);
+        Py_DECREF(self);
     }
-    self->sample_count = 0;
-    return samples;
+    self->resident_peak = 0;
+    self->taken = self->torn = self->dropped = self->cpu_ns = 0;
+    /* The parent's thread may have been changing the tables: they are left behind, not freed. */
+    LOCK_INIT(self);
+    if (!samples_open(&self->samples) || !codes_open(&self->codes)) {
+        return PyErr_NoMemory();
+    }
+    Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(sampler_drain_doc,
 "drain()\n--\n\n"
 "(samples, stacks, cost_ns, resident, resident_peak) since the last drain. A sample is (node,\n"
-"stack, mode, count, ns); a new stack (id, parent, file, function, first line, line).");
+"stack, mode, count, ns); a new stack (id, parent, file, function, first line, line). The cost is\n"
+"what sampling took from the main thread: nothing.");
 
 static PyObject *
 sampler_drain(Sampler *self, PyObject *unused)
 {
     (void)unused;
-    /* A garbage collection may run Python, and with it an answer that changes the table. */
-    int collects = PyGC_Disable();
-    PyObject *samples = sampler_take(self);
-    if (collects) {
-        PyGC_Enable();
+    Drained drained;
+    PyObject *samples, *stacks;
+    int fine;
+    Py_BEGIN_ALLOW_THREADS
+    LOCK(self);
+    fine = samples_drain(&self->samples, &drained);
+    UNLOCK(self);
+    Py_END_ALLOW_THREADS
+    if (!fine) {
+        return PyErr_NoMemory();
     }
-    if (samples == NULL) {
+    if (!drained_lists(&drained, &samples, &stacks)) {
         return NULL;
     }
-    PyObject *stacks = self->new_stacks;
-    self->new_stacks = PyList_New(0);
-    uint64_t cost = self->cost_ns, peak = self->resident_peak;
-    self->cost_ns = 0;
+    uint64_t peak = self->resident_peak;
     self->resident_peak = self->resident;
-    return Py_BuildValue("(NNKKK)", samples, stacks, (unsigned long long)cost,
-                         (unsigned long long)self->resident, (unsigned long long)peak);
+    return Py_BuildValue("(NNiKK)", samples, stacks, 0, (unsigned long long)self->resident,
+                         (unsigned long long)peak);
+}
+
+PyDoc_STRVAR(sampler_figures_doc,
+"figures()\n--\n\n"
+"Since the start: samples `taken`, copies that were `torn` and repeated, samples `dropped` because no\n"
+"copy was whole, `cpu_ns` of the sampler's thread; and what `limits` the samples here, as a sentence.");
+
+static PyObject *
+sampler_figures(Sampler *self, PyObject *unused)
+{
+    (void)unused;
+    const char *limits = "";
+    if (self->running && self->copier.way == COPY_NONE) {
+        limits = "Functions were not sampled: this system has no fault-safe copy of memory.";
+    }
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:s}", "taken", (unsigned long long)self->taken, "torn",
+                         (unsigned long long)self->torn, "dropped", (unsigned long long)self->dropped,
+                         "cpu_ns", (unsigned long long)self->cpu_ns, "limits", limits);
 }
 
 static PyMethodDef sampler_methods[] = {
@@ -566,6 +396,7 @@ static PyMethodDef sampler_methods[] = {
     {"stop", (PyCFunction)sampler_stop, METH_NOARGS, sampler_stop_doc},
     {"after_fork", (PyCFunction)sampler_after_fork, METH_NOARGS, sampler_after_fork_doc},
     {"drain", (PyCFunction)sampler_drain, METH_NOARGS, sampler_drain_doc},
+    {"figures", (PyCFunction)sampler_figures, METH_NOARGS, sampler_figures_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -590,13 +421,9 @@ sampler_init(Sampler *self, PyObject *args, PyObject *kwargs)
         self->root_code = root_code;
     }
     self->interval = interval;
-    self->stack_room = 1024;
-    self->sample_room = 256;
-    self->stacks = PyMem_RawCalloc(self->stack_room, sizeof(StackEntry));
-    self->samples = PyMem_RawCalloc(self->sample_room, sizeof(SampleEntry));
-    self->lines = PyMem_RawCalloc(MOST_LINES, sizeof(LineEntry));
-    self->new_stacks = PyList_New(0);
-    if (!self->stacks || !self->samples || !self->lines || !self->new_stacks) {
+    LOCK_INIT(self);
+    self->others = calloc(MOST_THREADS, sizeof(Sampled));
+    if (self->others == NULL || !samples_open(&self->samples) || !codes_open(&self->codes)) {
         PyErr_NoMemory();
         return -1;
     }
@@ -606,13 +433,9 @@ sampler_init(Sampler *self, PyObject *args, PyObject *kwargs)
 static void
 sampler_dealloc(Sampler *self)
 {
-    for (uint32_t i = 0; self->stacks != NULL && i < self->stack_room; i++) {
-        Py_XDECREF(self->stacks[i].code);
-    }
-    PyMem_RawFree(self->stacks);
-    PyMem_RawFree(self->samples);
-    PyMem_RawFree(self->lines);
-    Py_XDECREF(self->new_stacks);
+    codes_close(&self->codes);
+    samples_close(&self->samples);
+    free(self->others);
     Py_XDECREF(self->root_code);
     Py_XDECREF(self->core);
     Py_TYPE(self)->tp_free((PyObject *)self);

@@ -1,6 +1,6 @@
 /* Timed: a function inside a region, without a Python frame of its own. What hooks are made of. */
 
-#include "core.h"
+#include "inplace.h"
 
 int
 core_is_open(Core *core, Region *region)
@@ -42,8 +42,8 @@ core_note_failure(Core *core, PyObject *name)
 #define AFTER_ARGS 12
 
 /* An error of the note is kept and the note dropped. What is no error (Ctrl-C, an exit, the end that
-   `--stop-after` asks for) only happened to arrive there, and goes on to the program: -1. */
-static int
+   `--stop-after` asks for) only happened to arrive there, and is passed on to the program: -1. */
+int
 timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf, PyObject *names,
             int timed)
 {
@@ -104,23 +104,50 @@ region_exit_with_error(Region *region)
     PyErr_Restore(type, value, traceback);
 }
 
+/* A call inside the same region, or one while nothing is timed: maybe one of a deep recursion. */
+static PyObject *
+call_nested(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    return Py_IS_TYPE(function, &OriginalType) ? original_call_nested(function, args, nargsf, names)
+                                               : PyObject_Vectorcall(function, args, nargsf, names);
+}
+
+PyObject *
+timed_pass_on(Timed *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    return call_nested(self->function, args, nargsf, names);
+}
+
 PyObject *
 timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Timed *self = (Timed *)callable;
     Region *region = self->region;
     Core *core = region->core;
-    int timed = 0;
+    int timed = 0, nested = 1;
     if (core->enabled) {
+        if (RARELY(core->head != NULL)) {
+            if (region == core->head) {
+                stretches_tick(core);
+            }
+            if (core->resting && (region->flags & REGION_RESTS)) {
+                return timed_call_at_rest(self, args, nargsf, names);
+            }
+        }
         PyThreadState *state = PyThreadState_Get();
         Thread *thread = core_thread_of(core, state);
         Stack *stack = thread != NULL ? thread_stack_of(thread, state) : NULL;
-        timed = stack != NULL && !(self->outermost && stack_has(stack, region));
+        nested = stack == NULL || stack_has(stack, region);
+        timed = stack != NULL && !(self->outermost && nested);
+        if (self->instead != NULL && timed) {
+            return PyObject_Vectorcall(self->instead, args, nargsf, names);
+        }
         if (timed) {
             stack_enter(core, thread, stack, region);
         }
     }
-    PyObject *result = PyObject_Vectorcall(self->function, args, nargsf, names);
+    PyObject *result = nested ? call_nested(self->function, args, nargsf, names)
+                              : PyObject_Vectorcall(self->function, args, nargsf, names);
     if (timed) {
         if (RARELY(result == NULL)) {
             region_exit_with_error(region);
@@ -184,6 +211,7 @@ timed_traverse(Timed *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->function);
     Py_VISIT(self->after);
+    Py_VISIT(self->instead);
     Py_VISIT(self->region);
     return 0;
 }
@@ -201,6 +229,7 @@ timed_dealloc(Timed *self)
     PyObject_GC_UnTrack(self);
     Py_XDECREF(self->function);
     Py_XDECREF(self->after);
+    Py_XDECREF(self->instead);
     Py_XDECREF(self->region);
     PyObject_GC_Del(self);
 }

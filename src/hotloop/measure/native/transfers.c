@@ -1,21 +1,23 @@
-/* Transfers: counts what goes from one device to another, and keeps the line of the program that asked
- * for it. `hotloop.hooks.transfers` says what for, and is the same in Python. A program may read a
- * tensor a thousand times a step: what is done here must take far less than the read. */
+/* Transfers: counts what goes from one device to another, with the source line that asked for it. A
+ * program may read a tensor a thousand times per step: what happens here must take far less. */
 
+#include "references.h"
 #include "transfers.h"
 
-#define ROOM 1024 /* of the table; a power of two */
+/* Frames that are searched for one of the program's own. */
+#define MOST_FRAMES 40
+#define ROOM (2 * MOST_LINES) /* of the hash table; a power of two */
 
 typedef struct {
     PyObject *what; /* strong, as `code`; NULL: free */
     PyObject *code;
-    int at; /* the instruction, which says the line later: to find out the line itself takes long */
+    int instruction; /* which gives the line later: finding the line itself takes long */
     long long moved;
     long long bytes;
     long long waits;
 } Line;
 
-/* Whether code is the program's own, by its address; strong, so that it is not another's later. */
+/* Whether code is the program's own; strong, so that its address is not reused. */
 typedef struct {
     PyObject *code;
     int own;
@@ -37,13 +39,13 @@ struct Transfers {
 };
 
 static unsigned
-slot_of(PyObject *one, PyObject *other, int at)
+slot_of(PyObject *one, PyObject *other, int instruction)
 {
-    uintptr_t mixed = ((uintptr_t)one >> 4) * 31u + ((uintptr_t)other >> 4) * 17u + (uintptr_t)at;
+    uintptr_t mixed = ((uintptr_t)one >> 4) * 31u + ((uintptr_t)other >> 4) * 17u + (uintptr_t)instruction;
     return (unsigned)(mixed ^ (mixed >> 13)) & (ROOM - 1);
 }
 
-/* 1 or 0; -1 with an exception. What was known of other code in the same place is forgotten. */
+/* 1 or 0; -1 with an exception. Other code in the same slot is forgotten. */
 static int
 is_own(Transfers *self, PyObject *code)
 {
@@ -63,13 +65,13 @@ is_own(Transfers *self, PyObject *code)
     return own;
 }
 
-/* NULL where too many are told apart already. */
+/* NULL where there are too many already. */
 static Line *
-find_line(Transfers *self, PyObject *what, PyObject *code, int at)
+find_line(Transfers *self, PyObject *what, PyObject *code, int instruction)
 {
-    for (unsigned slot = slot_of(what, code, at);; slot = (slot + 1) & (ROOM - 1)) {
+    for (unsigned slot = slot_of(what, code, instruction);; slot = (slot + 1) & (ROOM - 1)) {
         Line *line = &self->lines[slot];
-        if (line->what == what && line->code == code && line->at == at) {
+        if (line->what == what && line->code == code && line->instruction == instruction) {
             return line;
         }
         if (line->what == NULL) {
@@ -79,20 +81,20 @@ find_line(Transfers *self, PyObject *what, PyObject *code, int at)
             self->line_count++;
             Py_INCREF(what);
             Py_INCREF(code);
-            *line = (Line){what, code, at, 0, 0, 0};
+            *line = (Line){what, code, instruction, 0, 0, 0};
             return line;
         }
     }
 }
 
-/* The line of the program from which this was called; -1 with an exception. */
-static int
+/* Count for the line of the program from which this was called. */
+static void
 keep_line(Transfers *self, PyObject *what, int moved, long long size, int waits)
 {
     PyFrameObject *frame = PyEval_GetFrame();
     Py_XINCREF(frame);
     int own = 0;
-    for (int depth = 0; frame != NULL && depth < DEEPEST; depth++) {
+    for (int depth = 0; frame != NULL && depth < MOST_FRAMES; depth++) {
         PyObject *code = (PyObject *)PyFrame_GetCode(frame);
         own = is_own(self, code);
         Line *line = own > 0 ? find_line(self, what, code, instruction_of(frame)) : NULL;
@@ -110,26 +112,34 @@ keep_line(Transfers *self, PyObject *what, int moved, long long size, int waits)
         frame = back;
     }
     Py_XDECREF(frame);
-    return own < 0 ? -1 : 0;
+    core_settle_error(self->core, self->region->name);
 }
 
-int
+void
 transfers_seen(Transfers *self, PyObject *what, long long size, int waits)
 {
     if (self->only_cpu) {
         self->only_cpu = 0;
-        PyObject *answer = PyObject_CallNoArgs(self->first);
-        Py_XDECREF(answer);
-        if (answer == NULL) {
-            return -1;
-        }
+        Py_XDECREF(PyObject_CallNoArgs(self->first));
+        core_settle_error(self->core, self->region->name);
     }
-    if (counter_add(self->core, self->transfers, 1) < 0 ||
-        counter_add(self->core, self->bytes, size) < 0 ||
-        (waits && counter_add(self->core, self->syncs, 1) < 0)) {
-        return -1;
+    if (self->core->resting) {
+        return;
     }
-    return keep_line(self, what, 1, size, waits);
+    counter_add(self->core, self->transfers, 1);
+    counter_add(self->core, self->bytes, size);
+    if (waits) {
+        counter_add(self->core, self->syncs, 1);
+    }
+    keep_line(self, what, 1, size, waits);
+}
+
+void
+transfers_count_read(Transfers *self)
+{
+    if (self->only_cpu && !self->core->resting) {
+        counter_add(self->core, self->transfers, 1);
+    }
 }
 
 Region *
@@ -138,11 +148,17 @@ transfers_region(Transfers *self)
     return self->region;
 }
 
-PyDoc_STRVAR(transfers_seen_doc,
+Core *
+transfers_core(Transfers *self)
+{
+    return self->core;
+}
+
+PyDoc_STRVAR(seen_doc,
 "seen(what, size, waits)\n--\n\nA tensor went to another device, or from one to Python.");
 
 static PyObject *
-transfers_method_seen(Transfers *self, PyObject *args)
+method_seen(Transfers *self, PyObject *args)
 {
     PyObject *what;
     long long size;
@@ -151,20 +167,17 @@ transfers_method_seen(Transfers *self, PyObject *args)
         return NULL;
     }
     Py_INCREF(what);
-    PyUnicode_InternInPlace(&what); /* the same word is the same object from here on */
-    int failed = transfers_seen(self, what, size, waits);
+    PyUnicode_InternInPlace(&what); /* the same name is the same object from here on */
+    transfers_seen(self, what, size, waits);
     Py_DECREF(what);
-    if (failed < 0) {
-        return NULL;
-    }
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(transfers_waited_doc,
+PyDoc_STRVAR(waited_doc,
 "waited(what)\n--\n\nThe program waited for a device, and nothing was moved.");
 
 static PyObject *
-transfers_method_waited(Transfers *self, PyObject *what)
+method_waited(Transfers *self, PyObject *what)
 {
     if (!PyUnicode_CheckExact(what)) {
         PyErr_SetString(PyExc_TypeError, "waited(what): what is a string");
@@ -172,20 +185,17 @@ transfers_method_waited(Transfers *self, PyObject *what)
     }
     Py_INCREF(what);
     PyUnicode_InternInPlace(&what);
-    int failed = counter_add(self->core, self->syncs, 1);
-    failed = failed < 0 ? failed : keep_line(self, what, 0, 0, 1);
+    counter_add(self->core, self->syncs, 1);
+    keep_line(self, what, 0, 0, 1);
     Py_DECREF(what);
-    if (failed < 0) {
-        return NULL;
-    }
     Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(transfers_lines_doc,
+PyDoc_STRVAR(lines_doc,
 "lines()\n--\n\n[(what, code, instruction, transfers, bytes, waits)] of all that was seen.");
 
 static PyObject *
-transfers_method_lines(Transfers *self, PyObject *unused)
+method_lines(Transfers *self, PyObject *unused)
 {
     (void)unused;
     PyObject *all = PyList_New(0);
@@ -194,8 +204,8 @@ transfers_method_lines(Transfers *self, PyObject *unused)
         if (line->what == NULL) {
             continue;
         }
-        PyObject *row = Py_BuildValue("(OOiLLL)", line->what, line->code, line->at, line->moved,
-                                      line->bytes, line->waits);
+        PyObject *row = Py_BuildValue("(OOiLLL)", line->what, line->code, line->instruction,
+                                      line->moved, line->bytes, line->waits);
         if (row == NULL || PyList_Append(all, row) < 0) {
             Py_CLEAR(all);
         }
@@ -207,79 +217,52 @@ transfers_method_lines(Transfers *self, PyObject *unused)
 static PyObject *
 transfers_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *core, *region, *own, *first;
-    if ((kwargs != NULL && PyDict_GET_SIZE(kwargs) > 0) ||
-        !PyArg_ParseTuple(args, "O!O!OO", &CoreType, &core, &RegionType, &region, &own, &first)) {
-        if (!PyErr_Occurred()) {
-            PyErr_SetString(PyExc_TypeError, "Transfers takes no keywords");
-        }
-        return NULL;
-    }
-    if (((Region *)region)->core != (Core *)core) {
-        PyErr_SetString(PyExc_TypeError, "a region of the core");
-        return NULL;
-    }
-    Counter *transfers = core_counter((Core *)core, "transfers");
-    Counter *bytes = core_counter((Core *)core, "transfer_bytes");
-    Counter *syncs = core_counter((Core *)core, "syncs");
-    if (transfers == NULL || bytes == NULL || syncs == NULL) {
+    PyObject *core, *own, *first;
+    if (!PARSE(args, kwargs, "O!OO", &CoreType, &core, &own, &first)) {
         return NULL;
     }
     Transfers *self = (Transfers *)type->tp_alloc(type, 0);
     if (self == NULL) {
         return NULL;
     }
-    Py_INCREF(core);
-    Py_INCREF(region);
-    Py_INCREF(own);
-    Py_INCREF(first);
-    self->core = (Core *)core;
-    self->region = (Region *)region;
-    self->is_own = own;
-    self->first = first;
-    self->transfers = transfers;
-    self->bytes = bytes;
-    self->syncs = syncs;
+    self->core = (Core *)Py_NewRef(core);
+    self->is_own = Py_NewRef(own);
+    self->first = Py_NewRef(first);
+    self->region = core_region_named(self->core, "transfer");
+    self->transfers = core_counter(self->core, "transfers");
+    self->bytes = core_counter(self->core, "transfer_bytes");
+    self->syncs = core_counter(self->core, "syncs");
     self->only_cpu = 1;
+    if (PyErr_Occurred()) {
+        Py_CLEAR(self);
+    }
     return (PyObject *)self;
 }
 
-/* Codes hold no objects of the program but constants: they need not be gone through. */
-static int
-transfers_traverse(Transfers *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->core);
-    Py_VISIT(self->region);
-    Py_VISIT(self->is_own);
-    Py_VISIT(self->first);
-    return 0;
-}
-
 static void
-transfers_dealloc(Transfers *self)
+transfers_end(PyObject *object)
 {
-    PyObject_GC_UnTrack(self);
+    Transfers *self = (Transfers *)object;
     for (int i = 0; i < ROOM; i++) {
         Py_XDECREF(self->lines[i].what);
         Py_XDECREF(self->lines[i].code);
         Py_XDECREF(self->known[i].code);
     }
-    Py_XDECREF(self->core);
-    Py_XDECREF(self->region);
-    Py_XDECREF(self->is_own);
-    Py_XDECREF(self->first);
-    Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
+/* Code holds no objects of the program but constants: it need not be visited. */
+REFERENCES(transfers, offsetof(Transfers, is_own), offsetof(Transfers, first),
+           offsetof(Transfers, core))
+
 static PyMethodDef transfers_methods[] = {
-    {"seen", (PyCFunction)transfers_method_seen, METH_VARARGS, transfers_seen_doc},
-    {"waited", (PyCFunction)transfers_method_waited, METH_O, transfers_waited_doc},
-    {"lines", (PyCFunction)transfers_method_lines, METH_NOARGS, transfers_lines_doc},
+    {"seen", (PyCFunction)method_seen, METH_VARARGS, seen_doc},
+    {"waited", (PyCFunction)method_waited, METH_O, waited_doc},
+    {"lines", (PyCFunction)method_lines, METH_NOARGS, lines_doc},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMemberDef transfers_members[] = {
-    {"only_cpu", T_BOOL, offsetof(Transfers, only_cpu), 0,
+    {"only_cpu", T_BOOL, offsetof(Transfers, only_cpu), READONLY,
      "Until a tensor was seen on another device, reading one from Python is the transfer."},
     {NULL, 0, 0, 0, NULL},
 };
@@ -287,12 +270,12 @@ static PyMemberDef transfers_members[] = {
 PyTypeObject TransfersType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "hotloop.measure._native.Transfers",
-    .tp_doc = "Transfers(core, region, is_own, first): see hotloop.hooks.transfers.",
+    .tp_doc = "Transfers(core, is_own, first): transfers between devices, and their source lines.",
     .tp_basicsize = sizeof(Transfers),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = transfers_new,
     .tp_methods = transfers_methods,
     .tp_members = transfers_members,
-    .tp_traverse = (traverseproc)transfers_traverse,
-    .tp_dealloc = (destructor)transfers_dealloc,
+    .tp_traverse = transfers_traverse,
+    .tp_dealloc = transfers_dealloc,
 };

@@ -1,4 +1,4 @@
-/* The tree of places: a node for each region under each parent, and the histogram of its calls. */
+/* The tree: a node for each region under each parent, and the histogram of its calls. */
 
 #include "core.h"
 
@@ -108,8 +108,8 @@ edges_grow(Core *core)
     return 1;
 }
 
-/* The place for a region entered under `parent`, made at the first entry. A region inside itself
- * is the same place: recursion does not deepen the tree. */
+/* The node of a region under `parent`, made at the first entry. A region inside itself is the same
+ * node: recursion does not deepen the tree. */
 HOTLOOP_COLD Node *
 node_make_child(Core *core, Node *parent, Region *region)
 {

@@ -1,9 +1,9 @@
-"""The native core's twin in pure Python: the same interface, the same answers, more nanoseconds.
+"""A minimal region clock in pure Python, for where nothing could be compiled (or HOTLOOP_PURE=1).
 
-Used where nothing could be compiled, or with HOTLOOP_PURE=1. `native/core.c` says how time is
-charged; one test suite runs over both. Two things differ, and are documented: tasks are told apart
-by asyncio's current task rather than by contextvars context, and the sampler is a Python thread,
-which sees lines that release the GIL more often than lines that hold it.
+Regions, counters and windows are those of the native core; `native/core.c` says how time is
+charged, and one test suite runs over both. What differs: it is slower, infers no phases, separates
+tasks by asyncio's current task rather than by contextvars context, and its sampler is a Python
+thread, which sees lines that release the GIL more often than lines that hold it.
 """
 
 from hotloop.measure.twin.core import Core

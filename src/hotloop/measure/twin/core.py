@@ -1,21 +1,22 @@
-"""Core: a tree of regions with its counters."""
+"""Core: a tree of regions with its counters, where the native module is missing.
+
+It counts regions and counters as the native core does. Gaps, and with them everything that is
+inferred, need the native module.
+"""
 
 from __future__ import annotations
 
-import struct
+import math
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
+from hotloop.capture.slices import SLICE
 from hotloop.histogram import bucket_of
 from hotloop.measure.twin.region import Region
 from hotloop.measure.twin.stacks import (
-    ACTIVE,
-    ASYNCIO,
     BEGIN,
-    GAP,
-    KEPT,
     MARK,
     MAX_ROOTS,
     NODE,
@@ -26,17 +27,12 @@ from hotloop.measure.twin.stacks import (
     Thread,
     count_frame,
     get_ident,
-    modules,
 )
-from hotloop.words import REGION_LOOP
+from hotloop.phases import REGION_BESIDE, REGION_LOOP
 
 MAX_NODES = 4096
-LONG_GAP_NS = 50_000_000
-LONG_GAP_TIMES = 10
-MOST_OWN_NS = 50_000
-
-#: Begin, end and node of a slice, as the native core lays it out.
-_SLICE = struct.Struct("=QQII")
+MAX_REGIONS = 4096
+MORE_REGIONS = "(more regions)"
 
 
 class Core:
@@ -64,14 +60,14 @@ class Core:
         self._counters: dict[str, float] = {}
         self._off = Region(None, "(off)", 0)
         self._nodes = [Node(root, None, None, root) for root in range(MAX_ROOTS)]
-        more = self.region("(more regions)")
+        more = self.region(MORE_REGIONS)
         self._overflow = [self._make(self._nodes[root], more) for root in range(MAX_ROOTS)]
         self._threads: dict[int, Thread] = {}
         self._watched: tuple[str, Callable[[], object]] | None = None
         self._watch_left = 0.0
         self._own_ns = 0
-        self._noting = False
-        self._forget_gap()
+        #: Counts that were not finite.
+        self.dropped = 0
         self._slice_room = 0
         self._forget_slices()
 
@@ -97,10 +93,18 @@ class Core:
         if not self.enabled:
             return self._off
         if category is None and not track_memory:
-            return self._regions.get(name) or self.region(name)
+            return self._regions.get(name) or self._made_up(name)
         if self._special is None:
             raise TypeError("profile() takes a name")
         return self._special(name, category, track_memory)
+
+    def _made_up(self, name: str) -> Region:
+        """A region that the program names: beyond MAX_REGIONS those without a meaning share one."""
+        if len(self._regions) >= MAX_REGIONS and type(name) is str:
+            flags = self._describe(name) if self._describe else 0
+            if not flags & ~REGION_BESIDE:
+                return self._regions[MORE_REGIONS]
+        return self.region(name)
 
     def _make(self, parent: Node, region: Region) -> Node:
         node = Node(len(self._nodes), parent, region, parent.root)
@@ -153,7 +157,7 @@ class Core:
             if not nested:
                 node.elapsed_ns += part
         if self._slice_room and self.enabled:
-            self._keep_slice(node, frame[BEGIN], now, False)
+            self._keep_slice(node, frame[BEGIN], now)
         node.calls += 1
         if duration < node.min_ns:
             node.min_ns = duration
@@ -174,107 +178,43 @@ class Core:
                 self.failures["on_loop"] = repr(error)
         self.loop_first = self._loop_last = self._clock()
 
+    @staticmethod
+    def attach(function: Any, make: Callable[[Any], Any]) -> Callable[[], None] | None:
+        """None: nothing can be hooked in place from Python, the caller replaces it."""
+        return None
+
+    @staticmethod
+    def original(function: Any) -> Any:
+        """A callable that runs `function` without the hooks attached to it."""
+        return function
+
+    def compiler(self, compiles: int, runs: int) -> None:
+        """Every function has its own type here."""
+
+    def in_graph(self, function: Any) -> None:
+        """Every function has its own type here."""
+
     def is_open(self, *names: str) -> bool:
         """Whether this thread is inside any of those regions."""
         stack = self._thread().current_stack()
-        frames = stack.frames[:-1] if stack.in_gap() else stack.frames
-        return any(frame[REGION].name in names for frame in frames)
+        return any(frame[REGION].name in names for frame in stack.frames)
 
     def innermost(self) -> str | None:
-        """The name of the region that this thread is in, gaps left out; None outside."""
-        stack = self._thread().current_stack()
-        frames = stack.frames[:-1] if stack.in_gap() else stack.frames
+        """The name of the region that this thread is in; None outside."""
+        frames = self._thread().current_stack().frames
         return frames[-1][REGION].name if frames else None
 
     def main_node(self) -> int:
-        """The place that the main thread is at, by its number; asked from any thread."""
+        """The node that the main thread is in, by its number; asked from any thread."""
         main = next((t for t in list(self._threads.values()) if t.root == 0), None)
         return main.top.id if main is not None else 0
 
-    # -- gaps --
-
-    def _enter_gap(self, region: Region) -> None:
-        region.enter()
-        self._thread().stack.frames[-1][GAP] = True
-
-    def _take_own(self) -> None:
-        """Since the last region ended only a hook has run: that is hotloop's own time."""
-        thread = self._thread()
-        own = self._clock() - thread.last
-        if (0 < own <= MOST_OWN_NS or self._noting) and not thread.current_stack().in_gap():
-            self._own_ns += own
-            self.skip(own)
+    # -- hotloop's own cost --
 
     def own(self) -> int:
         """Nanoseconds of hotloop's own work that were taken out since the last call."""
         own, self._own_ns = self._own_ns, 0
         return own
-
-    def _forget_gap(self) -> None:
-        #: Where the gap that ended last was, how long, and how much of it is with its parent.
-        self._gap_parent: Node | None = None
-        self._gap_ns = self._gap_left_ns = 0
-
-    def _end_gap(self, thread: Thread, stack: Stack, now: int) -> None:
-        frame = stack.frames.pop()
-        if self.enabled:
-            thread.charge(now)
-            count_frame(frame, now)
-            if self._slice_room:
-                self._keep_slice(frame[NODE], frame[BEGIN], now, True)
-        self._gap_parent = thread.top = stack.top()
-        left = frame[ACTIVE] - frame[KEPT]
-        self._gap_ns += frame[ACTIVE]
-        self._gap_left_ns += left
-        frame[NODE].give_back(thread.top, left)
-
-    def end_gap(self) -> None:
-        """End the gap that this thread is in, if any."""
-        thread = self._thread()
-        stack = thread.current_stack() if ASYNCIO in modules else thread.stack
-        if stack.in_gap():
-            self._end_gap(thread, stack, self._clock())
-
-    def claim_gap(self, region: Region) -> None:
-        """The gap that ended last was that region's; see the native core."""
-        if not isinstance(region, Region) or region._core is not self:
-            raise TypeError("claim_gap(region): a region of this core")
-        parent, ns, left = self._gap_parent, self._gap_ns, self._gap_left_ns
-        self._forget_gap()
-        if parent is None:
-            return
-        node = parent.children.get(region) or self._child(parent, region)
-        self._claim_slices(None, node)
-        left = min(left, parent.self_ns)
-        parent.self_ns -= left
-        node.self_ns += left
-        if node.parent is parent:
-            node.elapsed_ns += left
-        node.is_called = node.is_called or node.calls > node.gaps
-        if not node.is_called:
-            node.calls += 1
-            node.gaps += 1
-            bucket = bucket_of(ns)
-            node.histogram[bucket] = node.histogram.get(bucket, 0) + 1
-            node.min_ns = min(ns, node.min_ns)
-            node.max_ns = max(ns, node.max_ns)
-        node.last_ns = self._clock()
-        node.first_ns = node.first_ns or node.last_ns - ns
-        region.longest_ns = max(region.longest_ns, ns)
-
-    def _keep_gaps(self) -> None:
-        self._forget_gap()
-        for thread in self._threads.values():
-            if thread.stack.in_gap():
-                *below, frame = thread.stack.frames
-                limit = max(LONG_GAP_NS, LONG_GAP_TIMES * frame[REGION].longest_ns)
-                if frame[ACTIVE] > limit:
-                    around = below[-1][NODE] if below else thread.stack.base
-                    frame[NODE].give_back(around, frame[ACTIVE] - frame[KEPT])
-                else:
-                    self._claim_slices(frame[NODE], frame[NODE])
-                frame[KEPT] = frame[ACTIVE]
-        self._slice_gap = len(self._slices)
 
     # -- a trace --
 
@@ -288,42 +228,40 @@ class Core:
 
     def slices(self) -> tuple[bytes, int]:
         """The slices since they were last taken; see the native core's."""
-        packed = b"".join(
-            _SLICE.pack(begin, end, node, 0)
-            for begin, end, node, unclaimed in self._slices
-            if not unclaimed
-        )
+        packed = b"".join(SLICE.pack(begin, end, node, 0) for begin, end, node in self._slices)
         lost = self._slices_lost
         self._forget_slices()
         return packed, lost
 
     def _forget_slices(self) -> None:
-        self._slices: list[tuple[int, int, int, bool]] = []
-        self._slice_gap = self._slices_lost = 0
+        self._slices: list[tuple[int, int, int]] = []
+        self._slices_lost = 0
 
-    def _keep_slice(self, node: Node, begin: int, now: int, unclaimed: bool) -> None:
+    def _keep_slice(self, node: Node, begin: int, now: int) -> None:
         if len(self._slices) < self._slice_room:
-            self._slices.append((begin, now, node.id, unclaimed))
+            self._slices.append((begin, now, node.id))
         else:
             self._slices_lost += 1
-
-    def _claim_slices(self, was: Node | None, node: Node) -> None:
-        for index in range(self._slice_gap, len(self._slices)):
-            begin, end, known, unclaimed = self._slices[index]
-            if unclaimed and (was is None or known == was.id):
-                self._slices[index] = (begin, end, node.id, False)
 
     # -- counters --
 
     def count(self, name: str, n: float = 1) -> None:
-        """Add to a counter."""
-        if type(name) is not str or not isinstance(n, (int, float)):
+        """Add to a counter. NaN and infinity are dropped, and `dropped` counts them."""
+        if type(name) is not str or not (hasattr(n, "__index__") or hasattr(n, "__float__")):
             raise TypeError("count(name, n=1): name is a string, n a number")
         if not self.enabled:
             return
-        self._counters[name] = self._counters.get(name, 0) + n
+        amount: float = int(n) if hasattr(n, "__index__") else float(n)
+        try:
+            finite = math.isfinite(amount)
+        except OverflowError:  # larger than any float
+            finite = False
+        if not finite:
+            self.dropped += 1
+            return
+        self._counters[name] = self._counters.get(name, 0) + amount
         if self._watched is not None and self._watched[0] == name:
-            self._watch_left -= n
+            self._watch_left -= amount
             if self._watch_left <= 0:
                 call = self._watched[1]
                 self._watched = None
@@ -357,8 +295,10 @@ class Core:
             thread.charge(now)
         for frame in self._open_frames():
             count_frame(frame, now)
+            if frame[NODE].flags & REGION_LOOP:
+                self._loop_last = now  # the loop is not over while this is open
             if self._slice_room:
-                self._keep_slice(frame[NODE], frame[BEGIN], now, frame[GAP])
+                self._keep_slice(frame[NODE], frame[BEGIN], now)
                 frame[BEGIN] = now
 
     def _skip_open(self, now: int) -> None:
@@ -385,7 +325,6 @@ class Core:
                     while stack.frames:
                         self._close(stack.frames.pop(), now)
                 del self._threads[ident]
-        self._keep_gaps()
         rows = []
         for node in self._nodes:
             if node.calls or node.self_ns or node.elapsed_ns:
@@ -409,7 +348,7 @@ class Core:
         return now, rows, counters, self._loop_last
 
     def nodes(self, start: int = 0) -> list[tuple[int, int, str | None, int]]:
-        """[(node, parent or -1, name, root)] of the places made since `start`."""
+        """[(node, parent or -1, name, root)] of the nodes made since `start`."""
         return [
             (
                 node.id,
@@ -434,6 +373,12 @@ class Core:
         self._counters = {}
         self.loop_first = self._loop_last = 0
         self._forget_slices()
-        self._forget_gap()
-        self._noting = False
         self._skip_open(self._clock())
+
+    def leave_all(self) -> None:
+        """Close what is open in this thread without counting it: a child that never returns."""
+        thread = self._thread()
+        stack = thread.current_stack()
+        thread.charge(self._clock())
+        stack.frames.clear()
+        thread.top = stack.top()

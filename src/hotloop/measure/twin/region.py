@@ -10,17 +10,15 @@ from hotloop.histogram import STEPS, STEPS_BITS
 from hotloop.measure.twin.stacks import (
     ASYNCIO,
     BEGIN,
-    GAP,
     MARK,
     NODE,
     REGION,
-    RESUME,
     Stack,
     Thread,
     get_ident,
     modules,
 )
-from hotloop.words import REGION_BESIDE, REGION_LOOP
+from hotloop.phases import REGION_LOOP
 
 if TYPE_CHECKING:
     from hotloop.measure.twin.core import Core
@@ -31,14 +29,12 @@ _BITS_KEPT = STEPS_BITS + 1
 class Region:
     """A named stretch of code: a context manager that can be entered any number of times."""
 
-    __slots__ = ("_core", "entered", "flags", "longest_ns", "name")
+    __slots__ = ("_core", "entered", "flags", "name")
 
     def __init__(self, core: Core | None, name: str, flags: int) -> None:
         self._core = core
         self.name = name
         self.flags = flags
-        #: Of its gaps that were claimed.
-        self.longest_ns = 0
         #: How often, in all threads.
         self.entered = 0
 
@@ -64,19 +60,11 @@ class Region:
         ):
             stack = thread.current_stack()
         frames = stack.frames
-        resume = None
-        if frames:
-            if frames[-1][GAP]:
-                if self.flags & REGION_BESIDE:
-                    resume = frames[-1][REGION]
-                core._end_gap(thread, stack, core._clock())
-            parent = frames[-1][NODE] if frames else stack.base
-        else:
-            parent = stack.base
+        parent = frames[-1][NODE] if frames else stack.base
         node = parent.children.get(self) or core._child(parent, self)
         if node.flags & REGION_LOOP and not core.loop_first:
             core._begin_loop()
-        frame = [node, self, 0, 0, node.parent is not parent, False, 0, resume, 0]
+        frame = [node, self, 0, 0, node.parent is not parent, 0]
         frames.append(frame)
         self.entered += 1
         top, thread.top = thread.top, node
@@ -110,10 +98,7 @@ class Region:
         if not core.enabled or not frames or frames[-1][REGION] is not self:
             self._exit_slowly(core, thread, stack, now)
             return
-        if frames[-1][GAP]:  # of this very region: it is the one around it that ends
-            self._exit_slowly(core, thread, stack, now)
-            return
-        node, _, mark, duration, nested, _, _, resume, begin = frames.pop()
+        node, _, mark, duration, nested, begin = frames.pop()
         if now > thread.last:
             thread.top.self_ns += now - thread.last
             thread.last = now
@@ -136,18 +121,14 @@ class Region:
             bucket = (shift + 1) * STEPS + ((duration >> shift) & (STEPS - 1))
         node.histogram[bucket] = node.histogram.get(bucket, 0) + 1
         if core._slice_room:
-            core._keep_slice(node, begin, now, False)
-        if resume is not None:
-            core._enter_gap(resume)
+            core._keep_slice(node, begin, now)
 
     __exit__ = exit
 
     def _exit_slowly(self, core: Core, thread: Thread, stack: Stack, now: int) -> None:
-        """Disabled, out of order, or out of a gap."""
+        """Disabled, or out of order."""
         if core.enabled:
             thread.charge(now)
-        if stack.in_gap():
-            core._end_gap(thread, stack, now)
         frames = stack.frames
         if not frames or frames[-1][REGION] is not self:
             core._exit_out_of_order(thread, stack, self, now)
@@ -155,17 +136,6 @@ class Region:
         frame = frames.pop()
         core._close(frame, now)
         thread.top = stack.top()
-        if frame[RESUME] is not None and core.enabled:
-            core._enter_gap(frame[RESUME])
-
-    def gap(self) -> None:
-        """Open until anything else begins or ends; see the native core's `gap`."""
-        core = self._core
-        if core is not None and core.enabled:
-            core._take_own()
-            core._enter_gap(self)
-            core._forget_gap()
-            core._slice_gap = len(core._slices)
 
     def wrap(
         self,
@@ -173,6 +143,7 @@ class Region:
         after: Callable[..., Any] | None = None,
         outermost: bool = False,
         always: bool = False,
+        instead: Callable[..., Any] | None = None,
     ) -> Callable[..., Any]:
         """`function` inside this region; see the native core's `wrap`."""
         core = self._core
@@ -180,7 +151,10 @@ class Region:
         notes = [after]
 
         def timed(*args: Any, **kwargs: Any) -> Any:
-            if not core.enabled or (outermost and core.is_open(self.name)):
+            inside = (outermost or instead is not None) and core.is_open(self.name)
+            if instead is not None and core.enabled and not inside:
+                return instead(*args, **kwargs)
+            if not core.enabled or inside:
                 result = function(*args, **kwargs)
                 note = notes[0] if always else None
                 entered = False
@@ -196,13 +170,10 @@ class Region:
                 thread = core._thread()
                 last = thread.last
                 try:
-                    core._noting = entered
                     note(result, *args, **kwargs)
                 except Exception as error:
                     core.failures[self.name] = repr(error)
                     notes[0] = None
-                finally:
-                    core._noting = False
                 if entered and thread.last == last and core.enabled:
                     own = core._clock() - last
                     core._own_ns += own

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import time
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
+from hotloop.capture.sample_modes import MODE_PYTHON, MODE_UNKNOWN, MODE_WAITING
+from hotloop.measure.threads import OwnThread
 from hotloop.measure.twin.stacks import MAX_ROOTS, Node
-from hotloop.words import REGION_SHALLOW
+from hotloop.phases import REGION_SHALLOW
 
 if TYPE_CHECKING:
     from hotloop.measure.twin.core import Core
 
 MAX_DEPTH = 128
 SHALLOW_DEPTH = 12
+#: How long the program's end waits for a sample that is being taken.
+LONGEST_TICK_S = 2.0
 MAX_STACKS = 1 << 16
-MODE_PYTHON, MODE_NATIVE, MODE_WAITING, MODE_UNKNOWN = range(4)
 
 
 class Sampler:
@@ -28,7 +32,7 @@ class Sampler:
         self._interval_s = interval_ns / 1e9
         self._root_code = root_code
         self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._thread: OwnThread | None = None
         self._stacks: dict[tuple[int, CodeType, int], int] = {}
         self._reset()
 
@@ -44,16 +48,14 @@ class Sampler:
             self._main = threading.get_ident()
             self._cpu_clock = _cpu_clock_of(self._main)
             self._stop = threading.Event()
-            self._thread = threading.Thread(
-                target=self._run, args=(self._stop,), name="hotloop-sampler", daemon=True
-            )
+            self._thread = OwnThread(functools.partial(self._run, self._stop))
             self._thread.start()
 
     def stop(self) -> None:
         """End; what was sampled stays to be drained."""
         if self._thread is not None:
             self._stop.set()
-            self._thread.join()
+            self._thread.join(LONGEST_TICK_S)
             self._thread = None
 
     def after_fork(self) -> None:
@@ -69,6 +71,14 @@ class Sampler:
         self._resident = self._resident_peak = resident
         rows = [(*key, count, ns) for key, (count, ns) in samples.items()]
         return rows, stacks, cost, resident, peak
+
+    def figures(self) -> dict[str, Any]:
+        """Figures since the start; see the native sampler's."""
+        limits = (
+            "Functions were sampled with the GIL held (no native core): lines that release it are "
+            "seen too often, and Python is not separated from native code."
+        )
+        return {"taken": 0, "torn": 0, "dropped": 0, "cpu_ns": self._cost_ns, "limits": limits}
 
     def _run(self, stop: threading.Event) -> None:
         from hotloop.measure.memory import resident_bytes
@@ -135,7 +145,7 @@ class Sampler:
 
 
 def _cpu_clock_of(ident: int) -> int | None:
-    """The clock of one thread's processor time, where the system has one."""
+    """The clock of one thread's CPU time, where the system has one."""
     get = getattr(time, "pthread_getcpuclockid", None)
     try:
         return get(ident) if get is not None else None

@@ -1,4 +1,4 @@
-"""The tree of places, and the regions that are open in each task of each thread."""
+"""The tree of nodes, and the regions that are open in each task of each thread."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from hotloop.words import REGION_ASIDE, REGION_LOOP, REGION_SHALLOW
+from hotloop.phases import REGION_ASIDE, REGION_LOOP, REGION_SHALLOW
 
 if TYPE_CHECKING:
     from hotloop.measure.twin.region import Region
@@ -20,7 +20,7 @@ get_ident = threading.get_ident
 
 
 class Node:
-    """One place in the tree, with what happened there since the last snapshot."""
+    """A position in the tree, with what happened there since the last snapshot."""
 
     __slots__ = (
         "calls",
@@ -28,10 +28,8 @@ class Node:
         "elapsed_ns",
         "first_ns",
         "flags",
-        "gaps",
         "histogram",
         "id",
-        "is_called",
         "last_ns",
         "max_ns",
         "min_ns",
@@ -47,7 +45,7 @@ class Node:
         self.parent = parent
         self.region = region
         self.root = root
-        #: Region -> the place it has here, made at its first entry.
+        #: Region -> its node here, made at its first entry.
         self.children: dict[Region, Node] = {}
         self.flags = 0
         if region is not None and parent is not None:
@@ -55,31 +53,21 @@ class Node:
             self.flags = aside or (region.flags & REGION_LOOP)
             self.flags |= region.flags & REGION_SHALLOW
         self.resident_peak = 0
-        #: It has been entered, not only claimed a gap.
-        self.is_called = False
         self.forget()
 
     def forget(self) -> None:
-        self.calls = self.gaps = self.self_ns = self.elapsed_ns = self.max_ns = 0
+        self.calls = self.self_ns = self.elapsed_ns = self.max_ns = 0
         self.min_ns = _LONGEST
         self.first_ns = self.last_ns = 0
         self.resident_peak = 0
         self.histogram: dict[int, int] = {}
 
-    def give_back(self, parent: Node, ns: int) -> None:
-        """Give a gap's time to the place around it, which has counted it as elapsed already."""
-        ns = min(ns, self.self_ns)
-        self.self_ns -= ns
-        self.elapsed_ns -= min(ns, self.elapsed_ns)
-        parent.self_ns += ns
-
 
 # A region that is open is a list, the cheapest thing that can be changed in place:
-# [its node, the region, counted up to here, counted so far, whether it is a recursion, whether it
-# is a gap, what snapshots took of the gap already, the gap that goes on after it, where the slice
-# of a trace began].
+# [its node, the region, counted up to here, counted so far, whether it is a recursion, where the
+# slice of a trace began].
 Frame = list[Any]
-NODE, REGION, MARK, ACTIVE, NESTED, GAP, KEPT, RESUME, BEGIN = range(9)
+NODE, REGION, MARK, ACTIVE, NESTED, BEGIN = range(6)
 
 
 def count_frame(frame: Frame, now: int) -> None:
@@ -104,9 +92,6 @@ class Stack:
     def top(self) -> Node:
         node: Node = self.frames[-1][NODE] if self.frames else self.base
         return node
-
-    def in_gap(self) -> bool:
-        return bool(self.frames) and bool(self.frames[-1][GAP])
 
     def find(self, region: Region) -> int:
         for index in range(len(self.frames) - 1, -1, -1):

@@ -6,19 +6,20 @@
 from __future__ import annotations
 
 from hotloop.analyze.functions import short_file
-from hotloop.analyze.stacks import WeightedStack, weighted_stacks
-from hotloop.report.output import Material
+from hotloop.analyze.weighted_stacks import WeightedStack, weighted_stacks
+from hotloop.report.document import Report
 from hotloop.report.terminal import clean
+from hotloop.report.view import DEFAULT_VIEW, View
 
 #: What ends a part or a line, for some reader or other.
 _SEPARATORS = str.maketrans({";": ",", "\u2028": " ", "\u2029": " "})
 
 
-def render(material: Material) -> str:
+def render(report: Report, view: View = DEFAULT_VIEW) -> str:
     """The lines, as text."""
     totals: dict[str, float] = {}
-    for process in material.analysis.processes:
-        for stack in weighted_stacks(material.analysis, process.name):
+    for process in report.analysis.processes:
+        for stack in weighted_stacks(report.analysis, process.name):
             line = ";".join(_part(each) for each in (process.name, *_names(stack)))
             totals[line] = totals.get(line, 0.0) + stack.seconds
     return "".join(

@@ -10,15 +10,13 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from hotloop.analyze import course
-from hotloop.analyze.tracks import ProcessTracks, Track, name_of, tracks_of
-from hotloop.analyze.tree import RegionCost
-from hotloop.capture.reader import Capture
-from hotloop.capture.slices import read_slices
+from hotloop.analyze.history import RunHistory
+from hotloop.analyze.tracks import ProcessTracks, Track, name_of
 from hotloop.errors import HotloopError
-from hotloop.report.output import Material, need_capture
+from hotloop.phases import category_of
+from hotloop.report.document import Report, history_of
 from hotloop.report.terminal import clean
-from hotloop.words import category_of
+from hotloop.report.view import DEFAULT_VIEW, View
 
 _Event = dict[str, Any]
 
@@ -26,16 +24,15 @@ _Event = dict[str, Any]
 _MOST_POINTS = 2000
 
 
-def render(material: Material) -> str:
+def render(report: Report, view: View = DEFAULT_VIEW) -> str:
     """The file, as text."""
-    capture = need_capture(material)
-    processes = [tracks_of(each, capture) for each in read_slices(capture.folder)]
+    history = history_of(report)
+    processes = history.tracks()
     if not processes:
         raise HotloopError(
-            f"{capture.folder}: holds no single calls; record them with `hotloop run --trace`"
+            f"{history.folder}: holds no single calls; record them with `hotloop run --trace`"
         )
-    notes = capture.main.notes.get("categories")
-    categories = notes if isinstance(notes, dict) else {}
+    categories = history.categories
     events: list[_Event] = []
     for number, process in enumerate(processes):
         # Processes of several hosts may have the same pid; a number of our own tells them apart.
@@ -43,13 +40,13 @@ def render(material: Material) -> str:
         events += _names(process, pid)
         for thread, track in enumerate(process.tracks):
             events += _slices(track, process, pid, thread + 1, categories)
-    events += _counters(capture)
+    events += _counters(history)
     document = {
         "traceEvents": events,
         "displayTimeUnit": "ms",
         "otherData": {
-            "program": clean(" ".join(material.analysis.run.command)),
-            "hotloop": str(material.analysis.run.header.get("version")),
+            "program": clean(" ".join(report.analysis.run.command)),
+            "hotloop": str(report.analysis.run.header.version),
             "calls without room": sum(process.lost for process in processes),
         },
     }
@@ -87,10 +84,9 @@ def _slices(
         }
 
 
-def _counters(capture: Capture) -> Iterator[_Event]:
-    later_s = course.offset_s(capture.main, capture.launcher)
-    for point in course.points(capture.main, RegionCost(), _MOST_POINTS):
-        at = _microseconds(round((point.begin_s + later_s) * 1e9))
+def _counters(history: RunHistory) -> Iterator[_Event]:
+    for point in history.points(most=_MOST_POINTS):
+        at = _microseconds(round((point.begin_s + history.later_s) * 1e9))
         values = {"memory MB": point.memory_mb, "steps per second": point.steps_per_s}
         for name, value in values.items():
             if value is not None:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import marshal
 
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.stacks import WeightedStack, weighted_stacks
-from hotloop.report.output import Material
+from hotloop.analyze.weighted_stacks import WeightedStack, weighted_stacks
+from hotloop.phases import path_of
+from hotloop.report.document import Report
 from hotloop.report.terminal import clean
-from hotloop.words import path_of
+from hotloop.report.view import DEFAULT_VIEW, View
 
 #: File, line and name: what pstats knows a function by.
 _Name = tuple[str, int, str]
@@ -25,13 +26,13 @@ _FILE = "hotloop"
 _EXACT = "main.prof"
 
 
-def render(material: Material) -> bytes:
+def render(report: Report, view: View = DEFAULT_VIEW) -> bytes:
     """The file, as bytes."""
-    if material.capture is not None:
-        exact = material.capture.folder / _EXACT
+    if report.history is not None:
+        exact = report.history.folder / _EXACT
         if exact.is_file():
             return exact.read_bytes()
-    return marshal.dumps(_stats(material.analysis))
+    return marshal.dumps(_stats(report.analysis))
 
 
 def _stats(analysis: Analysis) -> dict[_Name, tuple[object, ...]]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hotloop.analyze.stacks import WeightedStack, weighted_stacks
-from hotloop.report.output import Material
+from hotloop.analyze.weighted_stacks import WeightedStack, weighted_stacks
+from hotloop.report.document import Report
 from hotloop.report.terminal import clean
+from hotloop.report.view import DEFAULT_VIEW, View
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
@@ -34,9 +35,9 @@ class _Frames:
         return phases + [self.index(f.function, f.file, f.first_line) for f in stack.frames]
 
 
-def render(material: Material) -> str:
+def render(report: Report, view: View = DEFAULT_VIEW) -> str:
     """The file, as text."""
-    analysis = material.analysis
+    analysis = report.analysis
     frames = _Frames()
     profiles = []
     for process in analysis.processes:
@@ -58,7 +59,7 @@ def render(material: Material) -> str:
     document = {
         "$schema": _SCHEMA,
         "name": clean(analysis.name),
-        "exporter": f"hotloop@{analysis.run.header.get('version')}",
+        "exporter": f"hotloop@{analysis.run.header.version}",
         "activeProfileIndex": 0,
         "shared": {"frames": frames.rows},
         "profiles": profiles,

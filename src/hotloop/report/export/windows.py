@@ -8,10 +8,11 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
-from hotloop.analyze.rows import Row, window_rows
+from hotloop.analyze.rows import Row
 from hotloop.errors import HotloopError
-from hotloop.report.output import Material, need_capture
+from hotloop.report.document import Report, history_of
 from hotloop.report.terminal import clean
+from hotloop.report.view import DEFAULT_VIEW, View
 
 COLUMNS = tuple(each.name for each in fields(Row))
 
@@ -19,17 +20,17 @@ COLUMNS = tuple(each.name for each in fields(Row))
 _FORMULA = ("=", "+", "-", "@")
 
 
-def render_csv(material: Material) -> str:
+def render_csv(report: Report, view: View = DEFAULT_VIEW) -> str:
     """Comma-separated values with a heading."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for row in window_rows(need_capture(material)):
+    for row in history_of(report).rows():
         writer.writerow([_cell(getattr(row, name)) for name in COLUMNS])
     return buffer.getvalue()
 
 
-def render_parquet(material: Material) -> bytes:
+def render_parquet(report: Report, view: View = DEFAULT_VIEW) -> bytes:
     """A Parquet file; needs pyarrow."""
     try:
         pyarrow: Any = import_module("pyarrow")
@@ -38,7 +39,7 @@ def render_parquet(material: Material) -> bytes:
         raise HotloopError(
             "a Parquet file needs pyarrow: pip install 'hotloop[parquet]'; or choose .csv"
         ) from None
-    rows = list(window_rows(need_capture(material)))
+    rows = list(history_of(report).rows())
     kinds = {"str": pyarrow.string(), "int": pyarrow.int64(), "float": pyarrow.float64()}
     schema = pyarrow.schema(
         [(each.name, kinds[str(each.type).partition(" ")[0]]) for each in fields(Row)]

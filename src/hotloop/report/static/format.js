@@ -32,7 +32,7 @@ const format = {
     return value ? format.three(value) : "0";
   },
   times(gain) {
-    const digits = (value) => String(Number(value.toPrecision(2)));
+    const digits = (value) => value.toFixed(value < 2 ? 2 : value < 10 ? 1 : 0);
     const low = digits(gain.low), high = digits(gain.high);
     return low === high ? `${low}×` : `${low}–${high}×`;
   },

@@ -1,8 +1,8 @@
 // Estimates with their intervals, one under the other on one axis: what is sure, and what is not.
 
 const TONES = {
-  "faster": "good", "slower": "bad", "no difference": "even", "cannot tell": "doubt", "not comparable": "untold",
-  "confirmed": "good", "refuted": "bad", "could not be tried": "untold", "met": "good", "not met": "bad",
+  "faster": "good", "slower": "bad", "no difference": "even", "cannot tell": "doubt", "not comparable": "neutral",
+  "confirmed": "good", "a ceiling": "even", "refuted": "bad", "could not be tried": "neutral", "met": "good", "not met": "bad",
 };
 // An interval from one end to more than this many times it says nothing, and would press the others flat.
 const ANYTHING = 10;

@@ -10,7 +10,7 @@ function claimRows(hypotheses) {
 
 function claimCard(each, index) {
   const pairs = each.is_slope ? `${each.pairs} rounds` : `${each.pairs} pairs`;
-  return h("article", { class: "finding claim " + (TONES[each.verdict] || "untold"), id: "hypothesis-" + (index + 1) },
+  return h("article", { class: "finding claim " + (TONES[each.verdict] || "neutral"), id: "hypothesis-" + (index + 1) },
     h("div", { class: "meta" }, h("span", { class: "kind" }, each.verdict), each.changes_training && "only to find out: it changes the training"),
     h("header", null, h("h3", null, each.name), each.measured_text && h("div", { class: "gain" }, each.measured_text, h("small", null, `expected ${each.expected.text}, ${each.confidence} confidence`))),
     h("p", { class: "fix" }, each.claim),

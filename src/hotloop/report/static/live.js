@@ -7,7 +7,7 @@ function liveStatus() {
   const text = h("span", { class: "small muted", role: "status" });
   const button = h("button", { class: "plain", type: "button", "aria-pressed": "false", on: { click: () => {
     paused = !paused;
-    button.textContent = paused ? "Go on" : "Pause";
+    button.textContent = paused ? "Resume" : "Pause";
     button.setAttribute("aria-pressed", String(paused));
   } } }, "Pause");
   return { element: h("div", { class: "live" }, h("span", { class: "beat", "aria-hidden": "true" }), text, button), text };
@@ -47,7 +47,7 @@ async function follow() {
       }
     }
   } catch {
-    live.text.textContent = "no answer; is hotloop live still running?";
+    live.text.textContent = "Connection lost. Is hotloop live still running?";
     document.body.classList.remove("running");
   }
   if (!finished) setTimeout(follow, EVERY_MS);

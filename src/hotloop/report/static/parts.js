@@ -2,6 +2,9 @@
 
 let colours = {};
 
+// What `phases.py` calls time outside every phase.
+const NO_PHASE = "(in no phase)";
+
 function colourOf(category) {
   return colours[category] || colours.Custom;
 }
@@ -53,7 +56,7 @@ function choice(label, choices, value, changed) {
 }
 
 // Columns are {key, title, number, cell(row), sort(row), first}; rows stay in their own order until
-// a column is asked for. With `first`, only so many are shown until somebody asks for all.
+// a column is asked for. With `first`, only that many are shown until all are asked for.
 function table(columns, rows, options = {}) {
   const body = h("tbody");
   const heads = columns.map((column) => h("th", { scope: "col", class: column.number ? "number" : null, title: column.help || null },

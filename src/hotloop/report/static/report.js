@@ -4,9 +4,10 @@ function figures(data) {
   const run = data.run;
   const rows = [
     run.env_steps && ["steps per second", format.rate(run.steps_per_s)],
+    run.return_last !== null && ["return, last tenth", format.any(Number(run.return_last.toPrecision(4))), run.evaluation_last !== null && `evaluation ${format.any(Number(run.evaluation_last.toPrecision(4)))}`],
     ["training loop", format.seconds(run.loop_s), run.wall_s > run.loop_s * 1.02 && `of ${format.seconds(run.wall_s)}`],
     run.env_steps && ["environment steps", format.count(run.env_steps), run.episodes && `${format.count(run.episodes)} episodes`],
-    run.gradient_steps && ["gradient steps", format.count(run.gradient_steps), run.batch_size && `of ${format.any(run.batch_size)} rows`],
+    run.gradient_steps && ["gradient steps", format.count(run.gradient_steps), run.batch_size && `batch size ${format.count(run.batch_size)}`],
     run.memory_peak_mb && ["peak memory", format.megabytes(run.memory_peak_mb)],
     ["device", run.device, run.processes > 1 && `${run.processes} processes`],
   ].filter(Boolean);
@@ -18,12 +19,12 @@ function figures(data) {
 function libraryText(facts) {
   if (!facts || typeof facts !== "object") return format.any(facts);
   const missing = (facts.missing || []).length;
-  return (facts.version === "unknown" ? "version unknown" : format.any(facts.version)) + (missing ? ` (${missing} place${missing === 1 ? "" : "s"} not found)` : "");
+  return (facts.version === "unknown" ? "version unknown" : format.any(facts.version)) + (missing ? ` (${missing} target${missing === 1 ? "" : "s"} not found)` : "");
 }
 
 function machine(data) {
   const { facts: known, cost, run } = data;
-  const exit = run.exit.reason ? `${run.exit.reason}${run.exit.code !== undefined ? ` (${run.exit.code})` : ""}` : run.finished ? "in good order" : "no end: killed, or still running";
+  const exit = data.ending || "normally";
   const notes = [
     known.native === false && `Measured with the pure-Python twin: ${known.why_twin}.`,
     known.damaged > 0 && `${known.damaged} damaged lines of the capture were skipped.`,
@@ -35,7 +36,7 @@ function machine(data) {
       facts("Machine", [["host", known.host], ["platform", known.platform], ["cores", known.cores], ["device", run.device], ["Python", known.python]]),
       facts("Libraries", Object.entries(known.libraries).map(([name, facts]) => [name, libraryText(facts)])),
       facts("Counted", Object.entries(known.counters).map(([name, value]) => [name.replaceAll("_", " "), format.count(value)])),
-      facts("What measuring cost", [["share of the loop", format.percent(cost.share)], ["regions", `${format.count(cost.regions)} of ${cost.region_ns.toFixed(0)} ns`], ["sampler", format.seconds(cost.sampler_s)], ["recorder", format.seconds(cost.recorder_s)], ["taken out of these figures", cost.corrected ? "yes" : "no"], ["in named phases", format.percent(data.coverage)], ["unexplained", format.percent(data.unexplained)], ["hotloop", known.version]])),
+      facts("Overhead and coverage", [["share of the loop", format.percent(cost.share)], ["regions", `${format.count(cost.regions)} of ${cost.region_ns.toFixed(0)} ns`], ["sampler", format.seconds(cost.sampler_s)], ["recorder", format.seconds(cost.recorder_s)], ...(cost.device_s ? [["GPU recordings", format.seconds(cost.device_s)]] : []), ["excluded from these figures", cost.corrected ? "yes" : "no"], ["explained", format.percent(data.accounting.explained)], ["inferred", format.percent(data.accounting.inferred)], ["unexplained", format.percent(data.accounting.unexplained)], ["hotloop", known.version]])),
     notes.length > 0 && h("p", { class: "small muted", style: { "margin-top": "18px" } }, notes.join(" ")),
   ];
 }
@@ -49,22 +50,25 @@ function reportPage(data) {
   };
   const flame = data.trees.length > 0 && flameView(data);
   const phases = rows.length > 0 && phasesTable(data, rows);
-  const sampled = "Sampled " + (data.facts.samples_per_second || 100) + " times a second, the most of their own time first.";
+  const sampled = "Sampled " + (data.facts.samples_per_second || 100) + " times per second; the most of their own time first.";
   const parts = [
     ["findings", "Findings", findingsSection(data, resolve)],
-    flame && ["breakdown", "Breakdown", section("breakdown", `Where the ${format.seconds(data.run.loop_s)} of the loop went`, "Phases are timed exactly, the functions inside them sampled. Width is time.", categoryBar(data), flame.element)],
-    data.course.points.length > 1 && ["timeline", "Timeline", section("timeline", "As it went", "Start-up and what follows the loop are shaded; marks above are evaluations, checkpoints and compilations.", timelineView(data))],
-    data.processes.rows.length > 1 && ["processes", "Processes", section("processes", "Processes side by side", "Busy is time in phases other than waiting.", processesView(data))],
+    flame && ["breakdown", "Breakdown", section("breakdown", `Where the ${format.seconds(data.run.loop_s)} of the loop went`, data.run.critical_path ? "Categories: shares of the critical path. Boxes: host time, in which a phase may wait for kernels of another." : "Phases are timed exactly, the functions inside them sampled. Width is time.", categoryBar(data), flame.element)],
+    data.course.points.length > 1 && ["timeline", "Timeline", section("timeline", "As it went", "Marks above are evaluations, checkpoints and compilations. Drag to zoom.", timelineView(data))],
+    data.returns && data.returns.curve.length > 1 && ["returns", "Returns", section("returns", "Return", "Sum of rewards per training episode: mean, and the middle 80% of the episodes. Dots are evaluations.", returnsView(data))],
+    data.run_table.length > 0 && ["across", "Across processes", section("across", "The loop across processes", "Waiting is replaced by what the processes that were waited for did meanwhile.", runTable(data))],
+    data.processes.rows.length > 1 && ["processes", "Processes", section("processes", "Processes side by side", "Busy is time in phases other than waiting. What limits a process adds up to its time.", processesView(data))],
     phases && ["phases", "Phases", section("phases", "Every phase", "Times are of the training loop, without what measuring cost.", phases)],
     data.functions.length > 0 && ["functions", "Functions", section("functions", "Hot functions", sampled, functionsTable(data))],
     data.exact.length > 0 && ["exact", "Exact", section("exact", "Functions by cumulative time", "Timed exactly, by cProfile.", exactTable(data))],
+    data.imports.length > 0 && ["imports", "Imports", section("imports", "Imports before the loop", "Time of each import statement of the program, with all that it imports in turn (sampled).", importsTable(data))],
     ["run", "Run", section("run", "This run", null, machine(data))],
   ].filter(Boolean);
   const when = data.run.started && new Date(data.run.started * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
   replace(document.getElementById("page"),
     topBar(data.name, parts.map(([id, label]) => [id, label])),
     h("p", { class: "command" }, data.run.command.join(" ")), when && h("p", { class: "when" }, when),
-    h("h1", null, data.verdict), figures(data), parts.map((part) => part[2]));
+    h("h1", null, data.verdict.headline), data.verdict.starvation && h("p", { class: "starved", role: "note" }, data.verdict.starvation), data.ending && h("p", { class: "ending" }, data.ending), h("p", { class: "basis" }, data.verdict.details.join(" ")), figures(data), parts.map((part) => part[2]));
   if (flame) flame.listeners.push((path) => phases && phases.mark(path));
   place.listeners = [];
   onPlace((values) => {

@@ -13,23 +13,21 @@ function phasesTable(data, rows) {
     h("span", { class: "dot", style: { "--colour": colourOf(row.category) } }),
     h("a", { href: "#phase=" + encodeURIComponent(row.path).replaceAll("%2F", "/") }, row.name),
     row.thread !== "main" && h("span", { class: "mark quiet" }, row.thread),
-    row.how !== "named" && h("span", { class: "mark quiet", title: "Not named by a library: " + row.how }, row.how === "shape" ? "by shape" : row.how),
-    row.marks.map((mark) => h("span", { class: "mark " + (mark === "SLOW" ? "slow" : mark.includes("MEMORY") ? "memory" : "") }, mark)));
+    row.how !== "named" && h("span", { class: "mark quiet", title: "Not named by a library: " + row.how }, row.how === "shape" ? "by shape" : row.how));
   const seconds = (key, title, help) => ({ key, title, help, number: true, cell: (row) => row.calls || key === "total_s" || key === "self_s" || key === "step_s" ? format.seconds(row[key]) : "–", sort: (row) => row[key] });
   const some = (key) => rows.some((row) => row[key] !== null);
   const columns = [
     { key: "name", title: "Phase", cell: name, sort: (row) => row.name },
-    { key: "share", title: "Share of the loop", cell: (row) => shareBar(row.share, colourOf(row.category), format.percent(row.share)), sort: (row) => row.share, number: true },
+    { key: "share", title: "Share", cell: (row) => shareBar(row.share, colourOf(row.category), format.percent(row.share)), sort: (row) => row.share, number: true },
     seconds("total_s", some("device_s") ? "Host time" : "Total"), seconds("self_s", "Own", "Without the phases inside it"),
     some("device_s") && { key: "device_s", title: "Device time", help: "Kernels that were launched here and below; recorded now and then, scaled to the loop", number: true, cell: (row) => row.device_s === null ? "–" : format.seconds(row.device_s), sort: (row) => row.device_s },
     steps && seconds("step_s", "Per step", "For each environment step"),
     { key: "calls", title: "Calls", number: true, cell: (row) => row.calls ? format.count(row.calls) : "–", sort: (row) => row.calls },
-    seconds("mean_s", "Mean"), seconds("p50_s", "Median"), seconds("p95_s", "95%", "19 of 20 calls are faster"), seconds("p99_s", "99%", "99 of 100 calls are faster"), seconds("max_s", "Longest"),
+    seconds("mean_s", "Mean"), seconds("p50_s", "Median"), seconds("p99_s", "99%", "99 of 100 calls are faster"), seconds("max_s", "Longest"),
     some("python_share") && { key: "python_share", title: "Python", help: "Share of its own time in Python code; the rest is native code or waiting", number: true, cell: (row) => row.python_share === null ? "–" : format.percent(row.python_share), sort: (row) => row.python_share },
     some("waiting_share") && { key: "waiting_share", title: "Waiting", number: true, cell: (row) => row.waiting_share === null ? "–" : format.percent(row.waiting_share), sort: (row) => row.waiting_share },
     some("cpu_peak_mb") && { key: "cpu_peak_mb", title: "Memory", number: true, cell: (row) => format.megabytes(row.cpu_peak_mb), sort: (row) => row.cpu_peak_mb },
     some("gpu_peak_mb") && { key: "gpu_peak_mb", title: "GPU memory", number: true, cell: (row) => format.megabytes(row.gpu_peak_mb), sort: (row) => row.gpu_peak_mb },
-    { key: "score", title: "Score", help: "40% share, 30% time per call, 15% memory, 15% GPU memory", number: true, cell: (row) => row.score.toFixed(1), sort: (row) => row.score },
   ].filter(Boolean);
   const element = table(columns, rows, {
     label: "Phases", row: (row) => ({ "data-path": row.path }), chosen: (key) => goTo({ sort: key || "" }, true),
@@ -47,22 +45,34 @@ function phasesTable(data, rows) {
 }
 
 function functionsTable(data) {
-  const how = (row) => {
-    const [share, word] = [[row.python_share, "Python"], [row.native_share, "native"], [row.waiting_share, "waiting"]].sort((a, b) => b[0] - a[0])[0];
-    return share > 0 ? `${word} ${format.percent(share)}` : "–";
-  };
+  const how = (row) => row.states || "–";
+  const where = (row) => `${row.process === "main" ? "" : `${row.process}: `}${row.phase.split("/").pop() || NO_PHASE}`;
   const category = Object.fromEntries(phaseRows(data).map((row) => [row.path, row.category]));
+  const groups = [...new Set(data.functions.map((row) => row.group))];
   const columns = [
     { key: "function", title: "Function", cell: (row) => [h("code", { class: "long", title: row.function }, row.function), row.of_program && h("span", { class: "mark quiet" }, "yours")], sort: (row) => row.function },
     { key: "place", title: "Line", cell: (row) => h("code", { class: "muted long", title: row.file }, row.place), sort: (row) => row.place },
-    { key: "phase", title: "In", cell: (row) => [h("span", { class: "dot", style: { "--colour": colourOf(category[row.phase] || "(in no phase)") } }), row.phase.split("/").pop() || "(in no phase)"], sort: (row) => row.phase },
+    { key: "phase", title: "In", cell: (row) => [h("span", { class: "dot", style: { "--colour": colourOf(category[row.phase] || NO_PHASE) } }), where(row)], sort: where },
     { key: "share", title: "Share", number: true, cell: (row) => format.percent(row.share), sort: (row) => row.share },
     { key: "self", title: "Own", number: true, cell: (row) => format.seconds(row.self_s), sort: (row) => row.self_s },
-    { key: "total", title: "With what it calls", number: true, cell: (row) => format.seconds(row.total_s), sort: (row) => row.total_s },
+    { key: "total", title: "Total", help: "With the functions it calls", number: true, cell: (row) => format.seconds(row.total_s), sort: (row) => row.total_s },
     { key: "samples", title: "Samples", number: true, cell: (row) => format.count(row.samples), sort: (row) => row.samples },
     { key: "how", title: "Spent in", cell: how, sort: how },
   ];
-  return table(columns, data.functions, { label: "Functions", first: FIRST_FUNCTIONS });
+  const of = (group) => table(columns, data.functions.filter((row) => row.group === group), { label: "Functions", first: FIRST_FUNCTIONS });
+  if (groups.length < 2) return of(groups[0]);
+  const body = h("div", null, of(groups[0]));
+  const chosen = choice("Functions of", groups.map((group) => [group, group]), groups[0], (group) => replace(body, of(group)));
+  return h("div", null, h("div", { class: "tools", style: { "margin-bottom": "10px" } }, chosen), body);
+}
+
+function importsTable(data) {
+  return table([
+    { key: "statement", title: "Import", cell: (row) => [h("code", { class: "long", title: row.statement }, row.statement || row.place), row.remedy && h("div", { class: "small muted", style: { "white-space": "normal", "max-width": "46em" } }, row.remedy)], sort: (row) => row.statement },
+    { key: "place", title: "Line", cell: (row) => h("code", { class: "muted long", title: row.place }, row.place), sort: (row) => row.place },
+    { key: "seconds", title: "Time", number: true, cell: (row) => format.seconds(row.seconds), sort: (row) => row.seconds },
+    { key: "share", title: "Share", number: true, cell: (row) => format.percent(row.share), sort: (row) => row.share },
+  ], data.imports, { label: "Imports" });
 }
 
 function exactTable(data) {

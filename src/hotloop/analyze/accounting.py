@@ -1,0 +1,86 @@
+"""Where the whole loop went, accounted for to the last moment: shares that add up to one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hotloop.analyze.model import Analysis, Phase
+from hotloop.capture.schema import GAP_NS
+from hotloop.phases import PARENTS, is_unidentified
+
+#: How `Phase.how` marks a phase that was deduced from the order of events around it.
+INFERRED = "inferred"
+
+
+@dataclass(frozen=True)
+class Accounting:
+    """Shares of the loop by how it is known what happened; they add up to one."""
+
+    explained: float = 0.0
+    inferred: float = 0.0
+    unexplained: float = 0.0
+
+
+def account(analysis: Analysis) -> Accounting:
+    """Split the loop into explained, inferred and unexplained time."""
+    loop_s = analysis.run.loop_s
+    if loop_s <= 0:
+        return Accounting()
+    unexplained = min(max(analysis.unexplained, 0.0), 1.0)
+    inferred = min(_inferred_s(analysis) / loop_s, 1.0 - unexplained)
+    return Accounting(1.0 - unexplained - inferred, inferred, unexplained)
+
+
+def _inferred_s(analysis: Analysis) -> float:
+    phases = training_phases(analysis)
+    gaps_ns = [w.counters[GAP_NS] for w in analysis.loop_windows if GAP_NS in w.counters]
+    if gaps_ns:
+        # Gaps that were given a phase; a phase may also have calls, which are explained.
+        nowhere_s = sum(p.loop_self_s for p in phases if is_unidentified(p.name))
+        return max(sum(gaps_ns) / 1e9 - nowhere_s, 0.0)
+    # A parent's own time is unexplained, whoever named the parent.
+    inferred = (p for p in phases if p.how == INFERRED and p.name not in PARENTS)
+    return sum(phase.loop_self_s for phase in inferred)
+
+
+def training_phases(analysis: Analysis) -> list[Phase]:
+    """The phases of the thread that trains."""
+    return [p for p in analysis.phases if p.process == "main" and p.thread == "main"]
+
+
+@dataclass(frozen=True)
+class Unidentified:
+    """Code between two events of the loop that nothing identifies."""
+
+    name: str
+    share: float
+    #: As `file:first-last function`.
+    lines: list[str]
+
+
+def unidentified(analysis: Analysis, least_share: float = 0.0) -> list[Unidentified]:
+    """The stretches of the loop that have no phase, the largest first."""
+    loop_s, shares = analysis.run.loop_s, dict[str, float]()
+    for phase in training_phases(analysis):
+        if is_unidentified(phase.name) and loop_s > 0:
+            shares[phase.name] = shares.get(phase.name, 0.0) + phase.loop_self_s / loop_s
+    return [
+        Unidentified(name, share, analysis.notes.gap_lines.get(name, []))
+        for name, share in sorted(shares.items(), key=lambda item: -item[1])
+        if share >= least_share
+    ]
+
+
+def categories(analysis: Analysis) -> dict[str, float]:
+    """Category -> share of the loop that is its phases' own time, the largest first."""
+    totals: dict[str, float] = {}
+    for phase in training_phases(analysis):
+        totals[phase.category] = totals.get(phase.category, 0.0) + phase.loop_self_s
+    loop_s = analysis.run.loop_s
+    ordered = sorted(totals.items(), key=lambda item: -item[1])
+    return {name: total / loop_s if loop_s > 0 else 0.0 for name, total in ordered}
+
+
+def outside_share(analysis: Analysis) -> float:
+    """Share of the loop in no phase at all."""
+    return analysis.outside_s / analysis.run.loop_s if analysis.run.loop_s > 0 else 0.0

@@ -1,0 +1,337 @@
+"""What the device did in each phase: recorded now and then, scaled to the whole loop.
+
+Recording slows the host down, so its host times are not the run's. What is scaled is therefore
+device work *a call*: a phase's kernel time in the calls that were recorded, times its calls in the
+loop. Of phases whose calls are longer than a recording only parts were seen; they are scaled by
+their own time, corrected by how much slower recorded calls were on the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from hotloop.analyze.model import Analysis, Phase
+from hotloop.capture import schema
+from hotloop.capture.device_delta import DeviceDelta
+from hotloop.capture.schema import Notes
+from hotloop.capture.window import Window, add_device
+from hotloop.phases import names_of
+
+#: Fewer recorded calls than this say little: such figures are marked.
+FEW_CALLS = 20
+#: A phase is known once this many calls, or this many calls' worth of its time, were recorded.
+ENOUGH_CALLS, ENOUGH_TIME = 1, 2.0
+#: Kernel time is a share of the loop only if phases of this much of it are known.
+ENOUGH_KNOWN = 0.75
+
+
+@dataclass
+class PhaseDevice:
+    """One phase's own device work in the whole loop (what it launched itself, not its children)."""
+
+    path: str
+    #: Host time of the phase itself, and what share of it was recorded.
+    host_s: float
+    recorded_share: float
+    recorded_calls: int
+    #: Whether enough of it was recorded.
+    known: bool
+    kernel_s: float
+    kernels: float
+    launches: float
+    launch_s: float
+    syncs: float
+    sync_s: float
+    to_device: float
+    to_device_bytes: float
+    to_device_s: float
+    to_host: float
+    to_host_bytes: float
+    to_host_s: float
+    on_device_bytes: float
+    on_device_s: float
+    #: Shares of the phase's own host time.
+    launching: float
+    waiting: float
+    moving: float
+    #: Host time, anywhere in the loop, spent waiting for the kernels launched here.
+    awaited_s: float = 0.0
+    #: Copies of host memory that is not pinned; kernels of float32 matrix products without TF32.
+    pageable_bytes: float = 0.0
+    pageable_s: float = 0.0
+    float32_s: float = 0.0
+
+
+@dataclass
+class Idle:
+    """Shares of the loop's time that add up to one: computing, or why not."""
+
+    computing: float
+    host_late: float
+    queue: float
+    copying: float
+
+
+@dataclass
+class CardFigures:
+    """The card as its driver saw it over the loop; None is what was not known."""
+
+    busy: float | None = None
+    memory_mb: float | None = None
+    power_w: float | None = None
+    clock_mhz: float | None = None
+
+
+@dataclass
+class DeviceUse:
+    """What is known of the accelerator that a run used."""
+
+    kind: str
+    card: str
+    mode: str
+    stretches: int = 0
+    recorded_s: float = 0.0
+    spent_s: float = 0.0
+    #: Share of the loop in phases of which enough was recorded.
+    known: float = 0.0
+    #: Kernel time of the loop, scaled, and as a share of it; None where too little was recorded.
+    kernel_s: float | None = None
+    kernel_share: float | None = None
+    launches: float | None = None
+    syncs: float | None = None
+    idle: Idle | None = None
+    phases: list[PhaseDevice] = field(default_factory=list)
+    figures: CardFigures = field(default_factory=CardFigures)
+    allocated_mb: float | None = None
+    reserved_mb: float | None = None
+    #: Allocated memory that one minute of training adds, from the first to the last quarter.
+    growth_mb_per_minute: float | None = None
+    remarks: list[str] = field(default_factory=list)
+
+
+def device_use(
+    windows: list[Window], phases: list[Phase], notes: Notes, loop_s: float
+) -> DeviceUse | None:
+    """All that a capture holds about the device; None without one."""
+    gpu = notes.gpu
+    if gpu is None:
+        return None
+    use = DeviceUse(kind=gpu.name, card=gpu.card, mode=gpu.mode, remarks=list(gpu.remarks))
+    use.stretches = int(_last(windows, schema.GPU_STRETCHES) or 0)
+    use.recorded_s = _last(windows, schema.GPU_RECORDED_S) or 0.0
+    use.spent_s = _last(windows, schema.GPU_SPENT_S) or 0.0
+    _add_card(use, windows)
+    whole, parts = recorded_in(windows)
+    if whole or parts:
+        _add_recorded(use, whole, parts, phases, loop_s)
+    elif not use.remarks:
+        use.remarks.append("The loop was too short for a recording of the device.")
+    return use
+
+
+def recorded_in(
+    windows: Iterable[Window],
+) -> tuple[dict[str, DeviceDelta], dict[str, DeviceDelta]]:
+    """Place -> what was recorded of it in all these windows: whole calls, and parts of calls."""
+    whole: dict[str, DeviceDelta] = {}
+    parts: dict[str, DeviceDelta] = {}
+    for window in windows:
+        add_device(whole, window.device)
+        add_device(parts, window.device_parts)
+    return whole, parts
+
+
+def _add_recorded(
+    use: DeviceUse,
+    whole: dict[str, DeviceDelta],
+    parts: dict[str, DeviceDelta],
+    phases: list[Phase],
+    loop_s: float,
+) -> None:
+    own = {p.path: p for p in phases if p.process == "main" and p.thread == "main"}
+    slower = slowdown(whole, own)
+    rest = max(loop_s - sum(phase.self_s for phase in own.values()), 0.0)
+    # What whole calls say of a phase is better than what parts say; parts are all that there is of
+    # calls longer than a recording, and of the time in no phase.
+    for path, delta in {**parts, **whole}.items():
+        phase = own.get(path)
+        if phase is None and path:
+            continue  # a phase outside of the loop
+        seconds, calls = (phase.self_s, phase.calls) if phase else (rest, 0)
+        use.phases.append(_scaled(path, delta, seconds, calls, slower))
+    use.phases.sort(key=lambda each: (-each.kernel_s, -each.host_s))
+    for phase in own.values():
+        inside = (p for p in use.phases if (p.path + "/").startswith(phase.path + "/"))
+        phase.device_s = sum(each.kernel_s for each in inside)
+    known_s = sum(each.host_s for each in use.phases if each.known)
+    # Who waits for others launches nothing: there is nothing to be known.
+    waits = {path for path in own if names_of(path)[-1] == "wait"}
+    known_s += sum(own[path].self_s for path in waits)
+    known_s -= sum(each.host_s for each in use.phases if each.known and each.path in waits)
+    use.known = min(known_s / loop_s, 1.0) if loop_s > 0 else 0.0
+    if use.known < ENOUGH_KNOWN:
+        use.remarks.append(
+            f"Recordings tell enough of phases that are {use.known:.0%} of the loop: kernel time "
+            "of the whole is not known. A longer run or --gpu full has more."
+        )
+        return
+    use.kernel_s = sum(each.kernel_s for each in use.phases)
+    use.kernel_share = min(use.kernel_s / loop_s, 1.0) if loop_s > 0 else None
+    use.launches = sum(each.launches for each in use.phases)
+    use.syncs = sum(each.syncs for each in use.phases)
+    use.idle = _idle([*whole.values(), *parts.values()], use.kernel_share or 0.0)
+
+
+def slowdown(whole: dict[str, DeviceDelta], phases: dict[str, Phase]) -> float:
+    """How many times longer calls took while they were recorded."""
+    slow = plain = 0.0
+    for path, delta in whole.items():
+        phase = phases.get(path)
+        if phase is not None and phase.calls and delta.millicalls:
+            slow += delta.host_ns / 1e9
+            plain += delta.millicalls / 1e3 * phase.self_s / phase.calls
+    return slow / plain if plain > 0 and slow > 0 else 1.0
+
+
+def _scaled(path: str, delta: DeviceDelta, host_s: float, calls: int, slower: float) -> PhaseDevice:
+    """`factor` recordings of a phase make the whole loop's."""
+    host, recorded = delta.host_ns / 1e9, delta.millicalls / 1e3
+    factor = calls / recorded if recorded else 0.0
+    if not factor and host > 0:
+        factor = host_s * slower / host
+    share = 1 / delta.host_ns if delta.host_ns else 0.0
+    in_copies = delta.waited_ns - delta.blocked_ns
+    moving = max(delta.copy_call_ns + delta.sync_ns - in_copies, 0)
+    seen = recorded if recorded else (host * calls / host_s if host_s > 0 else 0.0)
+    return PhaseDevice(
+        path=path,
+        host_s=host_s,
+        recorded_share=min(1 / factor, 1.0) if factor > 0 else 0.0,
+        recorded_calls=round(recorded),
+        known=seen >= (ENOUGH_CALLS if recorded else ENOUGH_TIME),
+        kernel_s=factor * delta.kernel_ns / 1e9,
+        kernels=factor * delta.kernels,
+        launches=factor * delta.launches,
+        launch_s=factor * delta.launch_ns / 1e9,
+        syncs=factor * delta.syncs,
+        sync_s=factor * delta.sync_ns / 1e9,
+        to_device=factor * delta.to_device,
+        to_device_bytes=factor * delta.to_device_bytes,
+        to_device_s=factor * delta.to_device_ns / 1e9,
+        to_host=factor * delta.to_host,
+        to_host_bytes=factor * delta.to_host_bytes,
+        to_host_s=factor * delta.to_host_ns / 1e9,
+        on_device_bytes=factor * delta.on_device_bytes,
+        on_device_s=factor * delta.on_device_ns / 1e9,
+        launching=min(delta.launch_ns * share, 1.0),
+        waiting=min(delta.waited_ns * share, 1.0),
+        moving=min(moving * share, 1.0),
+        awaited_s=factor * delta.awaited_ns / 1e9,
+        pageable_bytes=factor * delta.pageable_bytes,
+        pageable_s=factor * delta.pageable_ns / 1e9,
+        float32_s=factor * delta.float32_ns / 1e9,
+    )
+
+
+def _idle(recorded: list[DeviceDelta], computing: float) -> Idle:
+    """The loop's time in which no kernel ran, shared out as in the recordings."""
+    late = sum(each.late_ns for each in recorded)
+    queue = sum(each.queue_ns for each in recorded)
+    copying = sum(each.copy_ns for each in recorded)
+    whole = late + queue + copying
+    left = max(1 - computing, 0.0)
+    if whole <= 0:
+        return Idle(computing, left, 0.0, 0.0)
+    return Idle(computing, left * late / whole, left * queue / whole, left * copying / whole)
+
+
+# -- the card --
+
+
+def _add_card(use: DeviceUse, windows: list[Window]) -> None:
+    known = [w for w in windows if schema.GPU_BUSY_NS in w.gauges and w.seconds > 0]
+    seconds = sum(window.seconds for window in known)
+    if seconds > 0:
+        busy = sum(window.gauges[schema.GPU_BUSY_NS] for window in known) / 1e9
+        use.figures.busy = min(busy / seconds, 1.0)
+    memory = _largest(windows, schema.GPU_MEMORY)
+    use.figures.memory_mb = memory / 1e6 if memory is not None else None
+    use.figures.power_w = _mean(windows, schema.GPU_POWER_W)
+    use.figures.clock_mhz = _mean(windows, schema.GPU_CLOCK_MHZ)
+    allocated, reserved = (
+        _largest(windows, schema.GPU_ALLOCATED),
+        _largest(windows, schema.GPU_RESERVED),
+    )
+    use.allocated_mb = allocated / 1e6 if allocated is not None else None
+    use.reserved_mb = reserved / 1e6 if reserved is not None else None
+    use.growth_mb_per_minute = _growth(windows)
+
+
+def _last(windows: list[Window], name: str) -> float | None:
+    return next((w.gauges[name] for w in reversed(windows) if name in w.gauges), None)
+
+
+def _largest(windows: list[Window], name: str) -> float | None:
+    return max((w.gauges[name] for w in windows if name in w.gauges), default=None)
+
+
+def _mean(windows: list[Window], name: str) -> float | None:
+    values = [(w.gauges[name], w.seconds) for w in windows if name in w.gauges]
+    seconds = sum(length for _, length in values)
+    return sum(value * length for value, length in values) / seconds if seconds > 0 else None
+
+
+#: Windows without which nothing is said of a growth.
+FEWEST_WINDOWS = 8
+
+
+def _growth(windows: list[Window]) -> float | None:
+    """From the least that was held in the first quarter to the least in the last.
+
+    Memory goes up and down within a step; what grows is what it comes down to.
+    """
+    known = [w for w in windows if schema.GPU_ALLOCATED_LOW in w.gauges]
+    if len(known) < FEWEST_WINDOWS:
+        return None
+    quarter = len(known) // 4
+    first, last = known[:quarter], known[-quarter:]
+    minutes = (last[0].begin_ns - first[0].begin_ns) / 60e9
+    if minutes <= 0:
+        return None
+    least = [min(w.gauges[schema.GPU_ALLOCATED_LOW] for w in part) for part in (first, last)]
+    return (least[1] - least[0]) / 1e6 / minutes
+
+
+def add_memory(phases: list[Phase], notes: Notes) -> None:
+    """Peaks that were sampled, to phases that no exact one is known of; children's count too."""
+    for phase in phases:
+        seen = [
+            row
+            for path, row in notes.gpu_sampled_peaks.items()
+            if path == phase.path or path.startswith(phase.path + "/")
+        ]
+        if seen and phase.process == "main":
+            if phase.gpu_peak_mb is None:
+                phase.gpu_peak_mb = max(row[0] for row in seen) / 1e6
+            phase.gpu_reserved_mb = max(row[1] for row in seen) / 1e6
+
+
+def kernel_seconds(analysis: Analysis, *names: str) -> float | None:
+    """Kernel time launched under phases of these names; None where nothing was recorded."""
+    found = _under(analysis, names)
+    return sum(each.kernel_s for each in found) if found is not None else None
+
+
+def launches_in(analysis: Analysis, *names: str) -> float | None:
+    """Launches under phases of these names; None where nothing was recorded."""
+    found = _under(analysis, names)
+    return sum(each.launches for each in found) if found is not None else None
+
+
+def _under(analysis: Analysis, names: tuple[str, ...]) -> list[PhaseDevice] | None:
+    use = analysis.device
+    if use is None or use.kernel_s is None:
+        return None
+    wanted = set(names)
+    return [each for each in use.phases if wanted & set(names_of(each.path))]

@@ -1,0 +1,87 @@
+"""What kind of training a run is, by what was recorded of it."""
+
+from __future__ import annotations
+
+from hotloop.analyze.model import Analysis
+from hotloop.capture.schema import ENV_STEPS, GRADIENT_STEPS, LEARNING_STARTS
+from hotloop.phases import LOOP_BEGINS, is_unidentified
+
+#: Phases that only reinforcement learning has.
+_ONLY_RL = frozenset(
+    {
+        "collect",
+        "env.step",
+        "env.reset",
+        "policy.act",
+        "buffer.add",
+        "buffer.sample",
+        "advantage",
+        "agent",
+        "loop.compiled",
+        "generate",
+        "reward",
+        "logprob.policy",
+        "logprob.reference",
+        "search",
+    }
+)
+#: With no more than this share of the steps before it, learning began with the loop.
+LEAST_WARM_UP = 0.05
+
+
+def is_reinforcement_learning(analysis: Analysis) -> bool:
+    """Whether anything was recognised that only reinforcement learning has."""
+    return bool(analysis.run.env_steps) or any(p.name in _ONLY_RL for p in analysis.phases)
+
+
+def has_training_loop(analysis: Analysis) -> bool:
+    """Whether a training step of any kind was recorded."""
+    return bool(analysis.run.env_steps) or any(p.name in LOOP_BEGINS for p in analysis.phases)
+
+
+def learns(analysis: Analysis) -> bool:
+    """Whether anything was learned while the run was recorded."""
+    if analysis.run.gradient_steps:
+        return True
+    return any(
+        phase.name.startswith("learn") or phase.name in ("loop.compiled", "agent")
+        for phase in analysis.phases
+    )
+
+
+def is_warm_up(analysis: Analysis) -> bool:
+    """Whether a program with an optimizer ended before its first gradient step."""
+    has_optimizer = bool(analysis.notes.networks or analysis.notes.keras_networks)
+    return bool(analysis.run.env_steps) and has_optimizer and not learns(analysis)
+
+
+def steps_per_s_after_warm_up(analysis: Analysis) -> float | None:
+    """Steps per second once learning began; None where it began with the loop."""
+    windows = analysis.loop_windows
+    first = next((i for i, w in enumerate(windows) if w.counters.get(GRADIENT_STEPS)), 0)
+    before = sum(window.counters.get(ENV_STEPS, 0) for window in windows[:first])
+    # The window in which learning began is partly warm-up; on-policy rollouts are none.
+    learning = windows[first + 1 :]
+    seconds = sum(window.seconds for window in learning)
+    if before <= LEAST_WARM_UP * analysis.run.env_steps or not seconds:
+        return None
+    if any(not window.counters.get(GRADIENT_STEPS) for window in learning[:-1]):
+        return None
+    return sum(window.counters.get(ENV_STEPS, 0) for window in learning) / seconds
+
+
+def phases_there_are(analysis: Analysis, most: int = 3) -> list[tuple[str, float]]:
+    """The largest phases with a name, and their shares of the loop."""
+    shares: dict[str, float] = {}
+    for phase in analysis.phases:
+        named = phase.process == "main" and phase.thread == "main" and phase.depth == 0
+        if named and not is_unidentified(phase.name):
+            shares[phase.name] = shares.get(phase.name, 0.0) + phase.share
+    return sorted(shares.items(), key=lambda item: -item[1])[:most]
+
+
+def learning_starts(analysis: Analysis) -> int | None:
+    """Environment steps before the first update, where a library's setting says so."""
+    settings = (window.gauges.get(LEARNING_STARTS) for window in analysis.loop_windows)
+    values = [value for value in settings if value is not None]
+    return int(values[-1]) if values else None

@@ -1,0 +1,222 @@
+"""Which thread of which process trains: the one that a report is about.
+
+A window, a server or a notebook keeps the main thread for itself; a program may start its trainer
+as a process and wait for it. Where the main one has no part in the training and another does all of
+it, the two change places: what that one did is the run, and the main one stands beside it. A main
+one that drives others (it learns, chooses their actions, waits for each of their steps) stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+from hotloop.analyze.collectives import separate_reductions
+from hotloop.analyze.resting import whole
+from hotloop.capture.reader import Capture, CaptureReader, Shard
+from hotloop.capture.schema import Header, Notes
+from hotloop.capture.window import Window
+from hotloop.phases import REGION_ASIDE, REGION_LOOP, flags_of
+
+#: One that spent less in the loop than this part of what another did, does not train.
+NEXT_TO_NOTHING = 0.02
+#: One that acts or waits so often for each step of another drives it: a wait may be for several.
+DRIVES = 0.5
+#: Gradient steps that make a process the one that trains, however long the main one took to start.
+TRAINS = 10
+#: Who trains beside the busiest: at least this part of its time in the loop.
+AS_BUSY = 0.5
+#: Of equals the first is the run, not the one that happened to take a hair longer.
+EQUAL = 0.9
+
+#: What the main process is called that only started the one that trains.
+LAUNCHER = "launcher"
+#: Notes about what a process did, rather than about the machine or the command.
+_OWN_NOTES = (Notes.exact_functions, Notes.memory_peaks, Notes.gpu_memory_peaks, Notes.recognised,
+              Notes.places, Notes.networks, Notes.remarks)  # fmt: skip
+
+#: A network that somebody only looks at may be called with gradients: that is no learning.
+_LEARNS = frozenset({"learn", "learn.step", "learn.backward", "learn.optimizer"})
+
+_MAIN = ""
+
+
+@dataclass
+class Work:
+    """What one thread contributed to training."""
+
+    loop_ns: int = 0
+    learned: int = 0
+    stepped: int = 0
+    acted_or_waited: int = 0
+    #: Collectives: ranks have these together.
+    collectives: int = 0
+
+    def drives(self, other: Work) -> bool:
+        """Whether it has a part in what the other does."""
+        return (
+            self.loop_ns > NEXT_TO_NOTHING * other.loop_ns
+            or self.learned > 0
+            # Who waits for a learner, and does not learn, only follows what it does.
+            or (not other.learned and self.acted_or_waited >= max(DRIVES * other.stepped, 1))
+        )
+
+    def is_rank_with(self, other: Work) -> bool:
+        """Whether the two reduce gradients together; one of them may mostly wait for the other."""
+        return bool(self.collectives and other.collectives and self.learned and other.learned)
+
+
+def training_first(shards: list[Shard]) -> list[Shard]:
+    """The shards of a run, that of the process which trains in front, as the main one."""
+    shards = [_training_thread_first(shard) for shard in shards]
+    work = [_work_of(shard).get(_MAIN, Work()) for shard in shards]
+    best = _first_of_the_busiest(work)
+    # The main one may have spent most of a short run on starting a cluster.
+    enough = 0 if work[best].learned >= TRAINS else NEXT_TO_NOTHING * _length(shards[0])
+    if work[best].loop_ns <= enough or work[0].drives(work[best]):
+        return shards
+    trainer, launcher = shards[best], shards[0]
+    peers = [
+        shard.role
+        for shard, other in zip(shards[1:], work[1:], strict=True)
+        if shard is not trainer
+        and (other.is_rank_with(work[best]) or other.loop_ns >= AS_BUSY * work[best].loop_ns)
+        and bool(other.learned) == bool(work[best].learned)
+        and _overlap(shard, trainer)
+    ]
+    remark = f"The program trains in {trainer.role}, a process that it started: figures are of it."
+    facts = {key: value for key, value in launcher.notes.raw.items() if key not in _OWN_NOTES}
+    own = {Header.role: launcher.role, Header.command: launcher.header.command}
+    about = {
+        Notes.trains_in: trainer.role,
+        Notes.trains_beside: peers,
+        Notes.remarks: [*trainer.notes.remarks, remark],
+    }
+    main = replace(
+        trainer,
+        header=launcher.header.changed({**trainer.header.raw, **own}),
+        notes=Notes({**facts, **trainer.notes.raw, **about}),
+    )
+    beside = replace(launcher, header=launcher.header.changed({Header.role: LAUNCHER}))
+    return [main, beside, *(each for each in shards[1:] if each is not trainer)]
+
+
+class TrainingReader(CaptureReader):
+    """Reads a capture that may still grow; the process that trains is the main one."""
+
+    def read(self, final: bool = False) -> Capture:
+        capture = super().read(final)
+        shards = [separate_reductions(whole(shard)) for shard in capture.shards]
+        return Capture(capture.folder, training_first(shards))
+
+
+def read_capture(folder: str | Path) -> Capture:
+    """The capture in that folder, or a `HotloopError` that says why there is none."""
+    return TrainingReader(folder).read(final=True)
+
+
+def _first_of_the_busiest(work: list[Work]) -> int:
+    """Of those that learn, if any does."""
+    learns = any(each.learned for each in work)
+    times = [each.loop_ns if each.learned or not learns else 0 for each in work]
+    return next(place for place, time in enumerate(times) if time >= EQUAL * max(times))
+
+
+def _length(shard: Shard) -> int:
+    return shard.windows[-1].end_ns - shard.windows[0].begin_ns if shard.windows else 0
+
+
+def _overlap(one: Shard, other: Shard) -> bool:
+    """Whether two processes ran for most of the shorter one's time together."""
+    spans = [_span(one), _span(other)]
+    together = min(end for _, end in spans) - max(begin for begin, _ in spans)
+    return together > 0.5 * min(end - begin for begin, end in spans)
+
+
+def _span(shard: Shard) -> tuple[int, int]:
+    begin = shard.header.origin_ns or 0
+    return begin, begin + _length(shard)
+
+
+# -- threads --
+
+
+def _training_thread_first(shard: Shard) -> Shard:
+    work = _work_of(shard)
+    if set(work) <= {_MAIN}:
+        return shard
+    names = sorted(work)
+    most = names[_first_of_the_busiest([work[name] for name in names])]
+    if most == _MAIN or work.get(_MAIN, Work()).drives(work[most]):
+        return shard
+    if work[most].loop_ns <= NEXT_TO_NOTHING * _length(shard):
+        return shard
+    windows, begun = [], False
+    for window in shard.windows:
+        # What came before the loop, imports above all, is the main thread's as it was.
+        begun = begun or any(_is_loop(path) and _thread_of(path) == most for path in window.phases)
+        windows.append(_swapped(window, most) if begun else window)
+    return replace(shard, windows=windows)
+
+
+def _work_of(shard: Shard) -> dict[str, Work]:
+    """Thread -> what it did of the training."""
+    found: dict[str, Work] = {}
+    for window in shard.windows:
+        for path, delta in window.phases.items():
+            kind, name = _kind(path), path.rpartition("/")[2]
+            if not kind and name != "comm":
+                continue
+            work = found.setdefault(_thread_of(path), Work())
+            work.collectives += delta.calls if name == "comm" else 0
+            if kind == _BESIDE:
+                work.acted_or_waited += delta.calls
+                continue
+            if kind == _LOOP:
+                work.loop_ns += delta.elapsed_ns  # its waiting included
+            work.stepped += delta.calls if name == "env.step" else 0
+            work.learned += delta.calls if name in _LEARNS else 0
+    return {thread: work for thread, work in found.items() if work != Work()}
+
+
+#: What a path is: the outermost phase with which a loop begins, something inside one, or what
+#: somebody does who drives others.
+_LOOP, _INSIDE, _BESIDE = "loop", "inside", "beside"
+
+
+@lru_cache(maxsize=65536)
+def _kind(path: str) -> str:
+    *above, own = (flags_of(name) for name in path.split("/"))
+    if any(flags & REGION_ASIDE for flags in above) or own & REGION_ASIDE:
+        return ""
+    if any(flags & REGION_LOOP for flags in above):
+        return _INSIDE
+    if own & REGION_LOOP:
+        return _LOOP
+    return _BESIDE if path.rpartition("/")[2] in ("policy.act", "wait") else ""
+
+
+def _is_loop(path: str) -> bool:
+    return _kind(path) == _LOOP
+
+
+def _thread_of(path: str) -> str:
+    """The name in front of a path that is not the main thread's."""
+    return path.partition("/")[0] if path.startswith("@thread-") else _MAIN
+
+
+def _swapped(window: Window, thread: str) -> Window:
+    def renamed(path: str) -> str:
+        of = _thread_of(path)
+        if of == thread:
+            return path[len(thread) + 1 :]
+        return path if of else f"{thread}/{path}".rstrip("/")
+
+    return replace(
+        window,
+        phases={renamed(path): delta for path, delta in window.phases.items()},
+        samples={(renamed(p), stack, mode): n for (p, stack, mode), n in window.samples.items()},
+        device={renamed(path): delta for path, delta in window.device.items()},
+        device_parts={renamed(path): delta for path, delta in window.device_parts.items()},
+    )

@@ -1,0 +1,50 @@
+"""A file of the capture that stays the capture's, whatever the program does to its descriptors.
+
+Daemons close every descriptor they have not opened, and the next file they open gets the same
+number. Writing to that number would put the capture into the program's file, and closing it would
+close that file. So each write checks that the descriptor still is this file, and opens it again if
+not.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+from hotloop.capture.private import FILE_MODE
+
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+
+
+class OwnFile:
+    """Appends to one file; raises OSError for what the disk does."""
+
+    def __init__(self, path: Path, *, new: bool) -> None:
+        self._path = path
+        self._closed = False
+        self._open(os.O_EXCL if new else 0)
+
+    def _open(self, flags: int = 0) -> None:
+        self._descriptor = os.open(self._path, _APPEND | flags, FILE_MODE)
+        status = os.fstat(self._descriptor)
+        self._identity = status.st_dev, status.st_ino
+
+    def _is_ours(self) -> bool:
+        try:
+            status = os.fstat(self._descriptor)
+        except OSError:
+            return False
+        return (status.st_dev, status.st_ino) == self._identity
+
+    def write(self, data: bytes) -> int:
+        if self._closed:
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        if not self._is_ours():
+            self._open()
+        return os.write(self._descriptor, data)
+
+    def close(self) -> None:
+        if not self._closed and self._is_ours():
+            os.close(self._descriptor)
+        self._closed = True

@@ -1,0 +1,99 @@
+"""Draws a run in progress: reads what is new in its capture, once a second."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from hotloop.analyze.analysis import analyze
+from hotloop.analyze.live_state import live_state_of
+from hotloop.analyze.training import TrainingReader
+from hotloop.capture.reader import Capture
+from hotloop.diagnose import diagnose
+from hotloop.diagnose.finding import Finding
+from hotloop.errors import HotloopError
+from hotloop.report.live_view import dashboard, status_line
+from hotloop.report.screen import Foot, Lines, Screen, style_of
+from hotloop.report.terminal import style_for
+
+#: Windows close once a second; more often there is nothing new.
+INTERVAL_S = 1.0
+#: The viewer takes at most this part of a core from the training that it shows.
+MOST_OF_A_CORE = 0.1
+#: Between two lines where nothing can be drawn, and between two looks for findings.
+LINE_INTERVAL_S = 10.0
+FINDINGS_INTERVAL_S = 5.0
+#: Windows kept: the last minutes in full, the rest merged.
+MOST_WINDOWS = 256
+MOST_WINDOWS_OF_OTHERS = 32
+
+
+class Viewer:
+    """Reads what is new, and draws."""
+
+    def __init__(
+        self, folder: Path, screen: Screen, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._reader = TrainingReader(folder, MOST_WINDOWS, MOST_WINDOWS_OF_OTHERS)
+        self._screen = screen
+        self._clock = clock
+        self._style = style_for(sys.stderr if isinstance(screen, Foot) else sys.stdout)
+        self._findings: list[Finding] = []
+        self._look_at = self._line_at = clock()
+        self._windows = -1
+
+    def watch(self, pause: Callable[[float], bool]) -> None:
+        """Until the run ends, or `pause` says that somebody wants to leave."""
+        while True:
+            begin = time.process_time()
+            if self.show():
+                return
+            spent = time.process_time() - begin
+            if pause(max(INTERVAL_S, spent / MOST_OF_A_CORE)):
+                return
+
+    def show(self) -> bool:
+        """Draw the state as it is; True when the run has ended."""
+        capture = self._read()
+        if capture is None:
+            return False
+        last = capture.main.windows[-1].last if capture.main.windows else -1
+        ended = capture.launcher.end is not None
+        if last != self._windows or ended:
+            self._windows = last
+            self._draw(capture, ended)
+        return ended
+
+    def _read(self) -> Capture | None:
+        try:
+            return self._reader.read()
+        except HotloopError:
+            if not self._reader.folder.is_dir():
+                raise
+            return None  # nothing written yet
+
+    def _draw(self, capture: Capture, ended: bool) -> None:
+        analysis = analyze(capture)
+        if self._clock() >= self._look_at or ended:
+            self._look_at = self._clock() + FINDINGS_INTERVAL_S
+            self._findings = diagnose(analysis)
+        now = live_state_of(capture, analysis)
+        if isinstance(self._screen, Lines):
+            if self._clock() >= self._line_at or ended:
+                self._line_at = self._clock() + LINE_INTERVAL_S
+                self._screen.draw([status_line(now, analysis)])
+            return
+        style = style_of(self._screen, self._style)
+        rows = self._screen.size()[1]
+        self._screen.draw(dashboard(now, analysis, self._findings, style, rows))
+
+
+def show_once(folder: Path) -> None:
+    """Print the state as it is now."""
+    capture = TrainingReader(folder, MOST_WINDOWS, MOST_WINDOWS_OF_OTHERS).read()
+    analysis = analyze(capture)
+    state = live_state_of(capture, analysis)
+    lines = dashboard(state, analysis, diagnose(analysis), style_for(sys.stdout), height=30)
+    Lines(sys.stdout).draw(lines)

@@ -1,0 +1,355 @@
+"""Causes in how an accelerator computes: not at all, too little, in pieces or with a precision
+that do not suit it.
+
+The figures come from `analyze.device_use` (kernel time and launches by phase, from recordings),
+`analyze.bounds` (what the host's time went into), and the driver where nothing was recorded. A
+rule finds nothing without its figures, or without an accelerator in the notes.
+"""
+
+from __future__ import annotations
+
+from hotloop.analyze.device_use import kernel_seconds, launches_in
+from hotloop.analyze.model import Analysis
+from hotloop.capture import schema
+from hotloop.diagnose.evidence import (
+    callers,
+    finding,
+    of_loop,
+    phases_named,
+    seconds_in,
+)
+from hotloop.diagnose.finding import LOW, MEDIUM, Finding, Rule
+from hotloop.diagnose.recorded import (
+    LEARNING,
+    NETWORKS,
+    counted,
+    lines_of,
+    networks,
+    parameters,
+)
+
+#: Below this share of the loop no rule of this family speaks.
+SMALLEST_PART = 0.02
+
+#: Floating-point operations of one core, from small matrices to large ones (measured 64e9).
+CORE_FLOPS = (2e10, 1e11)
+#: A gradient step of a small network on one core: what Python and torch take without arithmetic.
+#: Slow hosts of fast devices take most: 1.7 ms in a small PPO on the host of an H200.
+CPU_STEP_S = (2.5e-3, 0.3e-3)
+#: A call that acts, likewise: 0.35 ms there.
+CPU_ACT_S = (0.5e-3, 0.04e-3)
+#: What a gradient step takes on a device at least, launched operation by operation.
+DEVICE_STEP_S = (4e-3, 1.2e-3)
+#: What devices compute in networks of this size, far below what their makers print.
+DEVICE_FLOPS = (3e12, 3e13)
+
+
+def accelerators(analysis: Analysis) -> list[str]:
+    """Accelerators that the machine showed; empty where that was not recorded."""
+    return analysis.notes.machine.accelerators
+
+
+def device_of(analysis: Analysis) -> str | None:
+    """Where the largest network's parameters are; None where that was not seen."""
+    known = [each for each in networks(analysis) if each.device]
+    if not known:
+        # Without an optimizer no network was seen; a device in use was.
+        return analysis.run.device if analysis.device is not None else None
+    return max(known, key=lambda network: network.parameters or 0.0).device
+
+
+def busy_share(analysis: Analysis) -> float | None:
+    """How busy the device was in the loop; None where nobody could say.
+
+    Kernel time from recordings counts first: the driver's figure is the share of moments at which
+    some kernel ran, which many tiny kernels make look high.
+    """
+    if analysis.device is not None and analysis.device.kernel_share is not None:
+        return analysis.device.kernel_share
+    known = [w for w in analysis.loop_windows if schema.GPU_BUSY_NS in w.gauges]
+    seconds = sum(window.seconds for window in known)
+    busy = sum(window.gauges[schema.GPU_BUSY_NS] for window in known) / 1e9
+    return min(busy / seconds, 1.0) if seconds > 0 else None
+
+
+def on_device(analysis: Analysis) -> bool:
+    """Whether the network runs on an accelerator."""
+    device = device_of(analysis)
+    return bool(accelerators(analysis)) and device is not None and device != "cpu"
+
+
+def _flops(analysis: Analysis) -> float | None:
+    """Floating-point operations of a gradient step of dense layers: 6 a weight and row."""
+    size, batch = parameters(analysis), analysis.run.batch_size
+    return 6 * size * batch if size and batch else None
+
+
+def _has_convolutions(analysis: Analysis) -> bool:
+    return any(each.convolutions for each in networks(analysis))
+
+
+# -- not used --
+
+#: Below this a gradient step is over before a device has received it.
+WORTH_A_DEVICE_S = 10e-3
+
+
+def device_unused(analysis: Analysis) -> list[Finding]:
+    """A network that is large enough for the accelerator runs on the CPU."""
+    seen = accelerators(analysis)
+    updates, seconds = counted(analysis, schema.GRADIENT_STEPS), seconds_in(analysis, *LEARNING)
+    if not seen or device_of(analysis) != "cpu" or not updates:
+        return []
+    each, flops = seconds / updates, _flops(analysis)
+    if flops is None or each < WORTH_A_DEVICE_S or of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    if not _has_convolutions(analysis) and flops / CORE_FLOPS[1] < WORTH_A_DEVICE_S / 4:
+        return []  # slow for another reason than its arithmetic
+    flops = max(flops, each * CORE_FLOPS[0]) if _has_convolutions(analysis) else flops
+    low, high = (
+        1 - (launch + flops / speed) / each
+        for launch, speed in zip(DEVICE_STEP_S, DEVICE_FLOPS, strict=True)
+    )
+    if low <= 0:
+        return []
+    build = analysis.notes.torch_build
+    why, fix = _why_unused(seen[0], build)
+    return [
+        finding(
+            analysis,
+            "device-unused",
+            title=f"A {seen[0]} device is idle while the network runs on the CPU: "
+            f"{1e3 * each:.0f} ms per gradient step, {of_loop(analysis, seconds):.0%} of the "
+            f"loop{why}",
+            phase="learn",
+            seconds=seconds,
+            low=low,
+            high=high,
+            confidence=LOW if _has_convolutions(analysis) else MEDIUM,
+            where=callers(analysis, *LEARNING),
+            evidence={"accelerators": seen, "build": build, "step_s": each, "flops": flops},
+            fix=fix,
+            before="model = Policy()",
+            after=f'device = torch.device("{_torch_name(seen[0])}")\nmodel = Policy().to(device)',
+            learning="Summation order changes: results differ in the last digits.",
+        )
+    ]
+
+
+def _torch_name(kind: str) -> str:
+    return "mps" if kind == "MPS" else "cuda"
+
+
+def _why_unused(kind: str, build: str | None) -> tuple[str, str]:
+    fits = {"CUDA": "cuda", "ROCm": "rocm", "MPS": "mps"}.get(kind)
+    if build is not None and build != fits:
+        return (
+            f"; this torch is built for {build} only",
+            f"This torch cannot use the device: install a build for {kind} (`hotloop doctor` "
+            "says what is missing), then move the network and its batches there.",
+        )
+    return (
+        "",
+        "Move the network, and each batch as it is sampled, to the device. Libraries have an "
+        "option for it (`device=` in Stable-Baselines3). Acting on a few observations at a time "
+        "gets slower: a forward pass on a device takes at least about a third of a millisecond.",
+    )
+
+
+# -- too little work --
+
+#: A device that computes less than this is waiting for its host.
+HARDLY_BUSY = 0.30
+
+
+def small_work_on_gpu(analysis: Analysis) -> list[Finding]:
+    """The network is so small that the CPU alone would be faster."""
+    busy, flops = busy_share(analysis), _flops(analysis)
+    updates = counted(analysis, schema.GRADIENT_STEPS)
+    if not on_device(analysis) or busy is None or flops is None or not updates:
+        return []
+    if busy >= HARDLY_BUSY or _has_convolutions(analysis):
+        return []
+    seconds = seconds_in(analysis, *NETWORKS, "transfer")
+    acts = sum(p.calls for p in analysis.phases if p.name == "policy.act" and p.process == "main")
+    low, high = (
+        1 - (updates * (step + flops / speed) + acts * act) / seconds if seconds else 0.0
+        for step, speed, act in zip(CPU_STEP_S, CORE_FLOPS, CPU_ACT_S, strict=True)
+    )
+    low = _certain(analysis, seconds, updates * flops / CORE_FLOPS[0], low)
+    if low <= 0 or of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    size = parameters(analysis) or 0
+    return [
+        finding(
+            analysis,
+            "small-work-on-gpu",
+            title=f"The device is busy {busy:.0%} of the time: a network of {size:,.0f} "
+            f"parameters with batch size {analysis.run.batch_size:.0f} is too little work for it",
+            phase="learn",
+            seconds=seconds,
+            low=low,
+            high=high,
+            confidence=MEDIUM,
+            where=callers(analysis, *NETWORKS),
+            evidence={"gpu_busy": busy, "parameters": size, "flops": flops},
+            fix="Each operation costs microseconds to launch and almost nothing to compute. Train "
+            "on the CPU with one or two threads, or give the device more work per call: larger "
+            "batches, more environments.",
+            before='model = PPO("MlpPolicy", env, device="cuda")',
+            after='model = PPO("MlpPolicy", env, device="cpu")',
+            learning="Moving to the CPU changes the last digits; a larger batch changes the "
+            "learning itself.",
+        )
+    ]
+
+
+def _certain(analysis: Analysis, seconds: float, arithmetic_s: float, guess: float) -> float:
+    """The share of the networks' time that surely goes away on the CPU.
+
+    Calls that launch, copy and wait do. What Python and the framework take around them may stay,
+    and the CPU then does the arithmetic.
+    """
+    if analysis.device is None or analysis.device.kernel_share is None:
+        return guess
+    gone = 0.0
+    for phase in phases_named(analysis, *NETWORKS, "transfer"):
+        bound = analysis.bounds.get(phase.path)
+        if bound is not None:
+            gone += (bound.launching + bound.moving + bound.kernels) * phase.self_s
+    return min((gone - arithmetic_s) / seconds, guess) if seconds > 0 else guess
+
+
+# -- too small pieces --
+
+#: More launches in a gradient step than this is worth recording as one graph.
+MANY_LAUNCHES = 50
+#: How much of the time in which the device waits for launches goes away with compiled code or
+#: graphs (LeanRL: 1,022 to 6,809 frames a second).
+LAUNCH_WINS = (0.45, 0.85)
+
+
+def launch_bound(analysis: Analysis) -> list[Finding]:
+    """Most of the time the device waits for the next small kernel."""
+    kernels = kernel_seconds(analysis, *LEARNING)
+    launches = launches_in(analysis, *LEARNING)
+    updates, seconds = counted(analysis, schema.GRADIENT_STEPS), seconds_in(analysis, *LEARNING)
+    if not on_device(analysis) or not (kernels and launches and updates and seconds):
+        return []
+    busy = min(kernels / seconds, 1.0)
+    if busy >= HARDLY_BUSY or launches / updates < MANY_LAUNCHES:
+        return []
+    if of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    return [
+        finding(
+            analysis,
+            "launch-bound",
+            title=f"{launches / updates:.0f} kernels are launched for each gradient step and "
+            f"compute {busy:.0%} of its time: the device waits for the host",
+            phase="learn",
+            seconds=seconds * (1 - busy),
+            low=LAUNCH_WINS[0],
+            high=LAUNCH_WINS[1],
+            confidence=MEDIUM,
+            where=callers(analysis, *LEARNING),
+            evidence={"launches_per_update": launches / updates, "kernel_share": busy},
+            fix="Launching takes longer than computing. Let torch fuse the operations "
+            '(`torch.compile(update, mode="reduce-overhead")` records CUDA graphs), use fused '
+            "optimizers, and call a recurrent network once per sequence, not once per timestep.",
+            before="loss = update(batch)",
+            after='update = torch.compile(update, mode="reduce-overhead")   # once\n'
+            "loss = update(batch)",
+            learning="Fused operations round differently in the last digits.",
+        )
+    ]
+
+
+# -- mixed precision --
+
+#: What casts cost on a device that is mostly idle.
+CASTING_WINS = (0.03, 0.20)
+#: Above this, half precision may well be what keeps the device's work short.
+HALF_BUSY = 0.40
+
+
+def mixed_precision_no_gain(analysis: Analysis) -> list[Finding]:
+    """Autocast is on, but the loop does not wait for the device."""
+    busy, casts = busy_share(analysis), counted(analysis, schema.AUTOCASTS)
+    if not on_device(analysis) or busy is None or not casts or busy >= HALF_BUSY:
+        return []
+    seconds = seconds_in(analysis, *LEARNING)
+    if of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    return [
+        finding(
+            analysis,
+            "mixed-precision-no-gain",
+            title=f"Mixed precision is on while the device is busy only {busy:.0%} of the time: "
+            "its casts cost more than they save",
+            phase="learn",
+            seconds=seconds,
+            low=CASTING_WINS[0],
+            high=CASTING_WINS[1],
+            confidence=LOW,
+            where=lines_of(analysis, schema.CALL_AUTOCAST) or callers(analysis, *LEARNING),
+            evidence={"autocasts": casts, "gpu_busy": busy},
+            fix="Half precision shortens kernels, but here the time goes to launching them, "
+            "and every cast is one more launch. Switch it off until the device is the "
+            "bottleneck.",
+            before='with torch.autocast("cuda"):\n    loss = compute_loss(batch)',
+            after="loss = compute_loss(batch)",
+            learning="Full precision is what the algorithm was written for.",
+        )
+    ]
+
+
+# -- TF32 --
+
+#: Below this share of the loop, faster matrix products are not worth another rounding.
+SMALLEST_FLOAT32 = 0.10
+#: How much of a float32 matrix product goes away with TF32. Cards for games double their speed; an
+#: H200 takes a tenth of the time for products of 4,096 by 4,096.
+TF32_WINS = (0.4, 0.95)
+
+
+def tf32_off(analysis: Analysis) -> list[Finding]:
+    """The loop waits for float32 matrix products that tensor cores could do."""
+    use = analysis.device
+    if not on_device(analysis) or use is None or not use.kernel_s:
+        return []
+    known = [each for each in use.phases if each.kernel_s > 0]
+    seconds = sum(each.awaited_s * each.float32_s / each.kernel_s for each in known)
+    if of_loop(analysis, seconds) < SMALLEST_FLOAT32:
+        return []
+    share = sum(each.float32_s for each in known) / use.kernel_s
+    return [
+        finding(
+            analysis,
+            "tf32-off",
+            title=f"The loop waits {of_loop(analysis, seconds):.0%} of its time for float32 matrix "
+            "products that do not use the tensor cores",
+            phase="learn",
+            seconds=seconds,
+            low=TF32_WINS[0],
+            high=TF32_WINS[1],
+            confidence=MEDIUM,
+            where=callers(analysis, *NETWORKS),
+            evidence={"float32_kernel_share": share},
+            fix="Allow TF32: inputs of matrix products are rounded to 10 bits of mantissa, sums "
+            "stay in float32. NVIDIA cards from Ampere on then use their tensor cores. bfloat16 "
+            "through `torch.autocast` goes further.",
+            before="# torch's default: float32 matrix products at full precision",
+            after='torch.set_float32_matmul_precision("high")   # once, before training',
+            learning="Matrix products round to about three digits; most agents learn the same.",
+        )
+    ]
+
+
+RULES: tuple[Rule, ...] = (
+    device_unused,
+    small_work_on_gpu,
+    launch_bound,
+    tf32_off,
+    mixed_precision_no_gain,
+)

@@ -1,0 +1,424 @@
+"""Causes in loops that wait for other processes: ranks, environment runners, actors, weights.
+
+These rules read the run's table (`analysis.run_table`), where waiting is replaced by what the
+processes that were waited for did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hotloop.analyze.model import Analysis, Function, RunRow
+from hotloop.analyze.run_table import BETWEEN, COMMUNICATION, SLOWEST, WAITS, group_of
+from hotloop.capture.schema import SourceLine
+from hotloop.diagnose.evidence import (
+    callers,
+    cores,
+    finding,
+    of_loop,
+    phases_named,
+    seconds_in,
+    uses,
+)
+from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
+from hotloop.phases import names_of
+
+_LEARNING = ("learn.forward", "learn.loss", "learn.backward", "learn.optimizer", "learn.step")
+
+
+def _rows(analysis: Analysis, wanted: Callable[[RunRow], bool]) -> list[RunRow]:
+    return [row for row in analysis.run_table if wanted(row)]
+
+
+def _seconds(rows: list[RunRow]) -> float:
+    return sum(row.seconds for row in rows)
+
+
+def _lines(rows: list[RunRow]) -> list[SourceLine]:
+    ordered = sorted((row for row in rows if row.file), key=lambda row: -row.seconds)
+    return [SourceLine(row.file, row.line, row.function) for row in ordered[:3]]
+
+
+# -- ranks --
+
+#: Communication below this share of the loop is the normal price of data parallelism.
+COMM_SHARE = 0.15
+#: A gradient step that computes for less than this has little to divide between processes.
+SMALL_UPDATE_S = 0.02
+#: One process with the batch of all ranks saves the communication. An estimate.
+COMM_WINS = (0.4, 1.0)
+
+
+def data_parallel_overhead(analysis: Analysis) -> list[Finding]:
+    """Ranks that share gradients of a network too small for that."""
+    ranks = len(analysis.notes.trains_beside) + 1
+    updates = analysis.run.gradient_steps
+    comm = _rows(analysis, lambda row: row.kind == COMMUNICATION and row.name == "comm")
+    waiting = _rows(analysis, lambda row: row.kind == SLOWEST and row.process != "main")
+    # Ranks are never in step: some waiting for each other comes with every collective.
+    seconds = _seconds(comm) + min(_seconds(waiting), _seconds(comm))
+    if ranks < 2 or not updates or of_loop(analysis, seconds) < COMM_SHARE:
+        return []
+    computing = sum(seconds_in(analysis, name) for name in _LEARNING)
+    inside = [p for p in phases_named(analysis, "comm") if "learn.backward" in names_of(p.path)]
+    computing = max(computing - sum(phase.total_s for phase in inside), 0.0)
+    if computing / updates > SMALL_UPDATE_S:
+        return []
+    return [
+        finding(
+            analysis,
+            "data-parallel-overhead",
+            title=f"Reducing gradients between {ranks} ranks takes "
+            f"{of_loop(analysis, seconds):.0%} of the loop ({seconds / updates * 1e3:.1f} ms per "
+            f"update, which computes for {computing / updates * 1e3:.1f} ms): the network is too "
+            "small for data parallelism",
+            phase="comm",
+            seconds=seconds,
+            low=COMM_WINS[0],
+            high=COMM_WINS[1],
+            confidence=MEDIUM,
+            where=callers(analysis, "comm") or callers(analysis, "learn.backward"),
+            evidence={
+                "ranks": ranks,
+                "comm_s_per_update": seconds / updates,
+                "computing_s_per_update": computing / updates,
+                "waiting_for_the_slowest_s": _seconds(waiting),
+            },
+            fix="An update communicates for longer than one process would need for the batch of "
+            "all ranks. Train in one process with that batch, or reduce gradients less often "
+            "(`no_sync()` with gradient accumulation, all parameters in one all-reduce).",
+            before="torchrun --nproc-per-node 2 train.py    # batch size 64 per rank",
+            after="python train.py --batch-size 128",
+        )
+    ]
+
+
+#: Waiting for the slowest rank below this share of the loop is noise.
+SLOW_RANK_SHARE = 0.10
+#: What balancing the ranks may save of that waiting. An estimate.
+SLOW_RANK_WINS = (0.4, 1.0)
+#: What the slowest rank does longer than the others must be this part of what they wait.
+EXCESS = 0.6
+
+
+def slow_rank(analysis: Analysis) -> list[Finding]:
+    """All ranks wait for one that does more than they do."""
+    ranks = ["main", *analysis.notes.trains_beside]
+    if len(ranks) < 2:
+        return []
+    comm = {rank: seconds_in(analysis, "comm", process=rank) for rank in ranks}
+    slowest = min(comm, key=lambda rank: comm[rank])
+    waited = sum(comm[r] for r in ranks if r != slowest) / (len(ranks) - 1) - comm[slowest]
+    if of_loop(analysis, waited) < SLOW_RANK_SHARE:
+        return []
+    name, more = _does_more(analysis, slowest, [rank for rank in ranks if rank != slowest])
+    # How DDP's backward pass splits into computing and waiting is an estimate.
+    if more < EXCESS * waited or name == "learn.backward":
+        return []
+    shown = (analysis.notes.trains_in or "main") if slowest == "main" else slowest
+    functions = [
+        f
+        for f in analysis.functions
+        if f.process == slowest and (names_of(f.phase) or [""])[-1] == name
+    ]
+    functions.sort(key=lambda function: -function.self_s)
+    return [
+        finding(
+            analysis,
+            "slow-rank",
+            title=f"{len(ranks) - 1} of {len(ranks)} ranks wait for {shown} "
+            f"{of_loop(analysis, waited):.0%} of the loop: it spends more time in `{name}`",
+            phase=name,
+            seconds=waited,
+            low=SLOW_RANK_WINS[0],
+            high=SLOW_RANK_WINS[1],
+            confidence=MEDIUM,
+            where=[_line(function) for function in functions[:3]],
+            evidence={"slowest": shown, "comm_s": comm, "excess_s": more},
+            fix="A collective ends when the last rank joins it. Give every rank the same work: "
+            "move work that only one rank does (logging, evaluation, checkpoints) out of "
+            "the step or rotate it over all ranks, and shard data and environments evenly.",
+            before="if rank == 0:\n    evaluate(model)          # the others wait",
+            after="evaluate(model.module, episodes[rank::world_size])   # each its part",
+        )
+    ]
+
+
+def _line(function: Function) -> SourceLine:
+    """The line of the program that led to a library's function, or the function's own."""
+    if function.from_file:
+        return SourceLine(function.from_file, function.from_line, function.function)
+    return SourceLine(function.file, function.hot_line or function.line, function.function)
+
+
+def _does_more(analysis: Analysis, rank: str, others: list[str]) -> tuple[str, float]:
+    """(phase, seconds): what a rank does for longer than the others do on average."""
+    own = _self_times(analysis, rank)
+    rest: dict[str, float] = {}
+    for other in others:
+        for name, seconds in _self_times(analysis, other).items():
+            rest[name] = rest.get(name, 0.0) + seconds / len(others)
+    excess = {name: seconds - rest.get(name, 0.0) for name, seconds in own.items()}
+    name = max(excess, key=lambda each: excess[each], default="")
+    return name, excess.get(name, 0.0)
+
+
+def _self_times(analysis: Analysis, process: str) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for phase in analysis.phases_of.get(process, ()):
+        if phase.thread == "main" and phase.name not in WAITS and phase.name != "comm":
+            found[phase.name] = found.get(phase.name, 0.0) + phase.self_s
+    return found
+
+
+# -- environment runners and actors --
+
+#: The loop waits for runners from this share on.
+RUNNERS_SHARE = 0.2
+#: Environments of a runner below which each of its calls serves too few of them.
+FEW_ENVS = 8
+#: How much 16 environments save of what a runner does once per vector step. An estimate.
+RUNNER_WINS = (0.5, 0.9)
+#: What a shorter pipeline may save with the same number of environments. An estimate.
+CONNECTOR_WINS = (0.2, 0.7)
+#: Work around the environment this many times its steps is what to look at.
+DEARER = 2.0
+
+_PER_CALL = frozenset({"connectors", "policy.act", "collect", "log", "buffer.add", "tensordict"})
+
+
+def few_envs_per_runner(analysis: Analysis) -> list[Finding]:
+    """Runners whose policy and connectors serve one or a few environments per call."""
+    runners = _runners(analysis)
+    around = [row for row in runners if row.name in _PER_CALL]
+    steps = [row for row in runners if row.name == "env.step"]
+    seconds = _seconds(around)
+    envs = _envs_per_call(analysis, {row.process for row in runners})
+    if envs is None or envs >= FEW_ENVS or of_loop(analysis, seconds) < RUNNERS_SHARE:
+        return []
+    if seconds < DEARER * _seconds(steps):
+        return []
+    count = max(row.processes for row in around)
+    largest = max(around, key=lambda row: row.seconds)
+    rllib = uses(analysis, "RLlib")
+    return [
+        finding(
+            analysis,
+            "few-envs-per-runner",
+            title=f"The loop waits for {count} {largest.process}{'s' * (count > 1)} with "
+            f"{envs:.0f} environment{'s' * (round(envs) > 1)} each: work once per step "
+            f"(`{largest.name}` {largest.share:.0%}) takes {of_loop(analysis, seconds):.0%} of the "
+            f"loop, stepping environments {of_loop(analysis, _seconds(steps)):.0%}",
+            phase=largest.name,
+            seconds=seconds,
+            low=RUNNER_WINS[0],
+            high=RUNNER_WINS[1],
+            confidence=HIGH if rllib else MEDIUM,
+            where=callers(analysis, "wait", "collect") or _lines(around),
+            evidence={row.name: row.seconds for row in runners} | {"envs_per_runner": envs},
+            fix="Connectors and the policy cost about the same per call for 16 environments as for "
+            "one. Give every runner more environments.",
+            before=".env_runners(num_env_runners=2)" if rllib else "env = gym.make(id)",
+            after=".env_runners(num_env_runners=2, num_envs_per_env_runner=16)"
+            if rllib
+            else "envs = gym.make_vec(id, num_envs=16)",
+            learning="In a rollout of the same size, each environment makes fewer steps.",
+        )
+    ]
+
+
+def dear_connectors(analysis: Analysis) -> list[Finding]:
+    """Connectors that cost more than the environment, with enough environments per runner."""
+    runners = _runners(analysis)
+    rows = [row for row in runners if row.name == "connectors"]
+    steps = _seconds([row for row in runners if row.name == "env.step"])
+    seconds = _seconds(rows)
+    envs = _envs_per_call(analysis, {row.process for row in runners})
+    if envs is None or envs < FEW_ENVS or of_loop(analysis, seconds) < COMM_SHARE:
+        return []
+    if seconds < DEARER * steps:
+        return []
+    return [
+        finding(
+            analysis,
+            "dear-connectors",
+            title=f"Connectors take {of_loop(analysis, seconds):.0%} of the loop, "
+            f"{seconds / max(steps, 1e-9):.0f} times the environments' steps",
+            phase="connectors",
+            seconds=seconds,
+            low=CONNECTOR_WINS[0],
+            high=CONNECTOR_WINS[1],
+            confidence=LOW,
+            where=callers(analysis, "wait", "collect") or _lines(rows),
+            evidence={"env_step_s": steps, "envs_per_runner": envs},
+            fix="Remove connectors that the module does not need (`add_default_connectors_to_"
+            "env_to_module_pipeline=False` and your own list), and do per-observation work in the "
+            "environment, once, on arrays.",
+        )
+    ]
+
+
+def _runners(analysis: Analysis) -> list[RunRow]:
+    """Rows of the processes that step environments and were waited for."""
+    ranks = {"main", *map(group_of, analysis.notes.trains_beside)}
+    groups = {row.process for row in analysis.run_table if row.name == "env.step"} - ranks
+    acting = {row.process for row in analysis.run_table if row.name == "policy.act"}
+    return _rows(analysis, lambda row: row.process in groups & acting)
+
+
+def _envs_per_call(analysis: Analysis, groups: set[str]) -> float | None:
+    """Environments that a runner steps at once; None where nothing was counted."""
+    calls = sum(
+        phase.calls
+        for phase in analysis.phases
+        if phase.name == "env.step" and group_of(phase.process) in groups and phase.thread == "main"
+        and "evaluate" not in names_of(phase.path)
+    )  # fmt: skip
+    return analysis.run.env_steps / calls if calls and analysis.run.env_steps else None
+
+
+# -- weights and objects --
+
+SYNC_SHARE = 0.08
+SYNC_WINS = (0.4, 0.95)
+
+
+def frequent_weights(analysis: Analysis) -> list[Finding]:
+    """Weights go to the actors so often that it shows."""
+    phases = phases_named(analysis, "sync.weights")
+    seconds = sum(phase.loop_s for phase in phases)
+    calls = sum(phase.calls for phase in phases)
+    if of_loop(analysis, seconds) < SYNC_SHARE or not calls or not analysis.run_table:
+        return []
+    if phases_named(analysis, "generate"):
+        return []  # weights of a language model: `weight-sync`
+    return [
+        finding(
+            analysis,
+            "frequent-weights",
+            title=f"Sending weights to other processes takes {of_loop(analysis, seconds):.0%} of "
+            f"the loop: {calls} times, {seconds / calls * 1e3:.1f} ms each",
+            phase="sync.weights",
+            seconds=seconds,
+            low=SYNC_WINS[0],
+            high=SYNC_WINS[1],
+            confidence=MEDIUM,
+            where=callers(analysis, "sync.weights"),
+            evidence={"broadcasts": calls, "gradient_steps": analysis.run.gradient_steps},
+            fix="Send weights once per rollout or every few updates, not after each: RLlib's "
+            "`broadcast_interval`, TorchRL's `update_policy_weights_()` outside the inner loop.",
+            learning="Actors act with slightly older weights.",
+        )
+    ]
+
+
+OBJECT_SHARE = 0.10
+OBJECT_WINS = (0.4, 0.95)
+
+
+def object_copies(analysis: Analysis) -> list[Finding]:
+    """Objects are serialised into Ray's object store again and again."""
+    puts = [p for p in phases_named(analysis, "comm") if "learn.backward" not in names_of(p.path)]
+    seconds = sum(phase.total_s for phase in puts)
+    calls = sum(phase.calls for phase in puts)
+    ranks = bool(analysis.notes.trains_beside)
+    if not uses(analysis, "Ray") or ranks or of_loop(analysis, seconds) < OBJECT_SHARE:
+        return []
+    return [
+        finding(
+            analysis,
+            "object-copies",
+            title=f"Copying objects into Ray's object store takes {of_loop(analysis, seconds):.0%} "
+            f"of the loop: {calls} times, {seconds / max(calls, 1) * 1e3:.1f} ms each",
+            phase="comm",
+            seconds=seconds,
+            low=OBJECT_WINS[0],
+            high=OBJECT_WINS[1],
+            confidence=MEDIUM,
+            where=callers(analysis, "comm"),
+            evidence={"puts": calls},
+            fix="Call `ray.put` once for objects that do not change and pass the reference; "
+            "send only what changed, as NumPy arrays (these are read without a copy).",
+            before="for batch in batches:\n    actor.update.remote(ray.put(dataset), batch)",
+            after="reference = ray.put(dataset)\n"
+            "for batch in batches:\n    actor.update.remote(reference, batch)",
+        )
+    ]
+
+
+# -- too many processes --
+
+#: Busy processes for each core from which they only take turns.
+CROWDED = 1.5
+#: And the part of their time that they wait for a core.
+WAITS_FOR_CORES = 0.3
+#: What fewer processes may save of that waiting. An estimate.
+CROWD_WINS = (0.05, 0.5)
+#: The loop must wait for them: a share of it.
+CROWD_SHARE = 0.3
+
+
+def too_many_processes(analysis: Analysis) -> list[Finding]:
+    """Collectors and their environments in more processes than there are cores."""
+    have = cores(analysis)
+    rows = _rows(analysis, lambda row: row.process != "main" or row.kind == BETWEEN)
+    seconds = _seconds(rows)
+    busy = [
+        name
+        for name, bound in analysis.process_bounds.items()
+        if bound.cores >= WAITS_FOR_CORES and bound.python + bound.native + bound.cores >= 0.5
+    ]
+    if have is None or len(busy) <= CROWDED * have or analysis.notes.trains_beside:
+        return []
+    if of_loop(analysis, seconds) < CROWD_SHARE or _own_cores_share(analysis) < OWN_DOING:
+        return []
+    waited = sum(analysis.process_bounds[name].cores for name in busy) / len(busy)
+    return [
+        finding(
+            analysis,
+            "too-many-processes",
+            title=f"{len(busy)} busy processes share {have} cores and wait for one "
+            f"{waited:.0%} of the time",
+            phase="wait",
+            seconds=seconds,
+            low=CROWD_WINS[0],
+            high=CROWD_WINS[1],
+            confidence=LOW,
+            where=callers(analysis, "wait", "collect"),
+            evidence={"busy_processes": len(busy), "cores": have, "waiting_for_a_core": waited},
+            fix="More processes than cores only take turns. Use as many collectors as there "
+            "are cores, each with its environments in its own process (`SerialEnv`, a "
+            "vectorized environment) rather than `ParallelEnv` in every collector.",
+            before="MultiSyncCollector([lambda: ParallelEnv(2, make)] * 2, policy, ...)",
+            after=f"MultiSyncCollector([lambda: SerialEnv(2, make)] * {have}, policy, ...)",
+        )
+    ]
+
+
+#: The run itself must keep the cores busy, not other programs.
+OWN_DOING = 0.6
+
+
+def _own_cores_share(analysis: Analysis) -> float:
+    """The part of the machine's cores that this run's processes used."""
+    used = sum(process.cpu_s for process in analysis.processes)
+    wall = analysis.run.loop_s * (cores(analysis) or 1)
+    return used / wall if wall > 0 else 0.0
+
+
+RULES: tuple[Rule, ...] = (
+    data_parallel_overhead,
+    slow_rank,
+    few_envs_per_runner,
+    dear_connectors,
+    frequent_weights,
+    object_copies,
+    too_many_processes,
+)
+
+
+def rules(analysis: Analysis) -> list[Finding]:
+    """The findings of this family."""
+    if not analysis.run_table:
+        return []
+    return [each for rule in RULES for each in rule(analysis)]

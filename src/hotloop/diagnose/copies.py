@@ -1,0 +1,179 @@
+"""Causes in what moves between host and device: values read one by one, batches copied each step,
+copies of memory that is not pinned.
+
+Every transfer is counted with its source line (the `transfer` phase); recordings show which copies
+were of pageable memory.
+"""
+
+from __future__ import annotations
+
+from hotloop.analyze.model import Analysis
+from hotloop.capture import schema
+from hotloop.capture.schema import SourceLine
+from hotloop.diagnose.accelerators import SMALLEST_PART, on_device
+from hotloop.diagnose.evidence import finding, of_loop, phases_named, seconds_in, where
+from hotloop.diagnose.finding import LOW, MEDIUM, Finding, Rule
+from hotloop.diagnose.recorded import at, counted, lines_of
+
+#: Less than this on average is a number that Python wanted to see, not data.
+SMALL_TRANSFER_BYTES = 512
+#: Reads a step that are more than one look at the loss.
+FEW_READS = 1.0
+#: A read waits for work that has to be done anyway: public reports have 5 to 7% of a run, and once
+#: half of an optimizer step.
+SYNC_WINS = (0.25, 0.8)
+#: Copies themselves go away, and with them the waits; a published case won half of the run.
+COPY_WINS = (0.5, 0.98)
+#: A buffer on the device is indexed there: 40 microseconds instead of 7 milliseconds for a batch of
+#: 1,024 small images.
+GATHER_WINS = (0.9, 1.0)
+
+
+def waits_and_copies(analysis: Analysis) -> list[Finding]:
+    """Values are read from the device, or data goes to the host and back, all the time."""
+    transfers, syncs = counted(analysis, schema.TRANSFERS), counted(analysis, schema.SYNCS)
+    size, seconds = counted(analysis, schema.TRANSFER_BYTES), seconds_in(analysis, "transfer")
+    turns = max(counted(analysis, schema.GRADIENT_STEPS), counted(analysis, schema.ITERATIONS))
+    turns = max(turns, sum(p.calls for p in analysis.phases if p.name == "env.step"))
+    if not on_device(analysis) or not transfers or not turns:
+        return []
+    if of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    lines = (
+        _lines(analysis) or lines_of(analysis, schema.CALL_TRANSFER) or where(analysis, "transfer")
+    )
+    if size / transfers <= SMALL_TRANSFER_BYTES:
+        return _sync_per_step(analysis, syncs / turns, seconds, lines)
+    return _host_transfers(analysis, transfers / turns, size / turns, seconds, lines)
+
+
+def gathering(analysis: Analysis) -> float:
+    """Host time of gathering batches that are then copied: a buffer on the device needs neither."""
+    copies = {p.parent for p in analysis.phases if p.name == "transfer" and p.process == "main"}
+    return sum(p.self_s for p in phases_named(analysis, "buffer.sample") if p.path in copies)
+
+
+def _lines(analysis: Analysis) -> list[SourceLine]:
+    """Lines of the program that move or read the most, as they were counted."""
+    found = analysis.notes.transfer_lines[:3]
+    return [SourceLine(each.file, each.line, each.function) for each in found]
+
+
+def _sync_per_step(
+    analysis: Analysis, each: float, seconds: float, lines: list[SourceLine]
+) -> list[Finding]:
+    if each < FEW_READS:
+        return []
+    return [
+        finding(
+            analysis,
+            "sync-per-step",
+            title=f"Python reads {each:.1f} values from the device per step{at(lines)} and waits "
+            f"for each: {of_loop(analysis, seconds):.0%} of the loop",
+            phase="transfer",
+            seconds=seconds,
+            low=SYNC_WINS[0],
+            high=SYNC_WINS[1],
+            confidence=LOW,
+            where=lines,
+            evidence={"syncs_per_step": each},
+            fix="Every `.item()` blocks the host until the device is done, so it cannot launch "
+            "what comes next. Sum values on the device and read them once every hundred steps.",
+            before="log(loss.item())",
+            after="total += loss.detach()\nif step % 100 == 0:\n    log(total.item() / 100)",
+        )
+    ]
+
+
+def _host_transfers(
+    analysis: Analysis, each: float, size: float, seconds: float, lines: list[SourceLine]
+) -> list[Finding]:
+    if each < FEW_READS:
+        return []
+    gathered = gathering(analysis)
+    whole = seconds + gathered
+    low, high = (
+        (copied * seconds + indexed * gathered) / whole
+        for copied, indexed in zip(COPY_WINS, GATHER_WINS, strict=True)
+    )
+    return [
+        finding(
+            analysis,
+            "host-transfers",
+            title=f"{each:.1f} copies ({size / 1e3:.0f} kB) between host and device per "
+            f"step{at(lines)}: {of_loop(analysis, whole):.0%} of the loop"
+            + (", with gathering batches on the host" if gathered else ""),
+            phase="transfer",
+            seconds=whole,
+            low=low,
+            high=high,
+            confidence=MEDIUM,
+            where=lines,
+            evidence={
+                "transfers_per_step": each,
+                "bytes_per_step": size,
+                "gathering_s": gathered,
+            },
+            fix="Keep what the device needs on the device: the replay buffer if it fits, "
+            "observations of a simulator that runs there, statistics. Batches are then "
+            "gathered on the device. If data comes from the host, copy a whole batch at "
+            "once from pinned memory.",
+            before="frames = torch.zeros(size, *shape)"
+            if gathered
+            else "for i in range(n):\n    buffer.add(obs[i].cpu().numpy())",
+            after='frames = torch.zeros(size, *shape, device="cuda")'
+            if gathered
+            else "buffer.add(obs)            # one tensor that stays on the device",
+        )
+    ]
+
+
+# -- pinned memory --
+
+#: Smaller copies take their time to start, not to move: pinning does not shorten them.
+PINNED_FROM_BYTES = 64_000
+#: From pinned memory a copy is two to four times as fast, and can overlap with kernels.
+PINNED_WINS = (0.3, 0.8)
+
+
+def pageable_copies(analysis: Analysis) -> list[Finding]:
+    """Large copies go through memory that is not pinned, so the host waits for each."""
+    use = analysis.device
+    if not on_device(analysis) or use is None or gathering(analysis):
+        return []  # a buffer on the device removes these copies altogether
+    seconds = size = number = 0.0
+    for phase in use.phases:
+        copied = phase.to_device_bytes + phase.to_host_bytes
+        if copied > 0 and phase.pageable_bytes > 0:
+            share = min(phase.pageable_bytes / copied, 1.0)
+            seconds += share * max(phase.moving * phase.host_s, phase.pageable_s)
+            size += phase.pageable_bytes
+            number += share * (phase.to_device + phase.to_host)
+    if not number or size / number < PINNED_FROM_BYTES:
+        return []
+    if of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    return [
+        finding(
+            analysis,
+            "pageable-copies",
+            title=f"Copies of {size / number / 1e6:.2f} MB go through memory that is not pinned: "
+            f"{of_loop(analysis, seconds):.0%} of the loop",
+            phase="transfer",
+            seconds=seconds,
+            low=PINNED_WINS[0],
+            high=PINNED_WINS[1],
+            confidence=MEDIUM,
+            where=_lines(analysis) or where(analysis, "transfer"),
+            evidence={"pageable_bytes": size, "bytes_per_copy": size / number},
+            fix="Allocate what is copied in pinned memory once and copy with `non_blocking=True`: "
+            "the copy is faster and overlaps with kernels. A `DataLoader` has `pin_memory=True`.",
+            before="batch = torch.as_tensor(array).to(device)",
+            after="staging = torch.empty(shape, pin_memory=True)          # once\n"
+            "staging.copy_(torch.as_tensor(array))\n"
+            "batch = staging.to(device, non_blocking=True)",
+        )
+    ]
+
+
+RULES: tuple[Rule, ...] = (waits_and_copies, pageable_copies)

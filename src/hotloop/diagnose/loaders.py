@@ -1,0 +1,149 @@
+"""Causes in data loaders: the loop waits for batches, or loads them itself."""
+
+from __future__ import annotations
+
+from hotloop.analyze.model import Analysis
+from hotloop.capture import schema
+from hotloop.diagnose.evidence import (
+    callers,
+    calls_of,
+    cores,
+    finding,
+    gauge,
+    inner_lines,
+    of_loop,
+    samples_under,
+    seconds_in,
+)
+from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
+from hotloop.phases import names_of
+
+#: Below this share of the loop a loader is not what limits it.
+LOADER_SHARE = 0.10
+#: How much of the loading goes away when items are precomputed: indexing, collating and, with
+#: workers, moving the batch remain. An estimate.
+LOADER_WINS = (0.5, 0.97)
+#: A loader whose own code (`__getitem__`, `collate_fn`) has less than this part of the loading
+#: spends the rest in torch, item by item.
+OWN_CODE = 0.5
+#: Workers that load for less than this part of the loop's waiting are not what it waits for.
+WORKERS_BUSY = 0.5
+
+#: Phases inside a dataset that are not loading, by the beginning of their names.
+NOT_LOADING = ("env.", "policy.", "buffer.", "learn")
+
+
+def loader_bound(analysis: Analysis) -> list[Finding]:
+    """The loop waits for a data loader, or loads its batches itself."""
+    loaders = sorted({p.process for p in analysis.phases if p.name == "data.load"})
+    # An epoch's last `next` stops the workers.
+    waiting = _loader_s(analysis, "data.wait", "data.workers")
+    # A dataset may step environments, or be a replay buffer: these are other causes.
+    inline = _loader_s(analysis, "data.load", *NOT_LOADING)
+    workers = [name for name in loaders if name != "main"]
+    seconds = waiting + inline
+    if of_loop(analysis, seconds) < LOADER_SHARE:
+        return []
+    loading = sum(_loader_s(analysis, "data.load", *NOT_LOADING, process=name) for name in workers)
+    if not inline and loading < WORKERS_BUSY * waiting:
+        return []
+    samples = samples_under(analysis, "data.load", processes=loaders)
+    own = [sample for sample in samples if any(frame.of_program for frame in sample.frames)]
+    own_share = sum(s.seconds for s in own) / max(sum(s.seconds for s in samples), 1e-9)
+    in_items = own_share >= OWN_CODE
+    batches = calls_of(analysis, "data.wait", "data.load")
+    count = int(gauge(analysis, schema.LOADER_WORKERS) or 0)
+    return [
+        finding(
+            analysis,
+            "loader-bound",
+            title=_title(of_loop(analysis, seconds), seconds / max(batches, 1), count),
+            phase="data.wait" if waiting > inline else "data.load",
+            seconds=seconds,
+            low=LOADER_WINS[0],
+            high=LOADER_WINS[1],
+            confidence=HIGH if in_items else MEDIUM,
+            where=inner_lines(own) if in_items else callers(analysis, "data.wait", "data.load"),
+            evidence={
+                "batches": batches,
+                "loader_workers": count,
+                "workers_loading_s": loading,
+                "own_code_share": own_share,
+                "cores": cores(analysis),
+            },
+            fix="Compute items once, in `__init__` or cached on disk, so that `__getitem__` "
+            "only indexes. If collating costs more than the data, index whole batches: "
+            "tensors with a batch of indices, or `__getitems__`. Raise `num_workers` if "
+            "cores are idle.",
+            before=_ITEMS[0] if in_items else _BATCHES[0],
+            after=_ITEMS[1] if in_items else _BATCHES[1],
+        )
+    ]
+
+
+_ITEMS = (
+    "def __getitem__(self, i):\n    return features(self.raw[i]), self.actions[i]",
+    "def __init__(self, raw, actions):\n"
+    "    self.features = torch.stack([features(row) for row in raw])   # once\n"
+    "def __getitem__(self, i):\n"
+    "    return self.features[i], self.actions[i]",
+)
+_BATCHES = (
+    "loader = DataLoader(TensorDataset(states, actions), batch_size=256, shuffle=True)",
+    "for index in torch.randperm(len(states)).split(256):\n"
+    "    batch = states[index], actions[index]",
+)
+
+
+def _title(share: float, batch_s: float, workers: int) -> str:
+    each = f"{batch_s * 1e3:.1f} ms per batch"
+    if workers:
+        of = f"{workers} DataLoader worker{'s' * (workers > 1)}"
+        return f"The loop waits for {of} {share:.0%} of the time ({each})"
+    return f"Loading batches in the training process takes {share:.0%} of the loop ({each})"
+
+
+#: Starting and stopping loader workers below this share of the loop is not worth keeping them.
+RESTART_SHARE = 0.05
+#: How much of it persistent workers save. An estimate.
+RESTART_WINS = (0.6, 1.0)
+
+
+def loader_workers_restarted(analysis: Analysis) -> list[Finding]:
+    """Worker processes of a data loader start and stop in every epoch."""
+    seconds = seconds_in(analysis, "data.workers")
+    starts = calls_of(analysis, "data.workers")
+    if of_loop(analysis, seconds) < RESTART_SHARE or starts < 2:
+        return []
+    return [
+        finding(
+            analysis,
+            "loader-workers-restarted",
+            title=f"Starting and stopping DataLoader workers every epoch takes "
+            f"{of_loop(analysis, seconds):.0%} of the loop",
+            phase="data.workers",
+            seconds=seconds,
+            low=RESTART_WINS[0],
+            high=RESTART_WINS[1],
+            confidence=HIGH,
+            where=callers(analysis, "data.workers"),
+            evidence={"starts_and_stops": starts},
+            fix="Keep the workers between epochs: `persistent_workers=True`. With few, short "
+            "epochs, `num_workers=0` may be faster still.",
+            before="DataLoader(dataset, num_workers=2)",
+            after="DataLoader(dataset, num_workers=2, persistent_workers=True)",
+        )
+    ]
+
+
+def _loader_s(analysis: Analysis, phase: str, *inside: str, process: str = "main") -> float:
+    """Time in a loader's phase without the outermost phases inside it that begin like these."""
+    others = 0.0
+    for each in analysis.phases_of.get(process, ()):
+        *above, name = names_of(each.path)
+        if phase in above and name.startswith(inside):
+            others += each.total_s * (not any(part.startswith(inside) for part in above))
+    return max(seconds_in(analysis, phase, process=process) - others, 0.0)
+
+
+RULES: tuple[Rule, ...] = (loader_bound, loader_workers_restarted)

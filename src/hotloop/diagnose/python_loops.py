@@ -1,0 +1,151 @@
+"""Causes found by structure alone: a Python loop of the program that runs item by item.
+
+No name is looked at, so code in any language or style is found: what counts is that a function
+which training calls again and again spends the time in a loop of its own, in pure Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hotloop.analyze.model import Analysis, Frame, Sample
+from hotloop.capture.schema import SourceLine
+from hotloop.diagnose.evidence import finding, in_package, of_loop, samples_under
+from hotloop.diagnose.finding import MEDIUM, Finding, Rule
+from hotloop.diagnose.recorded import at, called_at
+from hotloop.phases import names_of
+
+#: A loop below this share of the training loop is left to the table of functions.
+LOOP_SHARE = 0.15
+#: Arrays instead of a loop usually take one to two orders of magnitude off it; what a loop decides
+#: item by item can at least be compiled.
+ARRAY_WINS = (0.6, 0.97)
+#: What a loop of the program's own calls in Python and is part of its cost.
+_HELPERS = in_package("random", "operator", "functools", "collections/__init__", "heapq", "bisect",
+                      "statistics", "fractions", "itertools")  # fmt: skip
+#: Phases whose own rules know better.
+_KNOWN = frozenset(
+    ["import", "startup", "data", "log", "checkpoint", "evaluate", "env.render", "compile"]
+)
+
+
+#: Phases that only training's own loops are around, and phases that are entered repeatedly.
+_ONLY_TRAINING = frozenset(["learn.backward", "learn.optimizer", "learn.step", "learn.fit"])
+_REPEATED = ("env.", "buffer.", "learn", "advantage")
+#: A loop that spends more of its time than this in native code makes long calls: no item by item.
+MOST_NATIVE = 0.8
+#: A loop that calls more functions of the program than this drives training, it is no hot spot.
+MOST_CALLEES = 1
+
+#: (file, function, first line) of a loop.
+_Key = tuple[str, str, int]
+
+
+@dataclass
+class _Loop:
+    """A loop of one function, and the time in its lines."""
+
+    function: Frame
+    seconds: float = 0.0
+    native_s: float = 0.0
+    lines: dict[int, float] = field(default_factory=dict)
+    phases: dict[str, float] = field(default_factory=dict)
+
+    def hottest(self) -> SourceLine:
+        line = max(self.lines, key=lambda each: self.lines[each])
+        return SourceLine(self.function.file, line, self.function.function)
+
+
+def python_loop(analysis: Analysis) -> list[Finding]:
+    """A function of the program loops over items in Python."""
+    loops = _loops(analysis)
+    if not loops:
+        return []
+    largest = max(loops.values(), key=lambda loop: loop.seconds)
+    share = of_loop(analysis, largest.seconds)
+    if share < LOOP_SHARE:
+        return []
+    line = largest.hottest()
+    name = line.function.rpartition(".")[2]
+    return [
+        finding(
+            analysis,
+            "python-loop",
+            title=f"`{name}` loops over items in pure Python{at([line])}: {share:.0%} of the loop",
+            phase=max(largest.phases, key=lambda each: largest.phases[each], default=""),
+            seconds=largest.seconds,
+            low=ARRAY_WINS[0],
+            high=ARRAY_WINS[1],
+            confidence=MEDIUM,
+            where=[line],
+            evidence={"function": line.function},
+            fix=f"Every iteration of this loop in `{name}` costs tens of nanoseconds to "
+            "microseconds of interpreter time. Let NumPy do it for all items at once, keep a "
+            "result that changes little between calls, or compile the function (Numba, Cython).",
+            before="for item in items:\n    total += weight(item)",
+            after="total = weights[items].sum()",
+        )
+    ]
+
+
+def _loops(analysis: Analysis) -> dict[_Key, _Loop]:
+    """The loops of functions that training calls repeatedly, with their pure-Python time."""
+    found: dict[_Key, _Loop] = {}
+    callees: dict[_Key, set[str]] = {}
+    drivers: set[tuple[str, str]] = set()
+    for sample in samples_under(analysis):
+        names = names_of(sample.path)
+        if _KNOWN & set(names) or sample.waiting:
+            continue
+        drivers.update(_around_training(sample, names))
+        looping = _looping_frame(analysis, sample)
+        if looping is None:
+            continue
+        frame, first, depth = looping
+        key = (frame.file, frame.function, first)
+        inner = [f.function for f in sample.frames[:depth] if f.of_program]
+        callees.setdefault(key, set()).update(inner[-1:])
+        loop = found.setdefault(key, _Loop(frame))
+        loop.seconds += sample.seconds
+        loop.native_s += sample.seconds if sample.native else 0.0
+        loop.lines[frame.line] = loop.lines.get(frame.line, 0.0) + sample.seconds
+        if names:
+            loop.phases[names[-1]] = loop.phases.get(names[-1], 0.0) + sample.seconds
+    return {
+        key: loop
+        for key, loop in found.items()
+        if key[:2] not in drivers
+        and len(callees[key]) <= MOST_CALLEES
+        and loop.native_s <= MOST_NATIVE * loop.seconds
+    }
+
+
+def _around_training(sample: Sample, names: list[str]) -> list[tuple[str, str]]:
+    """Functions around backward passes and optimizers: their loops are training itself."""
+    if not _ONLY_TRAINING & set(names):
+        return []
+    return [(frame.file, frame.function) for frame in sample.frames if frame.of_program]
+
+
+def _looping_frame(analysis: Analysis, sample: Sample) -> tuple[Frame, int, int] | None:
+    """(frame, first line, depth) of the innermost loop of a sample whose inside is all Python."""
+    for depth, frame in enumerate(sample.frames):
+        if not frame.of_program:
+            if _HELPERS(frame):
+                continue
+            return None
+        loop = called_at(analysis, frame)[1]
+        if loop and _is_repeated(analysis, sample, depth):
+            return frame, loop, depth
+    return None
+
+
+def _is_repeated(analysis: Analysis, sample: Sample, depth: int) -> bool:
+    """Whether the function at this depth is called again and again."""
+    if any(name.startswith(_REPEATED) for name in names_of(sample.path)):
+        return True
+    outer = sample.frames[depth + 1 :]
+    return any(frame.of_program and called_at(analysis, frame)[1] for frame in outer)
+
+
+RULES: tuple[Rule, ...] = (python_loop,)

@@ -1,0 +1,367 @@
+"""Causes inside a gradient step: the optimizer, target networks, distributions, recurrence."""
+
+from __future__ import annotations
+
+from hotloop.analyze.model import Analysis, Frame, Sample
+from hotloop.capture.schema import SourceLine
+from hotloop.diagnose.accelerators import on_device
+from hotloop.diagnose.evidence import (
+    Match,
+    Use,
+    finding,
+    in_package,
+    inner_lines,
+    memory_limit,
+    of_loop,
+    program_line,
+    samples_under,
+    seconds_in,
+    use_of,
+    uses,
+)
+from hotloop.diagnose.finding import HIGH, INFO, MEDIUM, Finding, Rule
+from hotloop.diagnose.recorded import LEARNING, at, called_at
+from hotloop.phases import names_of
+
+#: Below this share of the loop no rule of this family speaks.
+SMALLEST_PART = 0.02
+
+# -- optimizers --
+
+#: Measured on the CPU (torch 2.13, one thread, 6 to 40 tensors, least of five): `fused=True` takes
+#: 60 to 83% off a step of Adam or AdamW written tensor by tensor, 58 to 72% off `foreach`. SGD
+#: gains nothing, and RMSprop has no fused kernel.
+FUSED_WINS = (0.55, 0.83)
+FOREACH_WINS = (0.5, 0.72)
+#: Adam as every tutorial writes it is no mistake: a smaller share is mentioned, not warned of.
+LOUD_OPTIMIZER = 0.12
+_FUSES = in_package("torch/optim/adam", "torch/optim/adamw")
+
+
+def unfused_optimizer(analysis: Analysis) -> list[Finding]:
+    """Adam updates its tensors in Python, operation by operation, on the CPU."""
+    if analysis.run.device != "cpu":
+        return []
+    samples = samples_under(analysis)
+    single = use_of(samples, lambda f: f.function.startswith("_single_tensor_") and _FUSES(f))
+    multi = use_of(samples, lambda f: f.function.startswith("_multi_tensor_") and _FUSES(f))
+    seconds = single.seconds + multi.seconds
+    if of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    low, high = (
+        (single.seconds * one + multi.seconds * each) / seconds
+        for one, each in zip(FUSED_WINS, FOREACH_WINS, strict=True)
+    )
+    larger = single if single.seconds >= multi.seconds else multi
+    lines = larger.where()
+    name = "AdamW" if "adamw" in (larger.largest() or ("", ""))[0] else "Adam"
+    how = "one tensor at a time" if larger is single else "with `foreach`"
+    before, after = _optimizer_examples(analysis, name)
+    return [
+        finding(
+            analysis,
+            "unfused-optimizer",
+            title=f"{name} updates the weights {how}, a dozen operations each: "
+            f"{of_loop(analysis, seconds):.0%} of the loop",
+            phase="learn.optimizer",
+            seconds=seconds,
+            low=low,
+            high=high,
+            confidence=HIGH,
+            severity=INFO if of_loop(analysis, seconds) < LOUD_OPTIMIZER else None,
+            where=lines,
+            evidence={"single_tensor_s": single.seconds, "foreach_s": multi.seconds},
+            fix="`fused=True` runs the whole step in one kernel, also on the CPU. It needs torch "
+            "2.4 or newer and floating-point parameters.",
+            before=before,
+            after=after,
+            learning="Results differ in the last digits.",
+        )
+    ]
+
+
+def _optimizer_examples(analysis: Analysis, name: str) -> tuple[str, str]:
+    if uses(analysis, "Stable-Baselines3"):
+        kwargs = 'policy_kwargs={"optimizer_kwargs": {"fused": True}}'
+        return 'PPO("MlpPolicy", env)', f'PPO("MlpPolicy", env, {kwargs})'
+    made = f"torch.optim.{name}(net.parameters(), lr=lr"
+    return f"{made})", f"{made}, fused=True)"
+
+
+# -- distributions --
+
+#: What validation takes is gone without it; only the test for whether it is on remains.
+VALIDATION_WINS = (0.85, 1.0)
+#: It is torch's default, and some programs want it: a smaller share is mentioned, not warned of.
+LOUD_VALIDATION = 0.06
+_CHECKS = in_package("torch/distributions/constraints")
+#: The base class's constructor checks every argument; `log_prob` and `cdf` check the sample.
+_VALIDATES = in_package("torch/distributions/distribution")
+_VALIDATING = frozenset({"__init__", "_validate_sample"})
+
+
+def distribution_validation(analysis: Analysis) -> list[Finding]:
+    """torch's distributions check their arguments at every construction and `log_prob`."""
+    use = use_of(samples_under(analysis), _validates)
+    if of_loop(analysis, use.seconds) < SMALLEST_PART:
+        return []
+    return [
+        finding(
+            analysis,
+            "distribution-validation",
+            title="torch.distributions validates its arguments at every call"
+            f"{at(use.where())}: {of_loop(analysis, use.seconds):.0%} of the loop",
+            phase=_largest_phase(analysis, _validates),
+            seconds=use.seconds,
+            low=VALIDATION_WINS[0],
+            high=VALIDATION_WINS[1],
+            confidence=HIGH,
+            severity=INFO if of_loop(analysis, use.seconds) < LOUD_VALIDATION else None,
+            where=use.where(),
+            evidence={},
+            fix="Switch validation off once the program works: it evaluates a comparison and a "
+            "reduction over every parameter and sample.",
+            before="import torch",
+            after="import torch\ntorch.distributions.Distribution.set_default_validate_args(False)",
+            learning="Invalid parameters (NaN logits, negative scales) no longer raise.",
+        )
+    ]
+
+
+def _validates(frame: Frame) -> bool:
+    name = frame.function.rpartition(".")[2]
+    return _CHECKS(frame) or (name in _VALIDATING and _VALIDATES(frame))
+
+
+def _largest_phase(analysis: Analysis, match: Match) -> str:
+    totals: dict[str, float] = {}
+    for sample in samples_under(analysis):
+        names = names_of(sample.path)
+        if names and any(match(frame) for frame in sample.frames):
+            totals[names[-1]] = totals.get(names[-1], 0.0) + sample.seconds
+    return max(totals, key=lambda name: totals[name], default="policy.act")
+
+
+# -- target networks --
+
+#: Measured like the optimizer: `torch._foreach_lerp_` takes 94 to 98% off a loop of `copy_`, 68 to
+#: 85% off one that already uses `lerp_`.
+TARGET_WINS = (0.75, 0.97)
+#: What a line calls to blend one tensor into another.
+_BLENDS = frozenset({"copy_", "lerp_", "mul_", "add_"})
+#: What the loop around it walks over.
+_WALKS = frozenset({"parameters", "named_parameters", "state_dict", "buffers", "zip", "items"})
+
+
+def target_update_loop(analysis: Analysis) -> list[Finding]:
+    """A target network follows its network by a Python loop over their tensors."""
+    use = Use()
+    for sample in samples_under(analysis):
+        line = _blending_line(analysis, sample)
+        if line is not None:
+            use.seconds += sample.seconds
+            use.lines[line] = use.lines.get(line, 0.0) + sample.seconds
+    seconds = max(use.seconds, seconds_in(analysis, "learn.target") if use.lines else 0.0)
+    if of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    return [
+        finding(
+            analysis,
+            "target-update-loop",
+            title=f"The target network is updated tensor by tensor{at(use.where())}: "
+            f"{of_loop(analysis, seconds):.0%} of the loop",
+            phase="learn.target",
+            seconds=seconds,
+            low=TARGET_WINS[0],
+            high=TARGET_WINS[1],
+            confidence=HIGH,
+            where=use.where(),
+            evidence={},
+            fix="Each tensor costs several calls into torch. A single `torch._foreach_lerp_` "
+            "over lists that are built once updates all of them.",
+            before="for t, p in zip(target.parameters(), net.parameters()):\n"
+            "    t.data.copy_(tau * p.data + (1 - tau) * t.data)",
+            after="targets, sources = list(target.parameters()), list(net.parameters())  # once\n"
+            "with torch.no_grad():\n    torch._foreach_lerp_(targets, sources, tau)",
+            learning="Results differ in the last digits.",
+        )
+    ]
+
+
+def _blending_line(analysis: Analysis, sample: Sample) -> SourceLine | None:
+    """The program's line, in a loop over a network's tensors, that this sample is about."""
+    line = program_line(sample.frames)
+    if line is None:
+        return None
+    called, loop = called_at(analysis, line)
+    short = {name.rpartition(".")[2] for name in called}
+    if loop == line.line:  # the loop's own line: `for t, p in zip(a.parameters(), …)`
+        return line if "parameters" in short and _blends_in(analysis, line.file, loop) else None
+    if not loop or not short & _BLENDS:
+        return None
+    header = called_at(analysis, SourceLine(line.file, loop, line.function))[0]
+    walked = {name.rpartition(".")[2] for name in header}
+    return line if not header or walked & _WALKS else None
+
+
+def _blends_in(analysis: Analysis, file: str, loop: int) -> bool:
+    """Whether a line inside this loop blends tensors."""
+    return any(
+        calls.loop_line == loop and {n.rpartition(".")[2] for n in calls.names} & _BLENDS
+        for calls in analysis.notes.lines.get(file, {}).values()
+    )
+
+
+# -- recurrence --
+
+#: Measured (LSTM, forward and backward, one thread): one call over the sequence takes 43% (20
+#: steps of 32 rows, 128 wide) to 89% (100 steps of 4 rows, 64 wide) off a loop over timesteps.
+SEQUENCE_WINS = (0.4, 0.9)
+#: On a GPU cuDNN runs the sequence in a few kernels: 94% off for 48 steps of 256 rows on an H200.
+DEVICE_SEQUENCE_WINS = (0.6, 0.97)
+_RECURRENT = in_package("torch/nn/modules/rnn")
+#: What learns from a graph that is already built.
+_BUILT = frozenset({"learn.backward", "learn.optimizer", "learn.target"})
+#: A loop that also does this goes over minibatches, not over timesteps.
+_UPDATES = frozenset({"backward", "step", "zero_grad", "train_step", "update"})
+
+
+def stepwise_recurrence(analysis: Analysis) -> list[Finding]:
+    """While learning, a recurrent network is called once for each timestep."""
+    built = [s for s in samples_under(analysis, *LEARNING) if not _BUILT & set(names_of(s.path))]
+    stepped = [(sample, _stepping_line(analysis, sample)) for sample in built]
+    loops = {(line.file, called_at(analysis, line)[1]) for _, line in stepped if line is not None}
+    use = Use()
+    for sample, line in stepped:
+        # Slicing, heads and lists in the same loop go away with it.
+        line = line or _line_in(analysis, sample, loops)
+        if line is not None:
+            use.seconds += sample.seconds
+            use.lines[line] = use.lines.get(line, 0.0) + sample.seconds
+    if not use.seconds or of_loop(analysis, use.seconds) < SMALLEST_PART:
+        return []
+    # The backward pass retraces every timestep as well.
+    backward = seconds_in(analysis, "learn.backward")
+    whole = sum(sample.seconds for sample in built)
+    part = min(use.seconds / whole, 1.0) if whole else 0.0
+    seconds = use.seconds + part * backward
+    low, high = DEVICE_SEQUENCE_WINS if on_device(analysis) else SEQUENCE_WINS
+    return [
+        finding(
+            analysis,
+            "stepwise-recurrence",
+            title="The recurrent network learns one timestep per call"
+            f"{at(use.where())}: {of_loop(analysis, seconds):.0%} of the loop",
+            phase="learn.forward",
+            seconds=seconds,
+            low=low,
+            high=high,
+            confidence=MEDIUM,
+            where=use.where(),
+            evidence={"forward_s": use.seconds, "backward_s": part * backward},
+            fix="During learning, the whole sequence is known: pass it to `nn.LSTM` or "
+            "`nn.GRU` in one call, split where episodes end, and apply the surrounding "
+            "layers to all timesteps at once. Only acting has to go step by step.",
+            before="for t in range(len(sequence)):\n    h = self.cell(sequence[t], h)",
+            after="out, h = self.rnn(sequence, h)      # (time, batch, features)",
+        )
+    ]
+
+
+def _stepping_line(analysis: Analysis, sample: Sample) -> SourceLine | None:
+    """The line of a loop over timesteps that calls a recurrent layer in this sample."""
+    inner = next((i for i, f in enumerate(sample.frames) if _RECURRENT(f)), None)
+    line = program_line(sample.frames[inner:]) if inner is not None else None
+    if line is None:
+        return None
+    loop = called_at(analysis, line)[1]
+    return line if loop and not _updates_in(analysis, line.file, loop) else None
+
+
+def _line_in(analysis: Analysis, sample: Sample, loops: set[tuple[str, int]]) -> SourceLine | None:
+    """The program's line of a sample that is in one of these loops."""
+    for frame in sample.frames:
+        if frame.of_program and (frame.file, called_at(analysis, frame)[1]) in loops:
+            return SourceLine(frame.file, frame.line, frame.function)
+    return None
+
+
+def _updates_in(analysis: Analysis, file: str, loop: int) -> bool:
+    """Whether a loop holds a gradient step."""
+    return any(
+        calls.loop_line == loop and {n.rpartition(".")[2] for n in calls.names} & _UPDATES
+        for calls in analysis.notes.lines.get(file, {}).values()
+    )
+
+
+# -- recomputation --
+
+#: What is computed a second time goes away whole; more memory costs a little in the caches.
+RECOMPUTE_WINS = (0.75, 1.0)
+#: Of the memory that there is, what a run may use at its peak and still have room for activations.
+ROOMY = 0.5
+_CHECKPOINTS = in_package("torch/utils/checkpoint")
+_BACKWARD = in_package("torch/autograd/graph", "torch/autograd/__init__")
+
+
+def checkpointing_with_memory_to_spare(analysis: Analysis) -> list[Finding]:
+    """Backward passes repeat forward passes to save memory that is not scarce."""
+    repeated = [s for s in samples_under(analysis, "learn.backward") if _is_recomputing(s)]
+    seconds = sum(sample.seconds for sample in repeated)
+    limit, peak_mb = memory_limit(analysis), analysis.run.memory_peak_mb
+    if of_loop(analysis, seconds) < SMALLEST_PART or not limit or not peak_mb:
+        return []
+    used = peak_mb * 1e6 / limit
+    if used > ROOMY:
+        return []
+    transformers = uses(analysis, "Transformers")
+    return [
+        finding(
+            analysis,
+            "checkpointing-with-memory-to-spare",
+            title="Gradient checkpointing repeats forward passes: "
+            f"{of_loop(analysis, seconds):.0%} of the loop, and memory peaks at {used:.0%} of what "
+            "there is",
+            phase="learn.backward",
+            seconds=seconds,
+            low=RECOMPUTE_WINS[0],
+            high=RECOMPUTE_WINS[1],
+            confidence=MEDIUM,
+            where=_checkpointing_lines(analysis) or inner_lines(repeated),
+            evidence={"peak_share_of_memory": used},
+            fix="Checkpointing trades time for memory. While memory is free, keep the activations: "
+            "switch it off, or checkpoint fewer layers.",
+            before="GRPOConfig(gradient_checkpointing=True)"
+            if transformers
+            else "x = checkpoint(layer, x)",
+            after="GRPOConfig(gradient_checkpointing=False)" if transformers else "x = layer(x)",
+        )
+    ]
+
+
+def _checkpointing_lines(analysis: Analysis) -> list[SourceLine]:
+    """The lines of the program that call `checkpoint`, as forward passes were seen in them."""
+    found: dict[SourceLine, None] = {}
+    for sample in samples_under(analysis, "learn.forward"):
+        for frame in sample.frames:
+            names = called_at(analysis, frame)[0] if frame.of_program else ()
+            if any(name.rpartition(".")[2] == "checkpoint" for name in names):
+                found[SourceLine(frame.file, frame.line, frame.function)] = None
+    return list(found)[:3]
+
+
+def _is_recomputing(sample: Sample) -> bool:
+    """Whether a checkpoint computes its forward pass again, not the gradients after it."""
+    for frame in sample.frames:
+        if _CHECKPOINTS(frame) or _BACKWARD(frame):
+            return _CHECKPOINTS(frame)
+    return False
+
+
+RULES: tuple[Rule, ...] = (
+    unfused_optimizer,
+    distribution_validation,
+    target_update_loop,
+    stepwise_recurrence,
+    checkpointing_with_memory_to_spare,
+)

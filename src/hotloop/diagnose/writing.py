@@ -1,0 +1,74 @@
+"""How to log less, in the terms of what the program logs with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+#: Calls of loggers as programs name them: the message is formatted whether or not it is shown.
+LOG_CALLS = frozenset(
+    f"{name}.{level}" for name in ("log", "logger", "logging") for level in ("debug", "info")
+)
+_LESS = (
+    "Log every hundred steps or every episode, and accumulate values in plain Python numbers "
+    "meanwhile."
+)
+
+#: Package, or name that a line calls -> (what else to know, before, after).
+_EXAMPLES: dict[str, tuple[str, str, str]] = {
+    "tensorboard": (
+        "",
+        'writer.add_scalar("reward", reward, step)      # every step',
+        'if step % 100 == 0:\n    writer.add_scalar("reward", total / 100, step)',
+    ),
+    "wandb": (
+        "",
+        'wandb.log({"reward": reward})      # every step',
+        'if step % 100 == 0:\n    wandb.log({"reward": total / 100}, step=step)',
+    ),
+    "mlflow": (
+        "",
+        'mlflow.log_metric("reward", reward, step)      # every step',
+        'if step % 100 == 0:\n    mlflow.log_metric("reward", total / 100, step)',
+    ),
+    "sqlite3": (
+        "A database takes many rows in one transaction.",
+        'db.execute("INSERT …", row); db.commit()      # every step',
+        'rows.append(row)\nif step % 1000 == 0:\n    db.executemany("INSERT …", rows); db.commit()',
+    ),
+    "logging": (
+        "A message that is not shown is still formatted: pass values as arguments, and check "
+        "`isEnabledFor` before computing them.",
+        'log.debug("state " + " ".join(map(str, obs)))',
+        'if log.isEnabledFor(logging.DEBUG):\n    log.debug("state %s", obs)',
+    ),
+    "fsync": (
+        "Let the system decide when to write files: `fsync` only protects against power loss.",
+        "out.write(line); out.flush(); os.fsync(out.fileno())      # every step",
+        "lines.append(line)\nif step % 1000 == 0:\n    out.writelines(lines); lines.clear()",
+    ),
+    "print": (
+        "A terminal is slower than the training of a small network.",
+        "print(step, reward)      # every step",
+        "if step % 1000 == 0:\n    print(step, total / 1000)",
+    ),
+}
+_FILE = (
+    "",
+    "out.write(line); out.flush()      # every step",
+    "lines.append(line)\nif step % 1000 == 0:\n    out.writelines(lines); lines.clear()",
+)
+#: Names that a line calls, and the example that they stand for.
+_CALLED = {"commit": "sqlite3", "execute": "sqlite3", "fsync": "fsync", "print": "print",
+           "add_scalar": "tensorboard"} | dict.fromkeys(LOG_CALLS, "logging")  # fmt: skip
+
+
+def logging_example(
+    files: Iterable[tuple[str, str]], called: frozenset[str]
+) -> tuple[str, str, str]:
+    """(fix, before, after) for what logs: a package, by its files, or what a line calls."""
+    kind = next((name for file, _ in files for name in _EXAMPLES if f"/{name}" in file), "")
+    if not kind:
+        short = called | {name.rpartition(".")[2] for name in called}
+        kind = next((each for name, each in _CALLED.items() if name in short), "")
+    more, before, after = _EXAMPLES.get(kind, _FILE)
+    return f"{_LESS} {more}".strip(), before, after

@@ -1,0 +1,36 @@
+"""Findings with the change written into the user's own lines, where its shape is mechanical."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from hotloop.analyze.model import Analysis
+from hotloop.capture.schema import SourceLine
+from hotloop.diagnose.finding import Finding
+
+
+def with_patches(findings: list[Finding], analysis: Analysis) -> list[Finding]:
+    """The findings, each with a patch where one can be written and the source is as it was."""
+    return [replace(each, patch=_patch_of(each, analysis)) for each in findings]
+
+
+def _patch_of(finding: Finding, analysis: Analysis) -> str:
+    # Parsing needs `ast`; a run without a finding to patch does without.
+    from hotloop.experiment.patches import SHAPES, source_fixes
+
+    unchanged = [line for line in finding.where if _is_unchanged(line, analysis)]
+    if finding.id not in SHAPES or not unchanged:
+        return ""
+    folder = Path(unchanged[0].file).parent
+    fixes = source_fixes(replace(finding, where=unchanged), folder)
+    return fixes[0].diff if fixes else ""
+
+
+def _is_unchanged(line: SourceLine, analysis: Analysis) -> bool:
+    """Whether a file has not been written since the run began: its lines are those recorded."""
+    started = analysis.run.header.started
+    try:
+        return started is not None and Path(line.file).stat().st_mtime <= started
+    except OSError:
+        return False

@@ -1,0 +1,137 @@
+"""Patches of single calls: the statement stays, one call in it changes."""
+
+from __future__ import annotations
+
+import ast
+
+from hotloop.experiment.patches.source import Edit, Source, called
+
+_TENSORS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "LongTensor")
+#: PIL's filters that look at many pixels for each new one.
+_SLOW_FILTERS = ("LANCZOS", "BICUBIC", "ANTIALIAS", "HAMMING")
+#: Methods of a rolling window that pandas has itself.
+_ROLLING = ("mean", "max", "min", "sum", "std", "var", "median")
+
+
+def no_grad(source: Source, line: int) -> list[Edit]:
+    """`with torch.no_grad():` around the statement that acts."""
+    torch = source.imports("torch")
+    for call in source.at(line, ast.Call):
+        statement = source.statement(call)
+        if torch is None or not isinstance(statement, (ast.Assign, ast.Expr, ast.Return)):
+            continue
+        lines = source.text.split("\n")[statement.lineno - 1 : statement.end_lineno]
+        depth = len(source.indent(statement))
+        body = [f"    {each[depth:]}" for each in lines]
+        return [source.replace_lines(statement, [f"with {torch}.no_grad():", *body])]
+    return []
+
+
+def one_array(source: Source, line: int) -> list[Edit]:
+    """`torch.tensor(np.asarray(x))` for a list of arrays."""
+    for call in source.at(line, ast.Call):
+        if called(call) in _TENSORS and call.args and not _is_array(call.args[0]):
+            numpy = source.imports("numpy") or "np"
+            argument = source.of(call.args[0])
+            if argument.startswith("list(") and argument.endswith(")"):
+                argument = argument[5:-1]
+            edit = source.replace(call.args[0], f"{numpy}.asarray({argument})")
+            return [edit, *source.importing("numpy", "np")]
+    return []
+
+
+def _is_array(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and called(node) in ("array", "asarray", "stack")
+
+
+def model_call(source: Source, line: int) -> list[Edit]:
+    """`np.asarray(model(x, training=False))` for `model.predict(x)`."""
+    for call in source.at(line, ast.Call):
+        if called(call) == "predict" and len(call.args) == 1 and _only(call, "verbose"):
+            assert isinstance(call.func, ast.Attribute)
+            model, x = source.of(call.func.value), source.of(call.args[0])
+            numpy = source.imports("numpy") or "np"
+            edit = source.replace(call, f"{numpy}.asarray({model}({x}, training=False))")
+            return [edit, *source.importing("numpy", "np")]
+    return []
+
+
+def _only(call: ast.Call, *names: str) -> bool:
+    return all(keyword.arg in names for keyword in call.keywords)
+
+
+def shallow_copy(source: Source, line: int) -> list[Edit]:
+    """`copy.copy` for `copy.deepcopy`."""
+    for call in source.at(line, ast.Call):
+        if called(call) == "deepcopy" and len(call.args) == 1:
+            copy = source.imports("copy")
+            name = f"{copy}.copy" if copy else "copy.copy"
+            return [source.replace(call.func, name), *source.importing("copy")]
+    return []
+
+
+def fast_resize(source: Source, line: int) -> list[Edit]:
+    """PIL's box filter for one that reads more pixels."""
+    for call in source.at(line, ast.Call):
+        if called(call) != "resize":
+            continue
+        for node in ast.walk(call):
+            if isinstance(node, ast.Attribute) and node.attr in _SLOW_FILTERS:
+                return [source.replace(node, f"{source.of(node.value)}.BOX")]
+    return []
+
+
+def rolling_method(source: Source, line: int) -> list[Edit]:
+    """`.rolling(n).mean()` for `.rolling(n).apply(lambda part: part.mean())`."""
+    edits = []
+    function = source.function_at(line)
+    for call in ast.walk(function) if function is not None else ():
+        if isinstance(call, ast.Call) and called(call) == "apply" and call.args:
+            method = _method_of(call.args[0])
+            assert isinstance(call.func, ast.Attribute)
+            if method in _ROLLING:
+                edits.append(source.replace(call, f"{source.of(call.func.value)}.{method}()"))
+    return edits
+
+
+def _method_of(node: ast.AST) -> str:
+    """`mean` of `lambda part: part.mean()`."""
+    if isinstance(node, ast.Lambda) and isinstance(node.body, ast.Call) and not node.body.args:
+        receiver = getattr(node.body.func, "value", None)
+        if isinstance(receiver, ast.Name) and receiver.id == node.args.args[0].arg:
+            return called(node.body)
+    return ""
+
+
+def detached(source: Source, line: int) -> list[Edit]:
+    """Values that are carried to the next update lose their graph first.
+
+    `x = a * x + b` in a loop takes `x.detach()`; `losses.append(loss)` keeps `loss.detach()`.
+    """
+    function = source.function_at(line)
+    loops = [n for n in ast.walk(function or source.tree) if isinstance(n, (ast.For, ast.While))]
+    edits = []
+    for node in (n for loop in loops for n in ast.walk(loop)):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if isinstance(node.value, ast.BinOp):
+                edits += _detach_carried(source, node.value, name)
+        elif isinstance(node, ast.Call) and called(node) == "append" and len(node.args) == 1:
+            argument = node.args[0]
+            if isinstance(argument, ast.Name) and "loss" in argument.id:
+                edits.append(source.replace(argument, f"{argument.id}.detach()"))
+    return list(dict.fromkeys(edits))
+
+
+def _detach_carried(source: Source, value: ast.AST, name: str) -> list[Edit]:
+    for node in ast.walk(value):
+        # `carry(x)` as a whole, where a function of the program returns what is carried.
+        if isinstance(node, ast.Call) and len(node.args) == 1:
+            argument = node.args[0]
+            if isinstance(argument, ast.Name) and argument.id == name and not node.keywords:
+                return [source.replace(node, f"{source.of(node)}.detach()")]
+        if isinstance(node, ast.Name) and node.id == name:
+            parent = source.parent(node)
+            if isinstance(parent, ast.BinOp):
+                return [source.replace(node, f"{name}.detach()")]
+    return []

@@ -1,0 +1,428 @@
+"""Tries the fix of each finding as short interleaved pairs of runs, within a budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from hotloop.analyze.compare import Comparison
+from hotloop.analyze.judgement import FASTER, SAME, SLOWER
+from hotloop.analyze.model import Analysis
+from hotloop.analyze.sequential import Rule
+from hotloop.analyze.statistics import looks, science
+from hotloop.analyze.weights import DIFFER, compare_weights, worst
+from hotloop.capture import private
+from hotloop.capture.proofs import (
+    CEILING,
+    CONFIRMED,
+    FAILED,
+    IS_SLOWER,
+    NO_DIFFERENCE,
+    NOT_TRIED,
+    REFUTED,
+    UNCLEAR,
+    UNSAFE,
+    Proof,
+    TriedFix,
+)
+from hotloop.diagnose.finding import HEALTHY, Finding
+from hotloop.errors import HotloopError
+from hotloop.experiment.command import Command, check_exists
+from hotloop.experiment.draft import NOT_SKIPPED
+from hotloop.experiment.fixes import Fix
+from hotloop.experiment.here import Job, Place
+from hotloop.experiment.investigating import check_skipped, slug
+from hotloop.experiment.launch import Launch, interruptible
+from hotloop.experiment.measured import Measured, RunFailedError, measured
+from hotloop.experiment.paired import Design, PairedRuns
+from hotloop.experiment.patch import patched_copy
+from hotloop.experiment.scratch import ScratchPlace, why_not_again
+
+#: Pairs that a fix should get at least, and gets at most.
+FEWEST_PAIRS, MOST_PAIRS = 4, 14
+#: A run's loop takes at least this long, where the program itself does.
+SHORTEST_LOOP_S = 3.0
+#: A confirmed gain is known well enough when its interval is this narrow, end over end.
+WIDTH = 0.15
+#: A run of a fix that takes this many times the baseline's is stopped: it does not help.
+LATE = 4.0
+#: A whole interval this many times above a finding's ceiling is not believed.
+BEYOND = 2.0
+#: What the baseline is called.
+AS_IT_IS = "as it is"
+#: Phases whose skipping says nothing about a fix; the loop itself has no name at times.
+SAY_NOTHING = (*NOT_SKIPPED, "loop", "")
+
+
+#: Why a fix was not tried.
+NO_TIME = "no time left for a pair of runs; a longer --budget allows it"
+INTERRUPTED = "interrupted before a pair of runs was complete"
+
+
+class NoTimeError(HotloopError):
+    """No pair of runs was made: that says nothing about a fix."""
+
+
+@dataclass(frozen=True)
+class ProofRule(Rule):
+    """Pairs until the gain is clear: none at all, or one that is known well enough."""
+
+    most: int = MOST_PAIRS
+
+    @property
+    def schedule(self) -> list[int]:
+        return looks(self.most)
+
+    def enough(self, comparison: Comparison) -> bool:
+        whole = comparison.whole
+        if comparison.pairs >= self.most or whole.verdict in (SAME, SLOWER):
+            return True
+        if whole.verdict != FASTER or not whole.low or not whole.high:
+            return False
+        return whole.high <= whole.low * (1 + WIDTH) or whole.low >= 1.5
+
+
+class Prover:
+    """Tries every fix of every finding, the likeliest first, then the confirmed ones together."""
+
+    def __init__(
+        self,
+        command: Command,
+        analysis: Analysis,
+        findings: Sequence[Finding],
+        fixes_of: Callable[[Finding], list[Fix]],
+        folder: Path,
+        place: Place,
+        say: Callable[[str], None],
+        budget_s: float,
+        allow_learning_changes: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        science()  # known now, not after the first runs
+        check_exists(command)
+        self.command = replace(command, options=(*command.options, "--weights"))
+        self.analysis = analysis
+        self.findings = [each for each in findings if each.severity != HEALTHY]
+        self.fixes_of = fixes_of
+        self.folder = folder
+        self.place = place
+        self.say = say
+        self.allow_learning_changes = allow_learning_changes
+        self.clock = clock
+        self._begin = clock()
+        self._end = self._begin + budget_s
+        self.proof = Proof(str(command), str(folder), budget_s)
+        self._confirmed: list[Fix] = []
+        self._stopped = False
+        run = analysis.run
+        #: What a run costs besides its loop, the start of Python and hotloop included.
+        self._aside_s = max(run.wall_s - run.loop_s, 0.0) + 1.0
+        self._run_s = run.wall_s
+
+    def go(self) -> Proof:
+        """Everything, in order; Ctrl-C keeps what is done."""
+        self.proof.interrupted = interruptible(self._all)
+        self.proof.spent_s = self.clock() - self._begin
+        return self.proof
+
+    def _all(self) -> None:
+        plan = [(finding, self._allowed(finding)) for finding in self.findings]
+        tries = sum(bool(fixes) for _, fixes in plan)
+        self._plan_runs(max(tries, 1))
+        self._check_baseline()
+        self.say(
+            f"{tries} of {len(plan)} findings have a fix to try; a pair of runs takes about "
+            f"{2 * self._run_s:.0f} s, all of it at most {self._end - self.clock():.0f} s"
+        )
+        left = tries + (tries > 1)
+        for finding, fixes in plan:
+            if fixes:
+                self._try_each(finding, fixes, self._share(left))
+                left -= 1
+        if len(self._confirmed) > 1:
+            self._together()
+        for finding, fixes in plan:
+            if not fixes:
+                self._bound(finding)
+
+    def _allowed(self, finding: Finding) -> list[Fix]:
+        allowed = []
+        for fix in self.fixes_of(finding):
+            if fix.changes_learning and not self.allow_learning_changes:
+                why = "it changes learning; --allow-learning-changes tries it"
+                self.proof.tried.append(_tried(finding.id, fix, NOT_TRIED, why=why))
+            else:
+                allowed.append(fix)
+        return allowed
+
+    def _plan_runs(self, tries: int) -> None:
+        """How many steps each run makes: as many as recorded, or as the budget allows."""
+        run = self.analysis.run
+        share = (self._end - self.clock()) / tries
+        loop_s = max(share / (2 * (FEWEST_PAIRS + 1)) - self._aside_s, SHORTEST_LOOP_S)
+        if run.env_steps and run.steps_per_s:
+            steps = min(run.env_steps, max(int(run.steps_per_s * loop_s), 1))
+            self.proof.stop_after = f"{steps}steps"
+            loop_s = steps / run.steps_per_s
+        else:
+            loop_s = min(loop_s, run.loop_s)
+            self.proof.stop_after = f"{max(loop_s + run.startup_s, 1.0):.0f}s-total"
+        self._run_s = loop_s + self._aside_s
+
+    def _check_baseline(self) -> None:
+        """One run as it is, first: a program that cannot run again proves nothing about a fix."""
+        launch = Launch(
+            AS_IT_IS, self.command, str(self.folder / "as-it-is"), self.proof.stop_after
+        )
+        place = ScratchPlace.unlimited(self.place, self.folder / "scratch")
+        for _, outcomes in place.outcomes([Job(-1, (launch,))]):
+            try:
+                measured(outcomes[0], launch)
+            except RunFailedError as error:
+                hint = why_not_again(error.run.last_lines)
+                raise HotloopError(f"{error}\nthe program does not run again; {hint}") from None
+            self._run_s = outcomes[0].seconds
+
+    def _share(self, left: int) -> float:
+        """The deadline of the next one, with the time left divided evenly."""
+        now = self.clock()
+        return now + (self._end - now) / max(left, 1)
+
+    # -- one finding --
+
+    def _try_each(self, finding: Finding, fixes: list[Fix], until: float) -> None:
+        """Its fixes in turn, until one is confirmed."""
+        for number, fix in enumerate(fixes, 1):
+            self.say(f"{finding.id}: {fix.name}")
+            tried = _plausible(self._try(finding.id, [fix], until), finding.ceiling)
+            self.proof.tried.append(tried)
+            self._say_result(tried)
+            if self._stopped:
+                rest = [_tried(finding.id, f, NOT_TRIED, why=INTERRUPTED) for f in fixes[number:]]
+                self.proof.tried += rest
+                raise KeyboardInterrupt
+            if tried.verdict == CONFIRMED:
+                self._confirmed.append(fix)
+                return
+
+    def _together(self) -> None:
+        names = ", ".join(fix.name for fix in self._confirmed)
+        self.say(f"together: {names}")
+        self.proof.together = self._try("", self._confirmed, self._end)
+        self._say_result(self.proof.together)
+
+    def _try(self, finding: str, fixes: list[Fix], until: float) -> TriedFix:
+        folder = self.folder / slug(finding or "together") / slug(fixes[0].name)
+        learned = LearningSeen()
+        all_fixes = _joined(fixes)
+        try:
+            command = self._changed(fixes, folder)
+            result = self._pairs(command, all_fixes.name, folder, until, learned, all_fixes)
+        except RunFailedError as error:
+            last = error.run.last_lines[-1:] or ["it printed nothing"]
+            why = f"{error.run.why}: {last[0]}"
+            return _tried(finding, all_fixes, FAILED, why=why)
+        except NoTimeError as error:
+            return _tried(finding, all_fixes, NOT_TRIED, why=str(error))
+        except HotloopError as error:
+            return _tried(finding, all_fixes, FAILED, why=str(error))
+        verdict, why = _verdict(result)
+        if verdict == CONFIRMED and learned.are_other and all(f.keeps_weights for f in fixes):
+            verdict, why = UNSAFE, "faster, but the weights differ, which this change must not do"
+        before, after = learned.returns()
+        return replace(
+            _tried(finding, all_fixes, verdict, result, why),
+            weights=learned.verdict(),
+            return_before=before,
+            return_after=after,
+        )
+
+    def _changed(self, fixes: list[Fix], folder: Path) -> Command:
+        command = self.command
+        for fix in fixes:
+            command = fix.on(command)
+        diffs = [fix.diff for fix in fixes if fix.diff]
+        if not diffs:
+            return command
+        patches = []
+        private.make_folder(folder, exist_ok=True)
+        for number, diff in enumerate(diffs):
+            patches.append(folder / f"fix-{number}.patch")
+            private.write_text(patches[-1], diff)
+        program = Path(command.folder or ".").absolute()
+        copy = patched_copy(program, patches, folder / "patched")
+        return replace(command, folder=str(copy.absolute()))
+
+    def _pairs(
+        self,
+        command: Command,
+        name: str,
+        folder: Path,
+        until: float,
+        learned: LearningSeen,
+        fix: Fix | None,
+    ) -> Comparison:
+        pair_s = 2 * self._run_s
+        most = min(max(int((until - self.clock()) / pair_s), FEWEST_PAIRS), MOST_PAIRS)
+        design = Design(
+            ProofRule(any_work=True, most=most),
+            warm_up=0,  # the capture's own run warmed the file cache
+            stop_after=self.proof.stop_after,
+            timeout_s=max(LATE * self._run_s, 60.0),
+        )
+        program = Path(self.command.folder or ".").absolute().name
+        scratch = self.folder / "scratch"
+        place = ScratchPlace(self.place, scratch, until, pair_s, self.clock, program)
+        runs = PairedRuns(
+            (self.command, command), (AS_IT_IS, name), design, folder, place, self.say
+        )
+
+        def check(first: Measured, second: Measured) -> None:
+            check_skipped(first, second)
+            if fix is not None:
+                _check_effect(fix, second.analysis)
+            learned.see(first, second)
+
+        runs.check = check
+        result = runs.go()
+        if runs.error is not None:
+            raise runs.error
+        self._stopped = result.interrupted
+        if not result.comparison.pairs:
+            raise NoTimeError(INTERRUPTED if result.interrupted else NO_TIME)
+        return result.comparison
+
+    def _say_result(self, tried: TriedFix) -> None:
+        gain = f", {tried.gain:.2f} times" if tried.gain is not None else ""
+        self.say(f"{tried.fix}: {tried.verdict}{gain}{f' ({tried.why})' if tried.why else ''}")
+
+    # -- a finding without a fix --
+
+    def _bound(self, finding: Finding) -> None:
+        """Measure the most that any work on the finding's phase could bring."""
+        if any(each.finding == finding.id for each in self.proof.tried):
+            return
+        nothing = Fix("", "")
+        phase = finding.phase
+        if phase in SAY_NOTHING or self._end - self.clock() < 2 * FEWEST_PAIRS * self._run_s:
+            why = "no fix that applies by itself"
+            self.proof.tried.append(_tried(finding.id, nothing, NOT_TRIED, why=why))
+            return
+        self.say(f"{finding.id}: no fix applies by itself; the ceiling without {phase}")
+        command = replace(self.command, options=(*self.command.options, "--skip", phase))
+        folder = self.folder / slug(finding.id) / "without"
+        try:
+            found = self._pairs(
+                command, f"without {phase}", folder, self._end, LearningSeen(), None
+            )
+        except HotloopError as error:
+            why = f"no fix that applies by itself, and no ceiling: {str(error).splitlines()[0]}"
+            self.proof.tried.append(_tried(finding.id, nothing, NOT_TRIED, why=why))
+            return
+        why = f"no fix applies by itself; {phase} skipped is the most that one could bring"
+        skipped = Fix(f"without {phase}", "")
+        self.proof.tried.append(_tried(finding.id, skipped, CEILING, found, why))
+        self._say_result(self.proof.tried[-1])
+
+
+class LearningSeen:
+    """What each pair learned: its weights and returns, and the baselines among themselves."""
+
+    def __init__(self) -> None:
+        self._pairs: list[str] = []
+        self._baselines: set[str] = set()
+        self._returns: tuple[list[float], list[float]] = ([], [])
+
+    def see(self, first: Measured, second: Measured) -> None:
+        ours = first.analysis.notes.weights
+        compared = compare_weights(ours, second.analysis.notes.weights)
+        if compared is not None and ours is not None:
+            self._pairs.append(compared)
+            self._baselines.add(ours.digest)
+        for side, run in zip(self._returns, (first, second), strict=True):
+            if run.analysis.returns.last is not None:
+                side.append(run.analysis.returns.last)
+
+    def returns(self) -> tuple[float | None, float | None]:
+        """The median return of each side; None where a side has none."""
+        before, after = (median(side) if side else None for side in self._returns)
+        return before, after
+
+    @property
+    def are_other(self) -> bool:
+        """Whether they differ, and do not from run to run."""
+        return worst(self._pairs) == DIFFER and len(self._baselines) == 1
+
+    def verdict(self) -> str:
+        found = worst(self._pairs)
+        if found == DIFFER and len(self._baselines) > 1:
+            return "weights differ, as they do from run to run"
+        return found
+
+
+def _check_effect(fix: Fix, analysis: Analysis) -> None:
+    """A fix that changed no call would be compared with itself."""
+    notes = [analysis.notes, *analysis.worker_notes.values()]
+    for each in fix.fixes:
+        if not sum(note.fixes.get(each, 0) for note in notes):
+            raise HotloopError(f"{each} never took effect: the program makes no such call")
+
+
+def _plausible(tried: TriedFix, ceiling: float | None) -> TriedFix:
+    """A gain far above what removing the whole cost could bring is an artefact of a busy machine.
+
+    Time spent waiting for a core is taken out of both sides; where that is nearly all of a short
+    run, little is left to divide by.
+    """
+    if tried.verdict != CONFIRMED or not ceiling or (tried.low or 0.0) <= BEYOND * ceiling:
+        return tried
+    why = f"more than its share of the loop allows ({ceiling:.2f} times): the machine is too busy"
+    return replace(tried, verdict=UNCLEAR, why=why)
+
+
+def _verdict(comparison: Comparison) -> tuple[str, str]:
+    whole = comparison.whole
+    if whole.verdict == FASTER:
+        return CONFIRMED, ""
+    if whole.verdict == SLOWER:
+        return REFUTED, IS_SLOWER
+    if whole.verdict == SAME:
+        return REFUTED, NO_DIFFERENCE
+    return UNCLEAR, f"{comparison.pairs} pairs were not enough to tell"
+
+
+def _tried(
+    finding: str, fix: Fix, verdict: str, comparison: Comparison | None = None, why: str = ""
+) -> TriedFix:
+    whole = comparison.whole if comparison else None
+    return TriedFix(
+        finding,
+        fix.name,
+        verdict,
+        whole.estimate if whole else None,
+        whole.low if whole else None,
+        whole.high if whole else None,
+        comparison.pairs if comparison else 0,
+        learning=fix.learning,
+        why=why,
+        how=fix.how,
+        diff=fix.diff,
+    )
+
+
+def _joined(fixes: list[Fix]) -> Fix:
+    """Several fixes as one."""
+    if len(fixes) == 1:
+        return fixes[0]
+    learning = sorted({fix.learning for fix in fixes if fix.learning})
+    return Fix(
+        " + ".join(fix.name for fix in fixes),
+        "; ".join(fix.how for fix in fixes),
+        fixes=tuple(each for fix in fixes for each in fix.fixes),
+        every=tuple(each for fix in fixes for each in fix.every),
+        diff="".join(fix.diff for fix in fixes),
+        learning="; ".join(learning),
+    )

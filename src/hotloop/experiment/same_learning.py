@@ -1,0 +1,49 @@
+"""Whether two commands learn the same: weights after equal steps, else the returns.
+
+A change that should not change learning (threads, vectorised pushes, `no_grad`) leaves the weights
+as they are, bit for bit or up to rounding. Where runs made different numbers of steps, or programs
+choose their own seeds, only the distribution of the returns can be compared.
+"""
+
+from __future__ import annotations
+
+from hotloop.analyze.weights import compare_weights, worst
+from hotloop.experiment.measured import Measured
+
+
+class SameLearning:
+    """The weights and returns of pairs of runs."""
+
+    def __init__(self) -> None:
+        self._verdicts: list[str] = []
+        self._returns: tuple[list[float], list[float]] = ([], [])
+
+    def see(self, first: Measured, second: Measured) -> None:
+        """One more pair."""
+        runs = first.analysis.run, second.analysis.run
+        equal = (
+            runs[0].env_steps == runs[1].env_steps
+            and runs[0].gradient_steps == runs[1].gradient_steps > 0
+        )
+        if equal:
+            verdict = compare_weights(first.analysis.notes.weights, second.analysis.notes.weights)
+            self._verdicts += [verdict] if verdict is not None else []
+        steps = min(run.env_steps for run in runs)
+        for side, each in zip(self._returns, (first, second), strict=True):
+            value = each.analysis.returns.at_steps(steps)
+            side += [value] if value is not None else []
+
+    def notes(self) -> list[str]:
+        """What is known of it, as sentences."""
+        if self._verdicts:
+            verdict, pairs = worst(self._verdicts), len(self._verdicts)
+            return [f"Learning: {verdict} after equal steps ({pairs} pairs, warm-up included)."]
+        first, second = self._returns
+        if not first or not second:
+            return []
+        means = [sum(side) / len(side) for side in self._returns]
+        return [
+            "Learning: weights cannot be compared (the numbers of steps differ); mean return "
+            f"{means[0]:.4g} and {means[1]:.4g} after equal steps, over {len(first)} pairs. "
+            "--to-return compares learning."
+        ]

@@ -1,0 +1,76 @@
+"""Classes of the program on their way to another process, and as they arrive there.
+
+cloudpickle sends the script's classes as they are, with whatever hotloop put into them. A hooked
+method must go with its class, not by its name: a worker may have imported the script again and has
+another class of that name, in whose method `super()` would fail. Where a class arrives it gets its
+methods after it was made, so it is hooked then. Ray, joblib and others bring a copy of cloudpickle.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections import ChainMap
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from hotloop.measure.pickling import same
+
+if TYPE_CHECKING:
+    from hotloop.hooks.install import Hooks
+
+#: The modules that keep a pickler, in versions old and new.
+_PICKLERS = frozenset({"cloudpickle", "cloudpickle_fast"})
+
+
+class ClassesByValue:
+    """Hooks every copy of cloudpickle that is imported."""
+
+    def __init__(self, hooks: Hooks, hooked: type) -> None:
+        self._hooks = hooks
+        #: The type of a hooked method.
+        self._hooked = hooked
+
+    def imported(self, name: str) -> None:
+        """A module is there."""
+        package, _, last = name.rpartition(".")
+        if last in _PICKLERS and package.rpartition(".")[2] == "cloudpickle":
+            self._send(sys.modules[name])
+            self._receive(sys.modules[name])
+
+    def _send(self, module: ModuleType) -> None:
+        pickler: Any = getattr(module, "CloudPickler", None)
+        table = vars(pickler).get("dispatch_table") if isinstance(pickler, type) else None
+        if not isinstance(table, ChainMap) or self._hooked is FunctionType:
+            return
+
+        def reduce(timed: Any) -> Any:
+            function = timed.__wrapped__
+            if _goes_by_value(str(getattr(function, "__module__", "")), module):
+                return same, (function,)
+            return timed.__reduce__()
+
+        pickler.dispatch_table = table.new_child({self._hooked: reduce})
+        self._hooks.undo(lambda: setattr(pickler, "dispatch_table", table))
+
+    def _receive(self, module: ModuleType) -> None:
+        original: Callable[..., Any] | None = getattr(module, "_class_setstate", None)
+        if original is None or original.__module__ != module.__name__:
+            return
+
+        @functools.wraps(original)
+        def _class_setstate(cls: Any, *state: Any) -> Any:
+            result = original(cls, *state)
+            self._hooks.class_arrived(cls)
+            return result
+
+        vars(module)["_class_setstate"] = _class_setstate
+        self._hooks.undo(lambda: setattr(module, "_class_setstate", original))
+
+
+def _goes_by_value(name: str, cloudpickle: ModuleType) -> bool:
+    """Whether this cloudpickle sends the classes of a module as they are."""
+    main = sys.modules.get(cloudpickle.__name__.removesuffix("_fast"))
+    named = getattr(main, "_PICKLE_BY_VALUE_MODULES", ())
+    return any(f"{name}.".startswith(f"{each}.") for each in ("__main__", *named))

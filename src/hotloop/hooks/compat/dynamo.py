@@ -1,0 +1,138 @@
+"""Keeps `torch.compile` out of hotloop's own code, and hooks out of its sight.
+
+Below a compiled function every frame of Python is compiled that it has not seen, notes of hooks
+among them: after a graph ends before `loss.backward()`, the note of that backward pass is next.
+dynamo is asked to run these as they are.
+
+What a compiled function calls is compiled as if it had no hook. dynamo asks whether a function is
+exactly of type `function`, which a hooked one is not in Python 3.11 (`inplace_switch.c`). While a
+frame is compiled, all of them are; while compiled code runs, those in a graph are, for its guards.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from hotloop.hooks.context import HookContext
+from hotloop.hooks.protocols import Function, Wrapper
+from hotloop.hooks.redirect import redirect, wrapped_by
+from hotloop.measure.core import native_parts
+
+_COMPILER = "torch._dynamo.eval_frame"
+
+
+#: Where frames are compiled, and where a function becomes a part of a graph.
+_CONVERSION = "torch._dynamo.convert_frame"
+_ENTRIES = ("_compile", "fullgraph_capture")
+_VARIABLES = "torch._dynamo.variables.functions"
+#: Whether types differ, in the versions of Python that torch has.
+_TYPES_DIFFER = sys.version_info[:2] == (3, 11) or sys.version_info >= (3, 13)
+
+
+class DynamoCompatibility:
+    """Tells the compiler about every module of hotloop, whichever of the two comes first."""
+
+    def __init__(self, context: HookContext) -> None:
+        self._context = context
+        self._core: Any = context.profiler.core
+        self._skip: Callable[[CodeType], None] | None = None
+
+    def imported(self, name: str) -> None:
+        """A module is there."""
+        if name == _COMPILER:
+            self._skip = getattr(sys.modules[name], "skip_code", None)
+            self._redirect(sys.modules[name], "set_eval_frame", self._around_runs)
+            for known in list(sys.modules):
+                self._skip_own_code(known)
+        else:
+            self._skip_own_code(name)
+            self._show_functions(name)
+
+    def _show_functions(self, name: str) -> None:
+        module: Any = sys.modules.get(name)
+        if name == _CONVERSION:
+            for entry in _ENTRIES:
+                if hasattr(module, entry):
+                    self._redirect(module, entry, self._around_compilation)
+        elif name == _VARIABLES:
+            self._redirect(module.UserFunctionVariable, "__init__", self._in_graph)
+
+    def _redirect(self, owner: Any, name: str, make: Wrapper) -> None:
+        if _TYPES_DIFFER and native_parts(self._core) is not None:
+            self._context.undo.append(redirect(self._core, owner, name, make))
+
+    def _around_compilation(self, original: Function) -> Function:
+        compiler = self._core.compiler
+
+        def compile_frame(*args: Any, **kwargs: Any) -> Any:
+            compiler(1, 0)
+            try:
+                return original(*args, **kwargs)
+            finally:
+                compiler(-1, 0)
+
+        return compile_frame
+
+    def _around_runs(self, original: Function) -> Function:
+        compiler = self._core.compiler
+
+        def set_eval_frame(callback: Any) -> Any:
+            before = original(callback)
+            change = callable(callback) - callable(before)
+            if change:
+                compiler(0, change)
+            return before
+
+        return set_eval_frame
+
+    def _in_graph(self, original: Function) -> Function:
+        in_graph = self._core.in_graph
+
+        def init(self: Any, fn: Any, *args: Any, **kwargs: Any) -> None:
+            in_graph(fn)
+            original(self, fn, *args, **kwargs)
+
+        return init
+
+    def _skip_own_code(self, name: str) -> None:
+        module = sys.modules.get(name)
+        own = name == "hotloop" or name.startswith("hotloop.")
+        if self._skip is not None and own and module is not None:
+            for code in _codes(module):
+                self._skip(code)
+
+
+def _codes(module: ModuleType) -> Iterator[CodeType]:
+    for value in list(vars(module).values()):
+        if getattr(value, "__module__", None) != module.__name__:
+            continue
+        for each in list(vars(value).values()) if isinstance(value, type) else (value,):
+            for function in _functions(each):
+                # What a decorator of another module put around it is not ours.
+                code = function.__code__
+                if code.co_filename == module.__file__:
+                    yield from _with_inner(code)
+
+
+def _functions(value: object) -> Iterator[FunctionType]:
+    """The functions in a module's or class's attribute, behind decorators too."""
+    if isinstance(value, property):
+        parts: list[object] = [value.fget, value.fset, value.fdel]
+    elif isinstance(value, (staticmethod, classmethod)):
+        parts = [value.__func__]
+    else:
+        parts = [value]
+    for part in parts:
+        if isinstance(part, FunctionType):
+            yield part
+            yield from _functions(wrapped_by(part))
+
+
+def _with_inner(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _with_inner(inner)

@@ -1,0 +1,62 @@
+"""The events of a training loop, and who keeps their order.
+
+The native module does (`EventOrder` in `measure/native/events.c`). It infers what lies between two
+events and what each network call is for; no second implementation exists. Without the native module
+`NoEvents` takes its place: regions and library tables work, and nothing is inferred.
+"""
+
+from __future__ import annotations
+
+from hotloop.measure.core import NATIVE
+
+#: What can happen, in the order of a training loop. PREPARE: gradients are set to zero or clipped.
+#: INFERENCE: a network was called without gradients, and nothing shows what for.
+#: The native module exports the same numbers; a test compares them.
+STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER, PREPARE, INFERENCE = range(9)
+EVENTS = 9
+
+#: What a report says where nothing can be inferred.
+NEEDS_NATIVE = (
+    "Phases between the calls of libraries, gradient steps, batch sizes and transfers are not "
+    "inferred: that needs hotloop's native module."
+)
+
+
+def remarks() -> list[str]:
+    """What a reader of the report must know."""
+    return [] if NATIVE else [NEEDS_NATIVE]
+
+
+class NoEvents:
+    """Stands in for the native `EventOrder`: counts environments and infers nothing."""
+
+    thread = steps = steps_before = known_batch_size = actors = 0
+    last = STEP
+    active = off_policy = is_table = loss_is_named = False
+
+    def __init__(self) -> None:
+        self.envs = 0
+
+    def happened(self, event: int) -> None:
+        """Something has ended; what follows is a gap until the next event."""
+
+    def stepped(self, envs: int) -> None:
+        """That many environments were stepped once, together."""
+        self.envs = envs
+
+    def prepared(self, *_: object, **__: object) -> None:
+        """Gradients were set to zero or clipped: a note after such a function."""
+
+    def purpose(self, network: int, gradients: bool, batch_size: int) -> int:
+        """FORWARD or INFERENCE: gradients alone decide."""
+        return FORWARD if gradients else INFERENCE
+
+    def collected(self) -> int:
+        """Environment steps that the update in progress learns from: unknown."""
+        return 0
+
+    def learn_inline(self, is_table: bool) -> None:
+        """The program learns in a table of values between two steps."""
+
+    def forget_names(self) -> None:
+        """Forget the names of gaps."""

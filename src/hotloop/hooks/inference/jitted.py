@@ -1,0 +1,218 @@
+"""What a jitted function of JAX is for, from its name and from what its trace went through."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from hotloop.hooks.program import vocabulary as v
+from hotloop.hooks.program.recognition import in_function
+from hotloop.hooks.protocols import Function, Note
+from hotloop.hooks.redirect import compiled_types, wrapped_by, written
+
+if TYPE_CHECKING:
+    from hotloop.hooks.context import HookContext
+
+
+class Jitted:
+    """What is known about one jitted function."""
+
+    def __init__(self, context: HookContext, name: str, function: object = None) -> None:
+        self._context = context
+        self.name = name
+        self.words = [word for word in v.words_of(name) if word not in _SAYS_NOTHING]
+        code = written(function)
+        # Weak: the function may lead to the jitted one, whose hook must not keep it alive.
+        self._function = weakref.ref(code) if isinstance(code, FunctionType) else _nothing
+        self._expected: bool | None = True if _takes_gradients(function) else None
+        #: Gradients taken in one call, and whether inside a loop that is compiled too.
+        self.gradients = 0
+        self.loops = False
+        self.traces = 0
+        #: Phases of what the trace went through beside.
+        self.parts: set[str] = set()
+        #: Which argument is the batch, since which trace.
+        self.batch: int | None = None
+        self.batch_of = 0
+        #: Whether a call chooses the next action too (`jitted_agents`); None: not known yet.
+        self.acts: bool | None = None
+        self.rounds = 0
+        #: Samples that were counted while that was not known.
+        self.samples = 0
+        self._phase: str | None = ""
+        self._timed: dict[bool, Function] = {}
+
+    @property
+    def is_network(self) -> bool:
+        """A network that is asked, not taught: the order of events tells what for."""
+        return bool(not self.learns and v.NETWORK & set(self.words))
+
+    @property
+    def learns(self) -> bool:
+        """Whether it takes gradients; before its first trace, as far as its code tells."""
+        if self.traces:
+            return bool(self.gradients)
+        if self._expected is None:
+            function = self._function()
+            self._expected = function is not None and bool(
+                v.gradient_names(v.reached(function, None))
+            )
+        return self._expected
+
+    @property
+    def is_whole_loop(self) -> bool:
+        """Many updates in one call may be the whole training: it has no phases in Python."""
+        if not self.loops or self._context.order.envs:
+            return False
+        return "env.step" in self.parts or not _is_update(self.words)
+
+    @property
+    def phase(self) -> str | None:
+        """What its name and its shape say that it is."""
+        if self._phase == "":
+            self._phase = phase_of(self.words) or self._phase_by_shape()
+        return self._phase
+
+    def timed(self, call: Function, note: Note) -> Function:
+        """`call` inside its phases, and `note` after it; decided once its trace has been seen."""
+        # Where the program's own function around it is the update, there is one already.
+        inside = self._context.core.is_open("learn")
+        timed = self._timed.get(inside)
+        if timed is None:
+            names = self._names()
+            regions = [
+                self._context.core.region(name) for name in names if name != "learn" or not inside
+            ]
+            timed = call
+            for region in reversed(regions):
+                timed = region.wrap(timed, after=note if region is regions[0] else None)
+            if self.traces:
+                self._timed[inside] = timed
+        return timed
+
+    def _names(self) -> tuple[str, ...]:
+        if self.gradients and not self.is_whole_loop:
+            return ("learn", "learn.step")
+        if not self.traces and (
+            _is_update(self.words) or (self.learns and self._context.order.envs)
+        ):
+            return ("learn", "learn.step")
+        phase = self.phase
+        if phase is None or self.learns:
+            own = f"jax.{self.name}"
+            self._context.profiler.categories.setdefault(own, "Model")
+            return ("loop.compiled", own) if self.gradients else (own,)
+        self._context.profiler.mark(phase, "shape")
+        return (phase,)
+
+    def _phase_by_shape(self) -> str | None:
+        """What the same function would be without `jit`; updates are known by their trace."""
+        function = self._function()
+        if function is None or self.name.startswith("_"):
+            return None
+        for found in in_function(None, self.name, function):
+            if found.kind not in ("learn", "network"):
+                return found.phases[0]
+        return None
+
+
+#: Set on a function that takes gradients of another one.
+TAKES_GRADIENTS = "__hotloop_takes_gradients__"
+#: Set on what is called instead of a jitted function, where that cannot be hooked in place. Set to
+#: itself: other decorators copy attributes.
+_MARK = "__hotloop_jitted__"
+
+
+def _takes_gradients(function: object) -> bool:
+    return any(hasattr(each, TAKES_GRADIENTS) for each in (function, wrapped_by(function)))
+
+
+def _nothing() -> None:
+    return None
+
+
+def mark_jitted(call: object) -> None:
+    """Let `is_jitted` know that calls of this function are in their phases."""
+    if isinstance(call, FunctionType):
+        setattr(call, _MARK, call)
+    else:
+        compiled_types.add(type(call))
+
+
+def is_jitted(function: object) -> bool:
+    """Whether a function is jitted, and knows itself what its calls are for."""
+    return function is not None and getattr(function, _MARK, None) is function
+
+
+class _Calling(threading.local):
+    """The jitted functions that a thread is in, the outermost first."""
+
+    def __init__(self) -> None:
+        self.stack: list[Jitted] = []
+
+
+class JittedCalls:
+    """What one run knows about its jitted functions."""
+
+    def __init__(self) -> None:
+        self._calling = _Calling()
+        #: Functions that hold loops with updates in them, and those that step environments.
+        self.whole_loops: set[str] = set()
+        self.rollouts: set[str] = set()
+
+    @property
+    def stack(self) -> list[Jitted]:
+        """The jitted functions that this thread is in, the outermost first."""
+        return self._calling.stack
+
+    def note_part(self, phase: str | None) -> None:
+        """Something of that phase was called while a jitted function is traced."""
+        stack = self._calling.stack
+        if stack and phase is not None:
+            stack[-1].parts.add(phase)
+
+    def remarks(self) -> list[str]:
+        """What a reader of the report must know."""
+        said = [
+            f"The jitted function {name} runs a whole training loop inside one compiled call: "
+            "environment, policy and learning are in it, and hotloop cannot look inside. What can "
+            f"be separated is compile (making it), jax.{name} (starting it) and loop.compiled (its "
+            "computing, until the results are there). jax.profiler shows what is inside."
+            for name in sorted(self.whole_loops)
+        ]
+        said += [
+            f"The jitted function {name} steps environments inside one compiled call: jax.{name} "
+            "holds them and the policy, and how many steps they were cannot be counted from "
+            "outside."
+            for name in sorted(self.rollouts)
+        ]
+        return said
+
+
+def _is_update(words: list[str]) -> bool:
+    """Whether a name says one update; `train` alone may be all of them."""
+    if not words or words[0] not in v.LEARN or not set(words[1:]) <= v.LEARN_MORE:
+        return False
+    return words not in (["train"], ["training"])
+
+
+#: Words that say how a function is called, not what it does.
+_SAYS_NOTHING = v.words_set("jit jitted jax compiled fn func")
+
+
+def phase_of(words: list[str]) -> str | None:
+    """A phase that a jitted function's name tells by itself."""
+    said = set(words)
+    if not words:
+        return None
+    if words == ["act"] or (words[0] in v.ACT and {"action", "actions"} & said):
+        return "policy.act"
+    if said & {"gae", "advantage", "advantages"} or (said & {"returns"} and len(words) > 1):
+        return "advantage"
+    if words in (["env", "step"], ["step", "env"], ["step"]):
+        return "env.step"
+    if words in (["env", "reset"], ["reset", "env"], ["reset"]):
+        return "env.reset"
+    return None

@@ -1,0 +1,418 @@
+"""JAX: dispatch separated from compiling and from waiting for results.
+
+A jitted call returns before its work is done, so its region is the *dispatch*; the time until
+results are there is `wait`, where the program asks for them, and `transfer` the copy to the host.
+Tracing, lowering and compiling are `compile`. What a jitted function is for is deduced from what
+its trace called (a gradient, an environment) and from its name; an unknown one gets a phase of its
+own name, `jax.<name>`.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from weakref import WeakKeyDictionary
+
+from hotloop.capture import schema
+from hotloop.hooks.context import HookContext
+from hotloop.hooks.inference.gaps import ACT, ADD, OPTIMIZER, STEP
+from hotloop.hooks.inference.jitted import TAKES_GRADIENTS, Jitted, mark_jitted
+from hotloop.hooks.inference.jitted_agents import JittedAgents
+from hotloop.hooks.inference.networks import batch_size_of, first_batch_size
+from hotloop.hooks.libraries.jax_loops import CompiledLoops
+from hotloop.hooks.libraries.jax_networks import FlaxHooks
+from hotloop.hooks.library import Library, Target, once
+from hotloop.hooks.protocols import Foreign, Function, Undo
+from hotloop.hooks.wrapping import guarded, observe
+
+#: A jitted function's own attributes, which programs use.
+_JIT_ATTRIBUTES = ("lower", "trace", "eval_shape", "clear_cache", "_cache_size", "_clear_cache")
+
+#: After these events, random numbers are for what comes next.
+_BEFORE_RANDOM = (STEP, OPTIMIZER)
+_DRAWS = "PRNGKey key split fold_in uniform normal randint categorical bernoulli choice permutation"
+
+#: Jitted functions that were hooked in place, with what detaches their hook. The next run in this
+#: process hooks them again.
+_hooked: WeakKeyDictionary[Function, Undo] = WeakKeyDictionary()
+
+_NNX = "flax.nnx.transforms.compilation"
+
+
+class JitHooks:
+    """Hooks of jitted functions for one run."""
+
+    def __init__(self, context: HookContext, flax: FlaxHooks, loops: CompiledLoops) -> None:
+        self._context = context
+        self._core, self._networks = context.core, context.networks
+        self._flax, self._loops = flax, loops
+        self.agents = JittedAgents(context)
+
+    def resume(self) -> Undo:
+        """Hook the functions that an earlier run in this process has seen being jitted."""
+        for jitted, detach in list(_hooked.items()):
+            detach()
+            self._hook(jitted, getattr(jitted, "__wrapped__", jitted))
+        return _detach_all
+
+    def jit(self, original: Function) -> Function:
+        """`jax.jit`."""
+
+        @functools.wraps(original)
+        def jit(*args: Foreign, **kwargs: Foreign) -> object:
+            jitted = original(*args, **kwargs)
+            if hasattr(jitted, "lower"):
+                return self._hook(jitted, args[0])
+            if not args and callable(jitted):  # `@jax.jit(static_argnames=...)`
+                return self._decorator(jitted)
+            return jitted
+
+        return jit
+
+    def _decorator(self, original: Function) -> Function:
+        @functools.wraps(original)
+        def decorator(function: Function) -> Function:
+            return self._hook(original(function), function)
+
+        del decorator.__wrapped__  # JAX's own has none
+        return decorator
+
+    def _hook(self, jitted: Function, function: Function) -> Function:
+        """The jitted function itself, its calls hooked; where that is impossible, another one."""
+        name = getattr(function, "__name__", None) or type(function).__name__
+        about = Jitted(self._context, "lambda" if name == "<lambda>" else name, function)
+        # The hook refers to `original`, never to `jitted`: it must not keep it alive.
+        detach = self._core.attach(jitted, lambda original: self._timed(original, about))
+        if detach is None:
+            return _instead_of(jitted, function, self._timed(jitted, about))
+        _hooked[jitted] = detach
+        mark_jitted(jitted)
+        return jitted
+
+    def _timed(self, jitted: Function, about: Jitted) -> Function:
+        """A jitted function with every call in its phase."""
+        context, core, order = self._context, self._core, self._context.order
+        batch_size = guarded(context, "JAX: a batch size", _network_batch)
+
+        def traced(*args: object, **kwargs: object) -> object:
+            stack = context.jitted.stack
+            stack.append(about)
+            try:
+                return jitted(*args, **kwargs)
+            finally:
+                stack.pop()
+
+        def note(result: object, *args: object, **kwargs: object) -> None:
+            self._flax.record_when_over(lambda: self._called(about, args, kwargs, result))
+
+        def call(*args: Foreign, **kwargs: Foreign) -> object:
+            if not core.enabled or core.is_open("compile"):
+                context.jitted.note_part(about.phase)
+                return jitted(*args, **kwargs)
+            if about.is_network and order.envs:
+                try:
+                    rows = batch_size(args) or 0
+                    return self._networks.call(about, False, rows, traced, args, kwargs)
+                finally:
+                    if order.last == ACT:
+                        self.agents.somebody_acted()
+            timed = context.guard("JAX: a jitted function", about.timed, traced, note)
+            return (timed or traced)(*args, **kwargs)
+
+        return call
+
+    def _called(self, about: Jitted, args: Foreign, kwargs: Foreign, result: Foreign) -> None:
+        about.traces = about.traces or 1  # it may have been compiled before the hooks were there
+        if about.gradients:
+            self._learned(about, args, kwargs, result)
+        elif about.phase == "policy.act":
+            self._context.order.happened(ACT)
+            self.agents.somebody_acted()
+        elif "env.step" in about.parts:
+            self._context.jitted.rollouts.add(about.name)
+
+    def _learned(self, about: Jitted, args: Foreign, kwargs: Foreign, result: Foreign) -> None:
+        """A function that takes gradients was called."""
+        if about.loops:
+            # How many iterations a compiled loop made is unknown here.
+            if about.is_whole_loop:
+                self._context.jitted.whole_loops.add(about.name)
+                self._loops.started(about.name, _all_leaves(result))
+            else:
+                self._networks.update_is_over()
+            return
+        if about.acts is None and self._context.order.envs:
+            self.agents.judge(about, _leaves((args, kwargs)), _leaves(result))
+        if about.acts:
+            self._acted_and_learned(about)
+            return
+        if about.batch is None or about.batch_of != about.traces:
+            about.batch, about.batch_of = _batch_argument(args), about.traces
+        rows = batch_size_of(args[about.batch]) if 0 <= about.batch < len(args) else 0
+        rows = rows or first_batch_size((), kwargs)
+        if about.acts is None:
+            about.samples += rows or self._context.flow.collected()
+        compare_with_collected(self._context, rows)
+        self._networks.learned(id(about), rows)
+        self._networks.update_is_over()
+
+    def _acted_and_learned(self, about: Jitted) -> None:
+        order = self._context.order
+        self._core.count(schema.GRADIENT_STEPS, 1)
+        if about.samples:  # that was not its batch size: the batch is drawn inside
+            self._core.count(schema.SAMPLES, -about.samples)
+            about.samples = 0
+        order.happened(ACT)
+        self._networks.update_is_over()
+        order.happened(ACT)
+
+
+def _instead_of(jitted: Function, function: Function, timed: Function) -> Function:
+    """A plain function that passes for a jitted one which cannot be hooked in place."""
+
+    @functools.wraps(function)
+    def call(*args: object, **kwargs: object) -> object:
+        return timed(*args, **kwargs)
+
+    for attribute in _JIT_ATTRIBUTES:
+        if hasattr(jitted, attribute):
+            setattr(call, attribute, getattr(jitted, attribute))
+    call.__wrapped__ = getattr(jitted, "__wrapped__", function)
+    mark_jitted(call)
+    return call
+
+
+def _detach_all() -> None:
+    for detach in list(_hooked.values()):
+        detach()
+
+
+class _Depth(threading.local):
+    """Gradients and compiled loops that a thread is in while it traces."""
+
+    gradient = loop = 0
+
+
+class GradientHooks:
+    """Hooks of `jax.grad` and of what compiles to loops, for one run."""
+
+    def __init__(self, context: HookContext) -> None:
+        self._context = context
+        self._networks = context.networks
+        self._depth = _Depth()
+
+    def transform(self, original: Function) -> Function:
+        """`jax.grad` and `jax.value_and_grad`: what they return takes gradients when called."""
+
+        @functools.wraps(original)
+        def transform(*args: object, **kwargs: object) -> object:
+            return self._gradient(original(*args, **kwargs))
+
+        return transform
+
+    def _gradient(self, function: Function) -> Function:
+        context, is_open = self._context, self._context.core.is_open
+        backward = context.core.region("learn.backward").wrap(function, after=self._after)
+
+        @functools.wraps(function)
+        def gradient(*args: object, **kwargs: object) -> object:
+            stack = context.jitted.stack
+            if stack:
+                self._note(stack[-1])
+                return self._nested(function, args, kwargs)
+            if is_open("learn.backward", "compile"):
+                return function(*args, **kwargs)
+            return backward(*args, **kwargs)
+
+        setattr(gradient, TAKES_GRADIENTS, True)
+        return gradient
+
+    def _after(self, result: object, *args: Foreign, **kwargs: object) -> None:
+        rows = batch_size_of(args[index]) if (index := _batch_argument(args)) >= 0 else 0
+        compare_with_collected(self._context, rows)
+        self._networks.learned(0, rows)
+        self._networks.update_is_over()
+
+    def _note(self, about: Jitted) -> None:
+        if not self._depth.gradient:
+            about.gradients += 1
+            about.loops = about.loops or bool(self._depth.loop)
+
+    def _nested(self, function: Function, args: Foreign, kwargs: Foreign) -> object:
+        """A gradient of a gradient is a part of it."""
+        self._depth.gradient += 1
+        try:
+            return function(*args, **kwargs)
+        finally:
+            self._depth.gradient -= 1
+
+    def loop(self, original: Function) -> Function:
+        """`lax.scan` and the like: what is traced inside iterates in compiled code."""
+        depth = self._depth
+
+        @functools.wraps(original)
+        def loop(*args: object, **kwargs: object) -> object:
+            depth.loop += 1
+            try:
+                return original(*args, **kwargs)
+            finally:
+                depth.loop -= 1
+
+        return loop
+
+
+def compare_with_collected(context: HookContext, rows: int) -> None:
+    """Batches that are larger than what was collected for them are from a replay buffer.
+
+    Not where episodes are padded to equal length before they are learned from: then the number of
+    steps between updates differs each time.
+    """
+    order = context.order
+    if rows and order.steps:
+        order.off_policy = order.steps == order.steps_before and rows > order.steps * order.envs
+
+
+def _batch_argument(args: tuple[Foreign, ...]) -> int:
+    """The argument whose arrays share a first dimension: parameters and keys do not."""
+    best, most = -1, (0, False)
+    for index, value in enumerate(args):
+        leaves = _leaves(value)
+        shapes = [getattr(leaf, "shape", None) for leaf in leaves]
+        firsts = {shape[0] for shape in shapes if shape}
+        if len(firsts) != 1 or not all(shapes) or _is_key(leaves):
+            continue
+        size = firsts.pop()
+        # Of several, the one with the most arrays; of equals, one whose entries are not single
+        # numbers (rewards and dones may be separate); of these the last: parameters come first.
+        rank = (len(leaves), any(shape and len(shape) > 1 for shape in shapes))
+        if rank >= most and size > 0:
+            best, most = index, rank
+    return best
+
+
+def _network_batch(args: tuple[Foreign, ...]) -> int:
+    return batch_size_of(args[_batch_argument(args)]) if args else 0
+
+
+def _is_key(leaves: list[Foreign]) -> bool:
+    kinds = [str(getattr(leaf, "dtype", "")) for leaf in leaves]
+    return all(kind.startswith("key") or kind == "uint32" for kind in kinds)
+
+
+def _leaves(value: Foreign) -> list[Foreign]:
+    if isinstance(value, dict):
+        return [leaf for each in value.values() for leaf in _leaves(each)]
+    if isinstance(value, (list, tuple)):
+        return [leaf for each in value for leaf in _leaves(each)]
+    return [value] if hasattr(value, "shape") else []
+
+
+def _all_leaves(value: Foreign) -> list[Foreign]:
+    """With JAX's own tree, which knows the program's classes: for rare calls."""
+    return list(sys.modules["jax"].tree_util.tree_leaves(value))
+
+
+def _compiling(context: HookContext, original: Foreign) -> Foreign:
+    """What JAX itself measures as tracing, lowering and compiling."""
+    region, count = context.core.region("compile"), context.core.count
+
+    def note_trace(event: object) -> None:
+        stack = context.jitted.stack
+        if stack and "trace" in str(event):
+            stack[-1].traces += 1
+            stack[-1].gradients = 0
+            count(schema.TRACES, 1)
+            if stack[-1].traces > 1:
+                count(schema.RETRACES, 1)
+
+    noted = guarded(context, "JAX: a trace", note_trace)
+
+    class Elapsed(original):  # type: ignore[misc]
+        __slots__ = ()
+
+        def __enter__(self) -> object:
+            noted(self.event)
+            region.enter()
+            return super().__enter__()
+
+        def __exit__(self, *error: object) -> object:
+            try:
+                return super().__exit__(*error)
+            finally:
+                region.exit()
+
+    return Elapsed
+
+
+def _reading(context: HookContext, original: Foreign) -> Foreign:
+    """The property that every read from the host goes through."""
+    count, read = context.core.count, original.fget
+
+    def count_read(result: Foreign, *_: object) -> None:
+        count(schema.TRANSFERS, 1)
+        count(schema.TRANSFER_BYTES, result.nbytes)
+
+    copy = context.core.region("transfer").wrap(read, after=count_read)
+
+    def value(array: Foreign) -> object:
+        if array._npy_value is not None:
+            return read(array)
+        if not array.is_ready():
+            array.block_until_ready()
+            count(schema.SYNCS, 1)
+        return copy(array)
+
+    return property(value, doc=original.__doc__)
+
+
+def library(context: HookContext) -> Library:
+    """The table of JAX."""
+    networks, loops = FlaxHooks(context), CompiledLoops(context)
+    calls, gradients = JitHooks(context, networks, loops), GradientHooks(context)
+    core, order = context.core, context.order
+
+    def before_draw(*_: object, **__: object) -> None:
+        # Random numbers that a loop draws itself are for what comes next, an action or a batch:
+        # the last transition is stored by then, and an update is over.
+        if order.last in _BEFORE_RANDOM and order.envs and core.innermost() is None:
+            order.happened(ADD)
+
+    draw = observe(context, before=before_draw)
+    return Library(
+        title="JAX",
+        distribution="jax",
+        categories={"flax.nnx": "Model"},
+        remarks=lambda: context.jitted.remarks() + calls.agents.remarks(),
+        setup=calls.resume,
+        targets=(
+            Target("jax", "jit", "learn.step", wrapper=calls.jit),
+            Target("jax", "grad", "learn.backward", wrapper=gradients.transform),
+            Target("jax", "value_and_grad", "learn.backward", wrapper=gradients.transform),
+            Target("jax.lax", "scan", "compile", wrapper=gradients.loop),
+            Target("jax.lax", "fori_loop", "compile", wrapper=gradients.loop),
+            Target("jax.lax", "while_loop", "compile", wrapper=gradients.loop),
+            Target(
+                "jax._src.dispatch",
+                "log_elapsed_time",
+                "compile",
+                wrapper=functools.partial(_compiling, context),
+            ),
+            Target(
+                "jax._src.array",
+                "ArrayImpl._value",
+                "transfer",
+                wrapper=functools.partial(_reading, context),
+            ),
+            Target("jax._src.array", "ArrayImpl.block_until_ready", "wait", wrapper=loops.wait),
+            Target("jax", "block_until_ready", "wait", wrapper=loops.wait),
+            once("jax", "device_get", "transfer"),
+            Target("flax.linen.module", "Module.apply", "policy.act", wrapper=networks.apply),
+            Target(_NNX, "JitWrapped.__call__", "flax.nnx", wrapper=networks.nnx, optional=True),
+            Target(
+                _NNX, "SimpleJitWrapped.__call__", "flax.nnx", wrapper=networks.nnx, optional=True
+            ),
+            Target("optax", "apply_updates", "learn.optimizer", wrapper=networks.optimizer),
+            *(Target("jax.random", name, "policy.act", wrapper=draw) for name in _DRAWS.split()),
+        ),
+    )

@@ -1,0 +1,60 @@
+"""Whole training loops in one compiled call: how long one computes, measured from outside.
+
+The call returns at once, so its computing is where the program waits for its results. A program
+that never asks waits for them as Python exits, when nothing is measured any more; so hotloop waits
+for them just before that.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Iterable
+from weakref import ref
+
+from hotloop.hooks.context import HookContext
+from hotloop.hooks.protocols import Foreign, Function, Region
+from hotloop.hooks.wrapping import dispatch
+
+
+class CompiledLoops:
+    """The whole training loops that one run has started."""
+
+    def __init__(self, context: HookContext) -> None:
+        self._context = context
+        self._wait = context.core.region("wait")
+        self._loop = context.core.region("loop.compiled")
+        #: An array that each loop has returned last, by the loop's name.
+        self._results: dict[str, ref[Foreign]] = {}
+
+    def started(self, name: str, result: Iterable[Foreign]) -> None:
+        """A whole loop was started; these are the arrays that it will have computed."""
+        if not self._results:
+            atexit.register(self._wait_at_exit)
+            self._context.undo.append(lambda: atexit.unregister(self._wait_at_exit))
+        for array in result:
+            if hasattr(array, "is_ready"):
+                self._results[name] = ref(array)
+                return
+
+    def wait(self, original: Function) -> Function:
+        """A function of JAX that waits, in the phase of what it waits for."""
+        is_open = self._context.core.is_open
+
+        def choose(*_: object, **__: object) -> Region | None:
+            if is_open("wait", "loop.compiled"):
+                return None
+            return self._loop if any(map(_computes, self._results.values())) else self._wait
+
+        return dispatch(self._context, choose)(original)
+
+    def _wait_at_exit(self) -> None:
+        for result in self._results.values():
+            array = result()
+            if array is not None and _computes(result):
+                array.block_until_ready()
+        self._results.clear()
+
+
+def _computes(result: ref[Foreign]) -> bool:
+    array = result()
+    return array is not None and not array.is_deleted() and not array.is_ready()

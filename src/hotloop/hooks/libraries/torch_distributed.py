@@ -1,0 +1,95 @@
+"""torch.distributed: collectives are `comm`, and so is what DDP's backward pass waits for.
+
+A collective that the program or a library calls (FSDP's are such) is a region. DDP reduces
+gradients inside the backward pass, in native code: its own clock measures how long that pass waited
+for the reduction after its last gradient was ready. DDP times its first ten iterations and then
+one in 100, or at the rate that the program sets; each other iteration counts as the last timed one.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from hotloop.capture import schema
+from hotloop.hooks.context import HookContext
+from hotloop.hooks.library import Library, Target, once
+from hotloop.hooks.protocols import Foreign
+from hotloop.hooks.wrapping import observe
+
+_C10D = "torch.distributed.distributed_c10d"
+_DDP = "torch.nn.parallel.distributed"
+
+_COLLECTIVES = (
+    "all_gather", "all_gather_coalesced", "all_gather_into_tensor", "all_gather_object",
+    "all_gather_single", "all_reduce", "all_reduce_coalesced", "all_to_all", "all_to_all_single",
+    "barrier", "monitored_barrier", "batch_isend_irecv", "broadcast", "broadcast_object_list",
+    "gather", "gather_object", "isend", "irecv", "recv", "recv_object_list", "reduce",
+    "reduce_scatter", "reduce_scatter_single", "reduce_scatter_tensor", "scatter",
+    "scatter_object_list", "send", "send_object_list",
+)  # fmt: skip
+
+#: Iterations that DDP times one after the other when it starts.
+_TIMED_AT_FIRST = 10
+#: Iterations between two reads of DDP's times after that: a read copies all that DDP logs.
+_BETWEEN_READS = 10
+_COMPUTED, _REDUCED = "backward_compute_time_end", "backward_comm_time_end"
+
+
+def library(context: HookContext) -> Library:
+    """The table of torch.distributed."""
+    waits = DistributedBackward(context)
+    return Library(
+        "torch.distributed",
+        "torch",
+        targets=(
+            *(once(_C10D, name, "comm", optional=True) for name in _COLLECTIVES),
+            # Collectives with `async_op=True` are waited for here.
+            once(_C10D, "Work.wait", "comm", optional=True),
+            Target(
+                _DDP,
+                "DistributedDataParallel._pre_forward",
+                "",
+                wrapper=observe(context, after=waits.before_forward),
+                optional=True,
+            ),
+        ),
+    )
+
+
+@dataclass
+class _Reduction:
+    """What is known of one model's reductions."""
+
+    iterations: int = 0
+    #: When the last one ended that DDP timed, on DDP's clock.
+    ended_ns: int = 0
+    #: How long the backward pass waited for it.
+    waited_ns: int = 0
+
+
+class DistributedBackward:
+    """How long backward passes of DDP waited for gradients to be reduced."""
+
+    def __init__(self, context: HookContext) -> None:
+        self._core = context.core
+        self._reductions: WeakKeyDictionary[Foreign, _Reduction] = WeakKeyDictionary()
+
+    def before_forward(self, _: object, model: Foreign, *__: object, **___: object) -> None:
+        """A forward pass begins, and DDP has the times of the iteration before."""
+        if not (model.require_backward_grad_sync and sys.modules["torch"].is_grad_enabled()):
+            return
+        known = self._reductions.get(model)
+        if known is None:
+            self._reductions[model] = _Reduction()
+            return
+        known.iterations += 1
+        if known.iterations <= _TIMED_AT_FIRST or known.iterations % _BETWEEN_READS == 0:
+            times = model.logger._get_ddp_logging_data().ints_map
+            ended = times.get(_REDUCED, 0)
+            if ended > known.ended_ns:
+                known.ended_ns = ended
+                known.waited_ns = max(ended - times.get(_COMPUTED, ended), 0)
+        if known.waited_ns:
+            self._core.count(schema.BACKWARD_COMM_S, known.waited_ns / 1e9)

@@ -1,0 +1,307 @@
+"""Hand-written parts of a program, recognised by what they are and put into their phases.
+
+Most programs have their own replay buffer, advantage function, agent or environment. `recognise`
+says what a class or a function is; this puts the phases on, once its module has been imported. For
+the script itself, `measure.program` says when its definitions have run (`look_at_main`). Only the
+program's own files are looked at, and never a class that a library's table has hooked.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import threading
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+from hotloop.capture import schema
+from hotloop.capture.schema import Notes
+from hotloop.hooks import LIBRARIES
+from hotloop.hooks.context import HookContext
+from hotloop.hooks.inference.gaps import ACT, ADD, FORWARD, SAMPLE, has_gradients
+from hotloop.hooks.inference.jitted import is_jitted
+from hotloop.hooks.inference.step_results import Outcome, outcome_of
+from hotloop.hooks.install import Hooks
+from hotloop.hooks.program.files import is_program_file
+from hotloop.hooks.program.named_phases import NamedPhases
+from hotloop.hooks.program.recognition import Recognized, in_class, in_function
+from hotloop.hooks.protocols import Function, Undo
+from hotloop.hooks.redirect import (
+    at_first_call,
+    is_awaited,
+    is_really,
+    plain_function,
+    raw_attribute,
+    redirect,
+    time_as,
+)
+from hotloop.measure.profiler import Profiler
+
+_MAIN = ("__main__", "__mp_main__")
+
+
+class Shapes:
+    """Looks at the program's modules as they come."""
+
+    def __init__(self, hooks: Hooks, profiler: Profiler, named: NamedPhases | None = None) -> None:
+        self._hooks = hooks
+        self._profiler = profiler
+        self._named = named or NamedPhases(hooks, profiler, [])
+        context = self._context = hooks.context
+        context.remarks.append(context.tabular.remarks)
+        self._seen: set[tuple[str, str]] = set()
+        #: Module of the script -> names in it as it was last looked at.
+        self._sizes: dict[str, int] = {}
+        self._hooked_packages = {name for wakers in LIBRARIES.values() for name in wakers}
+        #: Phase -> what was recognised as it, and called.
+        self.used: dict[str, list[str]] = {}
+        #: Those that store or draw by priority.
+        self.by_priority: list[str] = []
+        #: Functions that have their phase.
+        self._hooked: set[FunctionType] = set()
+
+    def notes(self) -> dict[str, Any]:
+        """The notes on what was recognised."""
+        notes: dict[str, Any] = {Notes.shapes: {p: list(names) for p, names in self.used.items()}}
+        if self.by_priority:
+            notes[Notes.by_priority] = list(self.by_priority)
+        return notes
+
+    # -- as modules come --
+
+    def look_at(self, name: str) -> None:
+        """A module has been imported."""
+        module = sys.modules.get(name)
+        if name not in _MAIN and is_really(module, ModuleType) and self._is_own(module):
+            self._look(module)
+
+    def look_at_main(self) -> None:
+        """The script may have defined more since it was last looked at."""
+        for name in _MAIN:
+            module = sys.modules.get(name)
+            if not is_really(module, ModuleType):
+                continue
+            size = len(vars(module))
+            if size != self._sizes.get(name) and self._is_own(module):
+                self._sizes[name] = size
+                self._named.look_at(name)
+                self._look(module)
+
+    def _is_own(self, module: ModuleType) -> bool:
+        if (module.__name__ or "").partition(".")[0] in self._hooked_packages:
+            return False
+        file = getattr(module, "__file__", None)
+        # What is typed into a notebook or an interpreter is in no file.
+        return (file is None and module.__name__ in _MAIN) or is_program_file(file)
+
+    def _look(self, module: ModuleType) -> None:
+        for name, value in list(vars(module).items()):
+            is_class = is_really(value, type)
+            # Other objects of the program are not asked for anything.
+            if not (is_class or is_really(value, FunctionType)):
+                continue
+            if (module.__name__, name) in self._seen or value.__module__ != module.__name__:
+                continue
+            try:
+                if is_class:
+                    self._look_at_class(value)
+                elif value not in self._hooked:
+                    for found in in_function(module, name, value):
+                        self._put_on(found, [])
+            except Exception as error:
+                self._hooks.failures[f"{module.__name__}.{name}"] = repr(error)
+            self._seen.add((module.__name__, name))
+
+    def look_at_unpickled(self, cls: type) -> None:
+        """A class that came by value: where it was written says nothing here."""
+        try:
+            self._look_at_class(cls, lambda each: each.__module__ == cls.__module__)
+        except Exception as error:
+            self._hooks.failures[f"{cls.__module__}.{cls.__name__}"] = repr(error)
+
+    def _look_at_class(self, cls: type, is_own: Callable[[type], bool] | None = None) -> None:
+        libraries = {base.__module__.partition(".")[0] for base in cls.__mro__}
+        hooked = libraries & self._hooked_packages
+        if hooked and not _is_network(cls):
+            return
+        # Other metaclasses (enumerations, compiled classes) keep their own order.
+        if not hooked and type(cls) is not type and type(cls).__module__ != "abc":
+            return
+        hooks: list[Undo] = []
+        for found in in_class(cls, is_own or self._is_own_class):
+            self._put_on(found, hooks)
+
+    def _is_own_class(self, cls: type) -> bool:
+        module = sys.modules.get(cls.__module__)
+        return module is not None and self._is_own(module)
+
+    # -- putting on --
+
+    def _put_on(self, found: Recognized, hooks: list[Undo]) -> None:
+        """Hook what was found; `hooks` are those of the same class."""
+        function = plain_function(vars(found.owner)[found.name])
+        if function is None or function in self._hooked or self._named.has(function):
+            return
+        if is_jitted(function) or is_awaited(function):
+            return  # it knows more of itself than its name says; a call is only its start
+        if found.kind == "network" and "jax" not in sys.modules:
+            return  # elsewhere networks are objects, and known
+        core, owner, name = self._profiler.core, found.owner, found.name
+        hooks.append(
+            redirect(core, owner, name, lambda original: self._call(found, original, hooks))
+        )
+        label = f"{function.__module__}:{function.__qualname__}"
+        hooks.append(at_first_call(core, owner, name, lambda: self._first(found, label)))
+        for undo in hooks[-2:]:
+            self._hooks.undo(undo)
+        placed = plain_function(raw_attribute(owner, name))
+        self._hooked |= {function, placed or function}
+
+    def _first(self, found: Recognized, label: str) -> None:
+        if found.kind == "network":
+            return  # each call is judged by what surrounds it
+        for phase in found.phases:
+            self._profiler.mark(phase, "shape")
+            self.used.setdefault(phase, []).append(label)
+        if found.by_priority:
+            self.by_priority.append(label)
+
+    def _call(self, found: Recognized, function: Function, hooks: list[Undo]) -> Function:
+        after: Callable[..., Any] | None = None
+        if found.kind == "network":
+            return _network(self._context, function)
+        if found.kind == "rules":
+            return _inside_search(self._profiler.core, function)
+        if found.kind == "search":
+            after = self._searched
+        elif found.kind == "env.step":
+            after = self._stepped(hooks)
+        elif found.kind == "env.reset":
+            after = self._context.environment_was_reset
+        elif found.kind == "buffer.sample":
+            after = self._sampled
+        elif found.kind in ("buffer.add", "policy.act", "learn") and not has_gradients():
+            after = self._context.tabular.something_ended
+        elif found.kind == "buffer.add":
+            after = _event_note(self._context, ADD)
+        elif found.kind == "policy.act":
+            after = _event_note(self._context, ACT)
+        # An agent's `store` that pushes a batch row by row: each of them is a call.
+        outermost = found.kind != "buffer.add"
+        if inspect.isgeneratorfunction(function):
+            # It counts while it runs, not while its consumer does.
+            return self._profiler.profile_function(found.phases[-1])(function)
+        timed = call = time_as(self._context, function, found.phases, after, outermost)
+        if found.kind == "policy.act" and _is_network(found.owner):
+            call = _acting(self._context, call, function)
+        if "jax" in sys.modules:
+            call = _unless_traced(self._context, call, function, found.phases[0])
+        if call is timed or not outermost:
+            return call
+        return self._profiler.core.region(found.phases[0]).wrap(function, instead=call)
+
+    def _stepped(self, hooks: list[Undo]) -> Callable[..., object]:
+        """Count what `step` did; if its result is no environment's, the class is none."""
+
+        def read(result: Any) -> Outcome | None:
+            outcome = outcome_of(result)
+            if outcome is None:
+                for undo in hooks:
+                    undo()
+            return outcome
+
+        return self._context.steps.of_program(read)
+
+    def _searched(self, *_: Any, **__: Any) -> None:
+        self._profiler.core.count(schema.SEARCHES, 1)
+
+    def _sampled(self, result: Any, *args: Any, **_: Any) -> None:
+        try:
+            self._profiler.gauges[schema.BUFFER_LENGTH] = len(args[0])
+            self._context.environments.buffers.used(args[0])
+        except Exception:
+            pass  # a buffer need not know its length
+        if has_gradients():
+            self._context.order.happened(SAMPLE)
+
+
+# -- events --
+
+
+def _inside_search(core: Any, function: Function) -> Function:
+    """The rules of a game, timed where a tree search asks for them."""
+    region = core.region("search.rules")
+    timed, is_open = region.wrap(function, outermost=True), core.is_open
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return (timed if is_open("search") else function)(*args, **kwargs)
+
+    inside: Function = region.wrap(function, instead=call)
+    return inside
+
+
+def _event_note(context: HookContext, kind: int) -> Callable[..., None]:
+    happened = context.order.happened
+
+    def note(*_: Any, **__: Any) -> None:
+        happened(kind)
+
+    return note
+
+
+def _network(context: HookContext, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A network that is a function of its weights and its input, called as it is."""
+    from hotloop.hooks.inference.networks import WHOLE, batch_size_of
+
+    is_open, networks, order = context.core.is_open, context.networks, context.order
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) < 2 or not order.envs or is_open(*WHOLE):
+            return function(*args, **kwargs)
+        return networks.call(function, False, batch_size_of(args[1]), function, args, kwargs)
+
+    return call
+
+
+def _unless_traced(
+    context: HookContext, call: Callable[..., Any], function: Callable[..., Any], phase: str
+) -> Callable[..., Any]:
+    """A call while `jax.jit` traces does no work: it is a part of what is compiled."""
+    is_open, note_part = context.core.is_open, context.jitted.note_part
+
+    def call_or_note(*args: Any, **kwargs: Any) -> Any:
+        if is_open("compile"):
+            note_part(phase)
+            return function(*args, **kwargs)
+        return call(*args, **kwargs)
+
+    return call_or_note
+
+
+def _acting(
+    context: HookContext, call: Callable[..., Any], function: Callable[..., Any]
+) -> Callable[..., Any]:
+    """A network's own way to choose an action, which some programs also learn through."""
+    is_open, order = context.core.is_open, context.order
+
+    def act(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_open("policy.act") or threading.get_ident() != order.thread:
+            return call(self, *args, **kwargs)
+        torch = sys.modules.get("torch")
+        gradients = bool(torch and torch.is_grad_enabled())
+        if order.purpose(id(self), gradients, _rows(args)) == FORWARD:
+            return function(self, *args, **kwargs)
+        return call(self, *args, **kwargs)
+
+    return act
+
+
+def _rows(args: tuple[Any, ...]) -> int:
+    shape: Any = getattr(args[0], "shape", ()) if args else ()
+    return int(shape[0]) if len(shape) > 1 else 1
+
+
+def _is_network(cls: Any) -> bool:
+    bases = {(b.__module__.partition(".")[0], b.__name__) for b in getattr(cls, "__mro__", ())}
+    return bool({("torch", "Module"), ("keras", "Layer"), ("tensorflow", "Module")} & bases)

@@ -1,0 +1,49 @@
+"""The program's own code as phases: what somebody named, then what its shape gives away."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from hotloop.hooks.install import Hooks
+from hotloop.hooks.program.attaching import Shapes
+from hotloop.hooks.program.named_phases import NamedPhases
+from hotloop.measure.profiler import Profiler
+
+#: A look takes milliseconds; a lock that a fork has copied while it was held is never released.
+LONGEST_LOOK_S = 1.0
+
+
+class OwnCode:
+    """Inspects every module of the program when it is imported, and the script while it runs."""
+
+    def __init__(self, hooks: Hooks, profiler: Profiler, patterns: list[str]) -> None:
+        self.named = NamedPhases(hooks, profiler, patterns)
+        self.shapes = Shapes(hooks, profiler, self.named)
+        self._hooks = hooks
+        self._looking = threading.RLock()
+        hooks.on_import.append(self._imported)
+        hooks.on_class.append(self.shapes.look_at_unpickled)
+        # The script's definitions are looked at as they are made (`measure.program`). Whatever
+        # comes about in another way is seen when the loop begins, or within a second.
+        profiler.at_loop.append(self.look_at_main)
+
+    def _imported(self, name: str) -> None:
+        self.named.look_at(name)
+        self.shapes.look_at(name)
+
+    def look_at_main(self) -> None:
+        """The script may have defined more."""
+        # The recorder's thread may be looking: the program must not run on before it is done.
+        if not self._looking.acquire(timeout=LONGEST_LOOK_S):
+            return
+        try:
+            self.shapes.look_at_main()
+        except Exception as error:
+            self._hooks.failures["__main__"] = repr(error)
+        finally:
+            self._looking.release()
+
+    def notes(self) -> dict[str, Any]:
+        """The notes on recognised functions."""
+        return {**self.named.notes(), **self.shapes.notes()}

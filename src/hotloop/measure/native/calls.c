@@ -1,0 +1,159 @@
+/* What a network is called for: to choose an action or to learn.
+ *
+ * Inside a library's `learn` it learns and inside its `collect` it acts. In a plain loop the same
+ * call was made before and was followed by an environment step (it acted) or by a backward pass (it
+ * learned): it is for the same again. A call that was never made before acts if its batch has one
+ * entry for each environment outside an update. Without gradients, a network that has acted also
+ * acts at the end of a rollout, where it estimates the value of the last observation. Where no
+ * environment has stepped, a call with gradients learns, and so does one without them on a batch of
+ * the same size (a target network); nothing shows what any other call is for. */
+
+#include "events.h"
+
+#define ROOM (2 * MOST_CALLS) /* of the hash table; a power of two */
+/* Instead of an event or a batch size: entries for all of them. */
+#define ANY -1
+
+static void
+forget_calls(EventOrder *self)
+{
+    memset(self->calls, 0, ROOM * sizeof(NetworkCall));
+    self->call_count = self->waiting_count = 0;
+    self->actors = 0;
+}
+
+/* The entry of a call, or the free one where it belongs. */
+static NetworkCall *
+find_call(EventOrder *self, const NetworkCall *key)
+{
+    uintptr_t mixed = ((uintptr_t)key->network >> 4) * 31u + (uintptr_t)key->batch_size * 131u +
+                      (uintptr_t)(key->gradients * 17 + key->before);
+    for (uint32_t slot = (uint32_t)(mixed ^ (mixed >> 13));; slot++) {
+        NetworkCall *call = &self->calls[slot & (ROOM - 1)];
+        if (call->network == NULL ||
+            (call->network == key->network && call->batch_size == key->batch_size &&
+             call->gradients == key->gradients && call->before == key->before)) {
+            return call;
+        }
+    }
+}
+
+static NetworkCall *
+keep_call(EventOrder *self, const NetworkCall *key, int purpose)
+{
+    NetworkCall *call = find_call(self, key);
+    if (call->network == NULL) {
+        if (self->call_count >= MOST_CALLS) {
+            forget_calls(self);
+            call = find_call(self, key);
+        }
+        self->call_count++;
+        *call = *key;
+        call->purpose = (Forecast){purpose, 0};
+    }
+    return call;
+}
+
+static int
+is_actor(EventOrder *self, void *network)
+{
+    NetworkCall key = {network, ANY, 0, ANY, {0, 0}};
+    return find_call(self, &key)->network != NULL;
+}
+
+/* A call that was not made before: the same one after another event is the best guess. */
+static NetworkCall *
+remember_call(EventOrder *self, const NetworkCall *key, int acting)
+{
+    NetworkCall any = *key;
+    any.before = ANY;
+    NetworkCall *known = find_call(self, &any);
+    int purpose = known->network != NULL ? known->purpose.expected : acting ? ACT : FORWARD;
+    return keep_call(self, key, purpose);
+}
+
+/* 1 where a library's phase decides. */
+static int
+purpose_in_library(EventOrder *self, int *purpose)
+{
+    if (core_is_open(self->core, self->learn)) {
+        *purpose = FORWARD;
+        return 1;
+    }
+    *purpose = ACT; /* the first two are `collect` and `evaluate` */
+    return core_is_open(self->core, self->library[0]) || core_is_open(self->core, self->library[1]);
+}
+
+static int
+purpose_without_environment(EventOrder *self, int gradients, long long batch_size)
+{
+    if (gradients) {
+        self->learning_batch = batch_size;
+    }
+    return batch_size == self->learning_batch ? FORWARD : INFERENCE;
+}
+
+int
+calls_purpose(EventOrder *self, void *network, int gradients, long long batch_size, int *sure)
+{
+    int purpose;
+    *sure = 0;
+    if (self->is_table) {
+        events_learn_inline(self, 0);
+    }
+    if (purpose_in_library(self, &purpose)) {
+        return purpose;
+    }
+    if (self->calls == NULL) {
+        self->calls = PyMem_RawCalloc(ROOM, sizeof(NetworkCall));
+    }
+    if (!self->envs || PyThread_get_thread_ident() != self->thread || self->calls == NULL) {
+        return purpose_without_environment(self, gradients, batch_size);
+    }
+    self->active = 1;
+    int acting = batch_size == self->envs && self->last <= ACT && self->last != SAMPLE;
+    if (acting && !gradients && is_actor(self, network)) {
+        *sure = 1;
+        return ACT;
+    }
+    NetworkCall key = {network, batch_size, gradients, self->last, {0, 0}};
+    NetworkCall *call = find_call(self, &key);
+    if (call->network == NULL) {
+        call = remember_call(self, &key, acting);
+    }
+    if (self->waiting_count < MOST_WAITING) {
+        self->waiting[self->waiting_count++] = (uint32_t)(call - self->calls);
+    }
+    purpose = call->purpose.expected;
+    if (purpose == FORWARD) {
+        self->gradients = self->gradients || gradients;
+        if (self->steps) {
+            self->off_policy = batch_size > self->steps * self->envs;
+        }
+        /* A batch of one entry for each environment may be either. */
+        *sure = batch_size > self->envs && forecast_is_sure(&call->purpose, FORWARD);
+    }
+    return purpose;
+}
+
+/* An environment step or a backward pass decides what the calls before it were for. */
+void
+calls_decide(EventOrder *self, int purpose)
+{
+    uint32_t count = self->waiting_count;
+    self->waiting_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        NetworkCall key = self->calls[self->waiting[i]];
+        if (key.network == NULL) {
+            return; /* the table was full and has begun anew */
+        }
+        forecast_learn(&self->calls[self->waiting[i]].purpose, purpose);
+        key.before = ANY;
+        keep_call(self, &key, purpose)->purpose.expected = purpose;
+        if (purpose == ACT && !is_actor(self, key.network)) {
+            NetworkCall actor = {key.network, ANY, 0, ANY, {0, 0}};
+            keep_call(self, &actor, ACT);
+            self->actors++;
+        }
+    }
+}

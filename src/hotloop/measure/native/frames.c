@@ -1,0 +1,386 @@
+/* Frame chains of other threads. The one file that knows the interpreter's internal structures:
+ * Python 3.10 to 3.12 from that version's headers, later ones from the offsets the interpreter
+ * publishes for debuggers. */
+
+#define PY_SSIZE_T_CLEAN
+#define Py_BUILD_CORE_MODULE 1
+#include <Python.h>
+
+#include "internal/pycore_interp.h"
+#include "internal/pycore_runtime.h"
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030D0000
+#include "internal/pycore_frame.h"
+#elif PY_VERSION_HEX < 0x030B0000
+#include <frameobject.h>
+#endif
+
+#include "frames.h"
+#include "platform.h"
+
+#define PAGE 4096u
+#define OWNED_BY_INTERPRETER 3 /* an entry of the C stack, not a Python function (3.12 and later) */
+#define TAG_BITS ((uintptr_t)3) /* of a stack reference (3.14) */
+#define LOOKS MOST_TIMES        /* at an instruction: a short loop comes back to it soon */
+
+/* ---- layouts ---- */
+
+#if PY_VERSION_HEX >= 0x030D0000
+
+static int
+find_frames(Layout *layout)
+{
+    const struct _Py_DebugOffsets *offsets = &_PyRuntime.debug_offsets;
+    *layout = (Layout){
+        .interpreter_threads = offsets->interpreter_state.threads_head,
+        .thread_frame = offsets->thread_state.current_frame,
+        .root_frame = NO_FIELD,
+        .frame_previous = offsets->interpreter_frame.previous,
+        .frame_code = offsets->interpreter_frame.executable,
+        .frame_instruction = offsets->interpreter_frame.instr_ptr,
+        .frame_owner = offsets->interpreter_frame.owner,
+        .frame_size = offsets->interpreter_frame.size,
+        .code_first_line = offsets->code_object.firstlineno,
+        .code_file = offsets->code_object.filename,
+        .code_name = offsets->code_object.qualname,
+        .code_table = offsets->code_object.linetable,
+        .code_bytes = offsets->code_object.co_code_adaptive,
+        .code_size = offsets->code_object.co_code_adaptive,
+    };
+    return !offsets->free_threaded;
+}
+
+#elif PY_VERSION_HEX >= 0x030B0000
+
+static int
+find_frames(Layout *layout)
+{
+    *layout = (Layout){
+        .interpreter_threads = offsetof(PyInterpreterState, threads.head),
+        .thread_frame = offsetof(PyThreadState, cframe),
+        .root_frame = offsetof(_PyCFrame, current_frame),
+        .frame_previous = offsetof(_PyInterpreterFrame, previous),
+        .frame_code = offsetof(_PyInterpreterFrame, f_code),
+        .frame_instruction = offsetof(_PyInterpreterFrame, prev_instr),
+        .frame_owner = offsetof(_PyInterpreterFrame, owner),
+        .frame_size = offsetof(_PyInterpreterFrame, localsplus),
+        .code_first_line = offsetof(PyCodeObject, co_firstlineno),
+        .code_file = offsetof(PyCodeObject, co_filename),
+        .code_name = offsetof(PyCodeObject, co_qualname),
+        .code_table = offsetof(PyCodeObject, co_linetable),
+        .code_bytes = offsetof(PyCodeObject, co_code_adaptive),
+        .code_size = offsetof(PyCodeObject, co_code_adaptive),
+    };
+    return 1;
+}
+
+#else
+
+static int
+find_frames(Layout *layout)
+{
+    *layout = (Layout){
+        .interpreter_threads = offsetof(PyInterpreterState, tstate_head),
+        .thread_frame = offsetof(PyThreadState, frame),
+        .root_frame = NO_FIELD,
+        .frame_previous = offsetof(PyFrameObject, f_back),
+        .frame_code = offsetof(PyFrameObject, f_code),
+        .frame_instruction = offsetof(PyFrameObject, f_lasti),
+        .frame_owner = NO_FIELD,
+        .frame_size = offsetof(PyFrameObject, f_blockstack),
+        .code_first_line = offsetof(PyCodeObject, co_firstlineno),
+        .code_file = offsetof(PyCodeObject, co_filename),
+        .code_name = offsetof(PyCodeObject, co_name),
+        .code_table = offsetof(PyCodeObject, co_linetable),
+        .code_bytes = offsetof(PyCodeObject, co_code),
+        .code_size = offsetof(PyCodeObject, co_zombieframe),
+    };
+    return 1;
+}
+
+#endif
+
+int
+layout_find(Layout *layout)
+{
+    int known = find_frames(layout);
+    /* The fields of a thread state are public in every version. */
+    layout->thread_next = offsetof(PyThreadState, next);
+    layout->thread_id = offsetof(PyThreadState, id);
+    layout->thread_ident = offsetof(PyThreadState, thread_id);
+#if PY_VERSION_HEX >= 0x030B0000
+    layout->thread_native_id = offsetof(PyThreadState, native_thread_id);
+#else
+    layout->thread_native_id = NO_FIELD;
+#endif
+    layout->thread_size = sizeof(PyThreadState);
+    return known && layout->frame_size <= MOST_FRAME && layout->thread_size <= MOST_THREAD &&
+           layout->code_size <= MOST_CODE;
+}
+
+/* ---- memory that stays ---- */
+
+#if PY_VERSION_HEX >= 0x030B0000
+
+static Span
+first_chunk(PyThreadState *state)
+{
+    _PyStackChunk *chunk = state->datastack_chunk;
+    while (chunk != NULL && chunk->previous != NULL) {
+        chunk = chunk->previous;
+    }
+    if (chunk == NULL) {
+        return (Span){0, 0};
+    }
+    return (Span){(uintptr_t)chunk, (uintptr_t)chunk + chunk->size};
+}
+
+#if PY_VERSION_HEX < 0x030D0000
+/* With `ulimit -s unlimited` a stack is said to reach down to the next mapping. */
+#define MOST_STACK ((size_t)64 << 20)
+
+static Span
+own_c_stack(void)
+{
+    Span span = {0, 0};
+#if defined(__linux__)
+    pthread_attr_t attributes;
+    void *low = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        if (pthread_attr_getstack(&attributes, &low, &size) == 0) {
+            if (size > MOST_STACK) {
+                low = (char *)low + (size - MOST_STACK);
+                size = MOST_STACK;
+            }
+            span = (Span){(uintptr_t)low, (uintptr_t)low + size};
+        }
+        pthread_attr_destroy(&attributes);
+    }
+#endif
+    return span;
+}
+#endif
+
+void
+find_stable_memory(Span *spans)
+{
+    /* The first thread state is part of the runtime and is never freed. */
+    PyThreadState *state = PyThreadState_Get();
+    uintptr_t runtime = (uintptr_t)&_PyRuntime, at = (uintptr_t)state;
+    if (at < runtime || at >= runtime + sizeof(_PyRuntime)) {
+        return;
+    }
+    spans[0] = (Span){at, at + sizeof(PyThreadState)};
+    if (PyDict_GetItemString(PyImport_GetModuleDict(), "greenlet") == NULL) {
+        spans[1] = first_chunk(state); /* a greenlet's is freed when it ends */
+    }
+#if PY_VERSION_HEX < 0x030D0000
+    spans[2] = own_c_stack(); /* _PyCFrame lies there */
+#endif
+}
+
+#else
+
+void
+find_stable_memory(Span *spans)
+{
+    (void)spans;
+}
+
+#endif
+
+/* ---- chains ---- */
+
+static int
+read_word(Copier *copier, uintptr_t at, uintptr_t *word)
+{
+    return copy_memory(copier, word, at, sizeof(*word));
+}
+
+/* The innermost frame; 0 when the thread runs no Python. */
+static int
+read_leaf(Copier *copier, const Layout *layout, uintptr_t state, uintptr_t *leaf)
+{
+    uintptr_t at = state + layout->thread_frame;
+    if (layout->root_frame != NO_FIELD) {
+        uintptr_t root;
+        if (!read_word(copier, at, &root)) {
+            return 0;
+        }
+        if (root == 0) { /* a state that was made a moment ago */
+            *leaf = 0;
+            return 1;
+        }
+        at = root + layout->root_frame;
+    }
+    return read_word(copier, at, leaf);
+}
+
+/* A copied block of memory, from the begin of a page: frames below one another lie in it. */
+typedef struct {
+    uintptr_t begin;
+    uintptr_t end;
+    uint64_t bytes[(PAGE + MOST_FRAME) / 8];
+} Block;
+
+static const char *
+block_frame(Copier *copier, const Layout *layout, Block *block, uintptr_t frame)
+{
+    /* A torn chain leads anywhere, also to the last bytes of the address space, where sums wrap. */
+    if (frame % 8 != 0 || frame < PAGE || frame > UINTPTR_MAX - MOST_FRAME) {
+        return NULL;
+    }
+    if (frame < block->begin || frame + layout->frame_size > block->end) {
+        uintptr_t begin = frame;
+        if (layout->frame_owner != NO_FIELD) {
+            begin &= ~(uintptr_t)(PAGE - 1);
+            for (int i = 0; i < MOST_STABLE; i++) { /* no system call for what lies before it */
+                const Span *span = &copier->stable[i];
+                if (frame >= span->begin && frame < span->end && begin < span->begin) {
+                    begin = span->begin;
+                }
+            }
+        }
+        block->begin = begin;
+        block->end = frame + layout->frame_size;
+        if (!copy_memory(copier, block->bytes, begin, block->end - begin)) {
+            block->begin = block->end = 0;
+            return NULL;
+        }
+    }
+    return (const char *)block->bytes + (frame - block->begin);
+}
+
+static uintptr_t
+word_at(const char *bytes, size_t offset)
+{
+    uintptr_t word;
+    memcpy(&word, bytes + offset, sizeof(word));
+    return word;
+}
+
+static uintptr_t
+instruction_at(const Layout *layout, const char *bytes)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return word_at(bytes, layout->frame_instruction);
+#else
+    int number;
+    memcpy(&number, bytes + layout->frame_instruction, sizeof(number));
+    return (uintptr_t)(intptr_t)number;
+#endif
+}
+
+static int
+read_chain(Copier *copier, const Layout *layout, uintptr_t leaf, uintptr_t end_code,
+           RawStack *stack)
+{
+    Block block;
+    block.begin = block.end = 0;
+    uintptr_t frame = leaf;
+    stack->leaf = leaf;
+    stack->depth = 0;
+    stack->leaf_instruction = 0;
+    for (int i = 0; frame != 0 && stack->depth < MAX_DEPTH && i < 4 * MAX_DEPTH; i++) {
+        const char *bytes = block_frame(copier, layout, &block, frame);
+        if (bytes == NULL) {
+            return STACK_TORN;
+        }
+        uintptr_t previous = word_at(bytes, layout->frame_previous);
+        if (layout->frame_owner == NO_FIELD || bytes[layout->frame_owner] < OWNED_BY_INTERPRETER) {
+            RawFrame *found = &stack->frames[stack->depth];
+            found->code = word_at(bytes, layout->frame_code) & ~TAG_BITS;
+            found->instruction = instruction_at(layout, bytes);
+            if (found->code == end_code) {
+                break;
+            }
+            if (stack->depth++ == 0) {
+                stack->leaf_instruction = frame + layout->frame_instruction;
+            }
+        }
+        if (previous == frame) {
+            return STACK_TORN;
+        }
+        frame = previous;
+    }
+    return stack->depth > 0 ? STACK_READ : STACK_EMPTY;
+}
+
+int
+stack_read(Copier *copier, const Layout *layout, uintptr_t state, uintptr_t end_code,
+           int strictly, RawStack *stack)
+{
+    uintptr_t leaf, after;
+    if (!read_leaf(copier, layout, state, &leaf)) {
+        return STACK_TORN;
+    }
+    if (leaf == 0) {
+        return STACK_EMPTY;
+    }
+    int found = read_chain(copier, layout, leaf, end_code, stack);
+    if (found == STACK_READ && strictly &&
+        (!read_leaf(copier, layout, state, &after) || after != leaf)) {
+        return STACK_TORN;
+    }
+    return found;
+}
+
+/* Whether what a frame keeps as its instruction is the stack's innermost one. */
+static int
+is_same(uint64_t kept, const RawStack *stack)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return (uintptr_t)kept == stack->frames[0].instruction;
+#else
+    int number;
+    memcpy(&number, &kept, sizeof(number));
+    return (uintptr_t)(intptr_t)number == stack->frames[0].instruction;
+#endif
+}
+
+static int
+is_at(Copier *copier, const Layout *layout, uintptr_t state, const RawStack *stack)
+{
+    uint64_t kept;
+    uintptr_t leaf;
+    return read_leaf(copier, layout, state, &leaf) && leaf == stack->leaf &&
+           copy_memory(copier, &kept, stack->leaf_instruction, sizeof(kept)) && is_same(kept, stack);
+}
+
+/* The same for memory that only a system call can read: all looks in one. */
+static int
+stays_copied(Copier *copier, const Layout *layout, uintptr_t state, const RawStack *stack)
+{
+    uint64_t kept[LOOKS];
+    if (!copy_again(copier, kept, stack->leaf_instruction, LOOKS)) {
+        return 0;
+    }
+    for (int i = 0; i < LOOKS; i++) {
+        if (!is_same(kept[i], stack)) {
+            return 0;
+        }
+    }
+    return is_at(copier, layout, state, stack);
+}
+
+int
+stack_stays(Copier *copier, const Layout *layout, uintptr_t state, const RawStack *stack,
+            uint64_t ns)
+{
+    if (ns == 0) {
+        return is_at(copier, layout, state, stack);
+    }
+    if (!copier_is_stable(copier, stack->leaf_instruction, sizeof(uint64_t))) {
+        return stays_copied(copier, layout, state, stack);
+    }
+    for (int i = 0; i < LOOKS; i++) {
+        if (!is_at(copier, layout, state, stack)) {
+            return 0;
+        }
+        /* Not all the time: who reads a line of a cache keeps its writer from writing it. */
+        uint64_t due = platform_clock_ns() + ns / LOOKS;
+        while (platform_clock_ns() < due) {
+        }
+    }
+    return 1;
+}

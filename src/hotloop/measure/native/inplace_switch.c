@@ -1,0 +1,264 @@
+/* Switches hooked functions on and off: in deep recursions, between stretches, and for the compiler of
+ * torch, which asks for their type. */
+
+#include "inplace.h"
+#include "objects.h"
+
+#include <structmember.h>
+
+/* A recursion deeper than this stops being timed until that call returns: a hooked call is made
+ * through C, and the C stack is far shorter than Python's. */
+#define DEEP_RECURSION 64
+
+/* ---- Python functions whose type has to differ ---- */
+
+#if PY_VERSION_HEX >= 0x030D0000
+#define NEEDS_TYPE(function) \
+    (PyUnicode_CompareWithASCIIString((function)->func_name, "__init__") == 0)
+#elif PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
+#define NEEDS_TYPE(function) 1
+#else
+#define NEEDS_TYPE(function) 0
+#endif
+
+/* By its name, as pickle treats every function. */
+static PyObject *
+function_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    PyObject *name = ((PyFunctionObject *)self)->func_qualname;
+    Py_INCREF(name);
+    return name;
+}
+
+static PyObject *
+function_class(PyObject *self, void *closure)
+{
+    (void)self, (void)closure;
+    Py_INCREF(&PyFunction_Type);
+    return (PyObject *)&PyFunction_Type;
+}
+
+/* A type has a documentation of its own, which must not hide the function's. */
+static PyMemberDef function_members[] = {
+    {"__doc__", T_OBJECT, offsetof(PyFunctionObject, func_doc), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef function_methods[] = {
+    {"__reduce__", function_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef function_getset[] = {
+    {"__class__", function_class, NULL, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyTypeObject HookedFunctionType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "function",
+    .tp_basicsize = sizeof(PyFunctionObject),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(PyFunctionObject, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_methods = function_methods,
+    .tp_members = function_members,
+    .tp_getset = function_getset,
+};
+
+int
+is_function(PyObject *object)
+{
+    return Py_IS_TYPE(object, &PyFunction_Type) || Py_IS_TYPE(object, &HookedFunctionType);
+}
+
+/* Threads that compile now, and threads that run what was compiled: the compiler asks whether a
+ * function is exactly of that type, and so do the guards of its graphs. */
+static int compiling, running;
+
+static void
+function_set_type(Original *self, int is_hooked)
+{
+    PyFunctionObject *function = (PyFunctionObject *)self->function;
+    int seen = compiling || (running && self->in_graph);
+    int differs = is_hooked && !seen && NEEDS_TYPE(function);
+    Py_SET_TYPE((PyObject *)function, differs ? &HookedFunctionType : &PyFunction_Type);
+}
+
+/* Calls that the interpreter has specialised for this function are looked up again. */
+static void
+function_set(Original *self, vectorcallfunc call, int is_hooked)
+{
+    PyFunctionObject *function = (PyFunctionObject *)self->function;
+#if PY_VERSION_HEX >= 0x030C0000
+    PyFunction_SetVectorcall(function, call);
+#else
+    function->vectorcall = call;
+#endif
+#if PY_VERSION_HEX >= 0x030B0000
+    if (!is_hooked || PY_VERSION_HEX < 0x030C0000) {
+        function->func_version = 0; /* and may be specialised again */
+    }
+#endif
+    function_set_type(self, is_hooked);
+}
+
+/* ---- on and off ---- */
+
+void
+original_on(Original *self)
+{
+    if (self->kind == FUNCTION) {
+        function_set(self, hooked_call, 1);
+    }
+    else if (self->kind == BUILTIN) {
+        ((PyCFunctionObject *)self->function)->m_ml = &self->method;
+        ((PyCFunctionObject *)self->function)->vectorcall = hooked_call;
+    }
+    else if (self->kind == OBJECT) {
+        *object_slot(self->function) = hooked_object_call;
+    }
+    else {
+        ((PyMethodDescrObject *)self->function)->d_method = &self->method;
+        ((PyMethodDescrObject *)self->function)->vectorcall = hooked_call;
+    }
+}
+
+int
+original_off(Original *self)
+{
+    if (self->kind == FUNCTION) {
+        if (((PyFunctionObject *)self->function)->vectorcall != hooked_call) {
+            return 0;
+        }
+        function_set(self, self->was, 0);
+    }
+    else if (self->kind == BUILTIN) {
+        ((PyCFunctionObject *)self->function)->m_ml = self->had;
+        ((PyCFunctionObject *)self->function)->vectorcall = self->was;
+    }
+    else if (self->kind == OBJECT) {
+        vectorcallfunc *slot = object_slot(self->function);
+        if (slot == NULL || *slot != hooked_object_call) {
+            return 0;
+        }
+        *slot = self->was;
+    }
+    else {
+        ((PyMethodDescrObject *)self->function)->d_method = self->had;
+        ((PyMethodDescrObject *)self->function)->vectorcall = self->was;
+    }
+    return 1;
+}
+
+/* A call inside a call of the same function. Where a recursion is deep, the function is itself again
+ * until this call returns: the interpreter then enters it without C. Other threads' calls of it
+ * are not timed meanwhile. */
+PyObject *
+original_call_nested(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Original *self = (Original *)callable;
+    if (self->kind != FUNCTION) {
+        return original_call(callable, args, nargsf, names);
+    }
+    self->nested++;
+    int deep = self->nested > DEEP_RECURSION && !self->off && self->top != NULL &&
+               original_off(self);
+    self->off |= deep ? RECURSES : 0;
+    PyObject *result = self->was(self->function, args, nargsf, names);
+    self->nested--;
+    if (deep) {
+        self->off &= ~RECURSES;
+        if (self->top != NULL && !self->off) {
+            original_on(self);
+        }
+    }
+    return result;
+}
+
+/* ---- between stretches ---- */
+
+/* A hook that has nothing to do between stretches. Others may do more than measure. */
+static int
+link_rests(Link *self)
+{
+    PyObject *run = self->run;
+    if (run == NULL) {
+        return 1;
+    }
+    if (Py_IS_TYPE(run, &TimedType)) {
+        Timed *timed = (Timed *)run;
+        Region *region = timed->region;
+        return region->core->resting && region->core->head != region &&
+               (region->flags & REGION_RESTS) && !timed->counts;
+    }
+    return Py_IS_TYPE(run, &TensorMethodType);
+}
+
+int
+original_rests(Original *self)
+{
+    for (Link *each = self->top; each != NULL;
+         each = Py_IS_TYPE(each->inner, &LinkType) ? (Link *)each->inner : NULL) {
+        if (!link_rests(each)) {
+            return 0;
+        }
+    }
+    return self->top != NULL;
+}
+
+void
+original_rest(Original *self, int rest)
+{
+    if (rest && !self->off && original_rests(self) && original_off(self)) {
+        self->off |= RESTS;
+    }
+    else if (!rest && self->off & RESTS) {
+        self->off &= ~RESTS;
+        if (self->top != NULL && !self->off) {
+            original_on(self);
+        }
+    }
+}
+
+void
+inplace_rest(int rest)
+{
+    for (size_t i = 0; i < hooked.room; i++) {
+        if (hooked.slots[i] != NULL) {
+            original_rest(hooked.slots[i], rest);
+        }
+    }
+}
+
+/* ---- the compiler ---- */
+
+void
+inplace_compiler(int compiles, int runs)
+{
+    compiling += compiles;
+    running += runs;
+    for (size_t i = 0; i < hooked.room; i++) {
+        Original *each = hooked.slots[i];
+        if (each != NULL && each->kind == FUNCTION && (compiles || each->in_graph)) {
+            function_set_type(each, each->top != NULL && !each->off);
+        }
+    }
+}
+
+void
+inplace_in_graph(PyObject *function)
+{
+    Original *original = hooked_find(function);
+    if (original != NULL) {
+        original->in_graph = 1;
+    }
+}
+
+int
+switch_ready(void)
+{
+    HookedFunctionType.tp_base = &PyFunction_Type;
+    return PyType_Ready(&HookedFunctionType);
+}

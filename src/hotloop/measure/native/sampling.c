@@ -1,0 +1,356 @@
+/* One sample of one thread: its stack, its phase and how it is, all of one moment.
+ *
+ * How a thread is:
+ * - not on a CPU, by its CPU clock before and after the copy: it waits, and the system call it is blocked
+ *   in says for what (threadstate.c). The main thread that waits for a lock while native threads of its
+ *   own process compute has handed them its work (autograd's engine does): that is native code;
+ * - on a CPU, and one and the same instruction is in progress all through NATIVE_NS: it is in native code
+ *   that this instruction called, an operator or a call. Otherwise the interpreter makes progress: Python.
+ * The time it was ready and had no core is not estimated but read from the scheduler's own count. */
+
+#include "sampling.h"
+
+#define SHALLOW_DEPTH 12   /* of an import: the program's line, and what it set off */
+#define NATIVE_NS 1000     /* an instruction of the interpreter alone takes a tenth of it */
+#define ATTEMPTS 10        /* at a stack that changes while it is copied */
+#define STRICT_ATTEMPTS 5  /* then frames that fit together are enough */
+#define PROBE_NS 20000     /* for how long a thread gets its core back */
+#define PROBES 3
+#define DELAY_EVERY 4      /* ticks between reads of the scheduler's count */
+#define MOST_COUNTED 16    /* Python threads whose CPU time is read in each tick */
+#define ENOUGH_SEEN 3      /* samples of an instruction that tell how it runs */
+#define MOST_SEEN 16
+
+uint32_t
+next_random(Sampler *self)
+{
+    self->random ^= self->random << 13;
+    self->random ^= self->random >> 17;
+    self->random ^= self->random << 5;
+    return self->random;
+}
+
+/* ---- phases ---- */
+
+/* The entry of a thread in the core's list, at which `top` is; 0 when it has entered no region. */
+static uintptr_t
+find_phase(Sampler *self, const Sampled *sampled)
+{
+    if (sampled == &self->main) {
+        return (uintptr_t)self->core->main_thread;
+    }
+    uintptr_t at = (uintptr_t)self->core->threads;
+    for (int i = 0; at != 0 && i < MOST_THREADS; i++) {
+        Thread thread;
+        if (!copy_memory(&self->copier, &thread, at, sizeof(thread))) {
+            return 0;
+        }
+        if (thread.id == sampled->id) {
+            return at;
+        }
+        at = (uintptr_t)thread.next;
+    }
+    return 0;
+}
+
+/* What a thread is charged to, and how often that has changed. */
+typedef struct {
+    uintptr_t node; /* 0: none */
+    uint64_t changes;
+} Charged;
+
+/* The main thread's entry is never freed while the sampler runs. */
+static Charged
+read_phase(Sampler *self, const Sampled *sampled, uintptr_t at)
+{
+    Charged charged = {0, 0};
+    if (at != 0 && sampled == &self->main) {
+        charged.changes = ((Thread *)at)->changes;
+        charged.node = (uintptr_t)((Thread *)at)->top;
+    }
+    else if (at != 0) {
+        copy_memory(&self->copier, &charged, at + offsetof(Thread, top), sizeof(charged));
+    }
+    return charged;
+}
+
+/* Nodes are never freed, but an entry that was may hold anything. */
+static Node *
+check_node(Sampler *self, uintptr_t at)
+{
+    Node node;
+    size_t head = offsetof(Node, calls);
+    if (at == 0 || at % 8 != 0 || !copy_memory(&self->copier, &node, at, head) ||
+        node.id >= self->core->node_count || (uintptr_t)self->core->nodes[node.id] != at) {
+        return NULL;
+    }
+    return (Node *)at;
+}
+
+/* ---- one stack ---- */
+
+/* Turns the frames in `self->raw` into (Code, line). The innermost frame's line, or NULL when they do not
+ * fit together. */
+static Line *
+resolve(Sampler *self)
+{
+    Line *line = NULL;
+    for (int i = self->raw.depth - 1; i >= 0; i--) {
+        RawFrame *frame = &self->raw.frames[i];
+        int instruction;
+        Code *code = codes_find(&self->codes, &self->copier, &self->layout, frame, self->tick, i == 0,
+                                &instruction);
+        if (code == NULL) {
+            return NULL;
+        }
+        line = codes_line(&self->codes, code, instruction);
+        frame->code = (uintptr_t)code;
+        frame->instruction = (uintptr_t)line->line;
+    }
+    return line;
+}
+
+typedef struct {
+    int found;
+    int stays;  /* one instruction was in progress all the time */
+    int on_cpu; /* and the thread ran all the time */
+    Node *node;
+    Line *leaf;
+    uintptr_t instruction; /* the innermost frame's */
+    uint64_t cpu;          /* the thread's CPU time; 0: not known */
+    uint32_t torn;
+} Look;
+
+static Look
+look_at(Sampler *self, const Sampled *sampled, uintptr_t phase)
+{
+    Look look = {.found = STACK_TORN};
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        uint64_t begin = platform_clock_ns();
+        uint64_t cpu = thread_cpu_ns(&sampled->system);
+        Charged before = read_phase(self, sampled, phase);
+        FENCE();
+        look.found = stack_read(&self->copier, &self->layout, sampled->state, (uintptr_t)self->root_code,
+                                attempt < STRICT_ATTEMPTS, &self->raw);
+        FENCE();
+        if (look.found == STACK_EMPTY) {
+            return look;
+        }
+        if (look.found == STACK_READ && read_phase(self, sampled, phase).changes == before.changes) {
+            look.stays = stack_stays(&self->copier, &self->layout, sampled->state, &self->raw, NATIVE_NS);
+            look.cpu = thread_cpu_ns(&sampled->system);
+            look.on_cpu = (look.cpu - cpu) * 2 >= platform_clock_ns() - begin;
+            look.instruction = self->raw.frames[0].instruction;
+            look.leaf = resolve(self);
+            if (look.leaf != NULL) {
+                look.node = check_node(self, before.node);
+                return look;
+            }
+        }
+        look.found = STACK_TORN;
+        look.torn++;
+    }
+    return look;
+}
+
+/* ---- modes ---- */
+
+/* Where only one core may be used a thread is never seen on it: the sampler's thread has it. Give it back
+ * for a moment, and see whether the thread gets past the instruction. */
+static uint32_t
+probe_mode(Sampler *self, const Sampled *sampled, const Look *look)
+{
+    uint64_t cpu = look->cpu;
+    self->raw.frames[0].instruction = look->instruction;
+    for (int i = 0; i < PROBES; i++) {
+        platform_sleep_until(platform_clock_ns() + PROBE_NS);
+        uint64_t now = thread_cpu_ns(&sampled->system);
+        int moved = !stack_stays(&self->copier, &self->layout, sampled->state, &self->raw, 0);
+        if (now == cpu || (moved && now - cpu > 5 * PROBE_NS)) {
+            return MODE_UNKNOWN; /* has not run, or for so long that any call may have ended */
+        }
+        if (moved) {
+            return MODE_PYTHON;
+        }
+        cpu = now;
+    }
+    return MODE_NATIVE;
+}
+
+/* How a thread that is ready but has no core runs when it has one: as in other samples of the same
+ * instruction, or else of the same function. MODE_UNKNOWN while there are too few. */
+static uint32_t
+mode_when_running(Sampler *self, const Sampled *sampled, const Look *look)
+{
+    const Manner *manner = &look->leaf->manner;
+    if (manner->seen < ENOUGH_SEEN) {
+        manner = &look->leaf->code->manner;
+    }
+    if (manner->seen >= ENOUGH_SEEN) {
+        return next_random(self) % manner->seen < manner->native ? MODE_NATIVE : MODE_PYTHON;
+    }
+    if (sampled == &self->main && !leave_core_of(&sampled->system, &self->left_core)) {
+        return probe_mode(self, sampled, look);
+    }
+    return MODE_UNKNOWN;
+}
+
+static void
+remember_mode(Manner *manner, int native)
+{
+    if (manner->seen == MOST_SEEN) {
+        manner->seen /= 2;
+        manner->native /= 2;
+    }
+    manner->seen++;
+    manner->native = (uint8_t)(manner->native + (native ? 1 : 0));
+}
+
+static uint32_t
+find_mode(Sampled *sampled, const Look *look)
+{
+    if (look->cpu == 0) {
+        return look->stays ? MODE_UNKNOWN : MODE_PYTHON; /* no clock of threads here */
+    }
+    if (look->on_cpu || !look->stays) {
+        remember_mode(&look->leaf->manner, look->stays);
+        remember_mode(&look->leaf->code->manner, look->stays);
+        return look->stays ? MODE_NATIVE : MODE_PYTHON;
+    }
+    return (uint32_t)thread_waits_for(&sampled->system);
+}
+
+/* Whether native threads have computed since this was last asked, and more than Python threads other than
+ * main: those may hold the lock or the GIL. An eighth of the time is enough, because on a busy machine
+ * the native threads wait for a core too. */
+static int
+native_threads_ran(Sampler *self, uint64_t now)
+{
+    if (self->other_count > MOST_COUNTED) {
+        return 0;
+    }
+    Helpers last = self->helpers;
+    int64_t python = 0;
+    for (uint32_t i = 0; i < self->other_count; i++) {
+        python += (int64_t)thread_cpu_ns(&self->others[i].system);
+    }
+    /* The clocks are read one after another: the difference may be slightly negative. */
+    int64_t native = (int64_t)process_cpu_ns() - (int64_t)thread_cpu_ns(&self->main.system) -
+                     (int64_t)thread_cpu_ns(&self->own) - python;
+    self->helpers = (Helpers){now, native, python, self->threads_changed};
+    /* A Python thread that began or ended since moves CPU time from one sum to the other. */
+    if (last.at_ns == 0 || last.threads_changed != self->threads_changed) {
+        return 0;
+    }
+    int64_t native_used = native - last.native_ns;
+    return native_used >= (int64_t)(now - last.at_ns) / 8 && native_used > python - last.python_ns;
+}
+
+/* Shares `ns` between running and waiting for a core. Who is woken on a core sees the thread that it has
+ * just taken it from as waiting: so what samples give to waiting is kept equal to the scheduler's own
+ * count, which knows of a wait when it has ended. */
+static void
+add_running(Sampler *self, Sampled *sampled, const Look *look, uint64_t ns)
+{
+    int ready = sampled->mode == MODE_WAITING_CORE;
+    uint64_t waited = 0;
+    if (ready || self->tick % DELAY_EVERY == 0) {
+        uint64_t delay = thread_delay_ns(&sampled->system);
+        sampled->owed_delay += (int64_t)(delay - sampled->last_delay);
+        sampled->last_delay = delay;
+    }
+    if (ready && (look->cpu == sampled->cpu || sampled->owed_delay > -2 * (int64_t)self->interval)) {
+        waited = ns;
+    }
+    else if (sampled->owed_delay > 0) {
+        waited = (uint64_t)sampled->owed_delay < ns ? (uint64_t)sampled->owed_delay : ns;
+    }
+    sampled->owed_delay -= (int64_t)waited;
+    uint32_t mode = sampled->mode;
+    if (ready && waited < ns) {
+        mode = mode_when_running(self, sampled, look);
+    }
+    LOCK(self);
+    samples_add(&self->samples, sampled->node, sampled->stack, mode, 1, ns - waited);
+    samples_add(&self->samples, sampled->node, sampled->stack, MODE_WAITING_CORE, waited == ns, waited);
+    self->taken++;
+    UNLOCK(self);
+}
+
+static void
+add_waiting(Sampler *self, Sampled *sampled, uint64_t ns)
+{
+    LOCK(self);
+    samples_add(&self->samples, sampled->node, sampled->stack, sampled->mode, 1, ns);
+    self->taken++;
+    UNLOCK(self);
+}
+
+static uint32_t
+number_stack(Sampler *self, const Node *node)
+{
+    int first = self->raw.depth - 1, last = 0;
+    if (node != NULL && (node->flags & REGION_SHALLOW) && first >= SHALLOW_DEPTH) {
+        last = first - SHALLOW_DEPTH + 1;
+    }
+    uint32_t stack = 0;
+    for (int i = first; i >= last; i--) {
+        const RawFrame *frame = &self->raw.frames[i];
+        stack = stack_number(&self->samples, stack, (Code *)frame->code, (int)frame->instruction);
+    }
+    return stack;
+}
+
+/* Whether the thread has not run since its last sample: then it is where it was. */
+static int
+has_not_run(const Sampled *sampled)
+{
+    return sampled->stack != 0 && sampled->cpu != 0 && sampled->mode != MODE_PYTHON &&
+           sampled->mode != MODE_NATIVE && sampled->mode != MODE_UNKNOWN &&
+           thread_cpu_ns(&sampled->system) == sampled->cpu;
+}
+
+void
+sample_thread(Sampler *self, Sampled *sampled, uint32_t root)
+{
+    uint64_t now = platform_clock_ns();
+    uint64_t ns = now - sampled->last_ns;
+    int helped = sampled == &self->main && native_threads_ran(self, now);
+    if (has_not_run(sampled) && !(helped && sampled->mode == MODE_WAITING_LOCK)) {
+        sampled->last_ns = now;
+        if (sampled->mode == MODE_WAITING_CORE) {
+            sampled->owed_delay -= (int64_t)ns;
+        }
+        add_waiting(self, sampled, ns);
+        return;
+    }
+    Look look = look_at(self, sampled, find_phase(self, sampled));
+    uint32_t mode = look.found == STACK_READ ? find_mode(sampled, &look) : MODE_UNKNOWN;
+    if (helped && mode == MODE_WAITING_LOCK) {
+        mode = MODE_NATIVE;
+    }
+    LOCK(self);
+    self->torn += look.torn;
+    self->dropped += look.found == STACK_TORN;
+    if (look.found == STACK_READ) {
+        sampled->node = look.node != NULL ? look.node->id : root;
+        sampled->stack = number_stack(self, look.node);
+    }
+    UNLOCK(self);
+    if (look.found == STACK_EMPTY) {
+        sampled->last_ns = now;
+        sampled->stack = 0;
+    }
+    if (look.found != STACK_READ) {
+        return; /* of a torn one the time goes to the next sample */
+    }
+    sampled->mode = mode;
+    sampled->last_ns = now;
+    if (mode == MODE_WAITING_CORE || mode == MODE_PYTHON || mode == MODE_NATIVE) {
+        add_running(self, sampled, &look, ns);
+    }
+    else {
+        add_waiting(self, sampled, ns);
+    }
+    sampled->cpu = look.cpu;
+}

@@ -1,0 +1,91 @@
+/* The sampler's state, shared by its thread (sampler.c) and what it does with one thread (sampling.c). */
+#ifndef HOTLOOP_SAMPLING_H
+#define HOTLOOP_SAMPLING_H
+
+#include "core.h"
+#include "samples.h"
+#include "threadstate.h"
+
+#define MOST_THREADS 256
+
+typedef struct {
+    uint64_t id; /* of its PyThreadState, never used twice; 0 is a free place */
+    uintptr_t state;
+    SystemThread system;
+    uint64_t last_ns;
+    uint64_t cpu; /* as of the last sample */
+    uint64_t last_delay;
+    int64_t owed_delay; /* waited for a core by the scheduler's count, less what samples say */
+    uint32_t node;
+    uint32_t stack;
+    uint32_t mode;
+    uint32_t alive;        /* the walk in which it was seen last */
+} Sampled;
+
+/* Threads without Python (autograd's, a pool's): what they and the Python threads other than main used of
+ * the CPU, as of the main thread's last sample. */
+typedef struct {
+    uint64_t at_ns; /* 0: none yet */
+    int64_t native_ns;
+    int64_t python_ns;
+    uint32_t threads_changed;
+} Helpers;
+
+typedef struct {
+    PyObject_HEAD
+    Core *core;
+    uint64_t interval;
+    PyObject *root_code; /* frames from here outwards are hotloop's own */
+    uintptr_t interpreter;
+    volatile int running;
+#if defined(_WIN32)
+    HANDLE thread;
+    SRWLOCK lock;
+#else
+    pthread_t thread;
+    pid_t pid; /* of the process that has the thread */
+    pthread_mutex_t lock; /* of `samples` and the figures below it */
+#endif
+    /* The sampler's thread alone uses these. */
+    Layout layout;
+    Copier copier;
+    Codes codes;
+    RawStack raw;
+    Sampled main;
+    Sampled *others;
+    uint32_t other_count;
+    uint32_t cursor;
+    uint32_t walks;
+    uint32_t threads_changed; /* how often the list of Python threads changed */
+    uint32_t tick;
+    uint32_t random;
+    SystemThread own;
+    Helpers helpers;
+    int left_core; /* the core that this thread keeps off; -1: none */
+    size_t pthread_id_at; /* where pthread_t keeps the system's id (Python 3.10) */
+    KeptFile statm;
+    /* Under the lock. */
+    Samples samples;
+    uint64_t taken;
+    uint64_t torn;
+    uint64_t dropped;
+    uint64_t cpu_ns;
+    volatile uint64_t resident;
+    volatile uint64_t resident_peak;
+} Sampler;
+
+#if defined(_WIN32)
+#define LOCK(self) AcquireSRWLockExclusive(&(self)->lock)
+#define UNLOCK(self) ReleaseSRWLockExclusive(&(self)->lock)
+#define LOCK_INIT(self) InitializeSRWLock(&(self)->lock)
+#else
+#define LOCK(self) pthread_mutex_lock(&(self)->lock)
+#define UNLOCK(self) pthread_mutex_unlock(&(self)->lock)
+#define LOCK_INIT(self) pthread_mutex_init(&(self)->lock, NULL)
+#endif
+
+/* Takes one sample of a thread; `root` is the node of a thread that has entered no region. */
+void sample_thread(Sampler *self, Sampled *sampled, uint32_t root);
+uint32_t next_random(Sampler *self);
+
+#endif

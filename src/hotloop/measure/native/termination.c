@@ -1,0 +1,138 @@
+/* A moment for the last window when SIGTERM ends the process.
+ *
+ * Worker processes usually end this way: their parent terminates them while they wait for the next
+ * message. The handler is installed in C and only over the default action, so Python still reports
+ * SIG_DFL and a program that sets its own handler replaces this one. It never returns to the
+ * program: a thread that holds the GIL dies at once, as without it; one that waits without the GIL
+ * stays here until the last window is written, for GRACE_MS at most. A forked child that has not
+ * set up its own dies at once; exec resets the action to the default. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "core.h"
+
+#if defined(__linux__)
+
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { GRACE_MS = 250 };
+
+/* One process has one action for SIGTERM. */
+static struct {
+    atomic_int owner; /* the process that set it up; 0 for none */
+    atomic_int terminated;
+    atomic_int written;
+    sem_t wake;
+} termination;
+
+static void
+on_sigterm(int number)
+{
+    int saved = errno;
+    if (atomic_load(&termination.owner) == getpid() && !PyGILState_Check() &&
+        !atomic_exchange(&termination.terminated, 1)) {
+        sem_post(&termination.wake);
+        struct timespec pause = {0, 1000000};
+        for (int ms = 0; ms < GRACE_MS && !atomic_load(&termination.written); ms++) {
+            nanosleep(&pause, NULL);
+        }
+    }
+    struct sigaction plain = {.sa_handler = SIG_DFL};
+    sigaction(number, &plain, NULL);
+    raise(number); /* pending until this handler returns, and then deadly */
+    errno = saved;
+}
+
+PyDoc_STRVAR(begin_doc,
+"begin_termination() -> bool\n--\n\nInstall the handler, where the action is the default.");
+
+static PyObject *
+begin_termination(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    struct sigaction now;
+    int ours = sigaction(SIGTERM, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
+               (now.sa_handler == SIG_DFL || now.sa_handler == on_sigterm);
+    if (!ours) {
+        Py_RETURN_FALSE;
+    }
+    atomic_store(&termination.owner, 0);
+    sem_init(&termination.wake, 0, 0);
+    atomic_store(&termination.terminated, 0);
+    atomic_store(&termination.written, 0);
+    atomic_store(&termination.owner, (int)getpid());
+    struct sigaction action = {.sa_handler = on_sigterm, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGTERM, &action, NULL);
+    Py_RETURN_TRUE;
+}
+
+PyDoc_STRVAR(await_doc,
+"await_termination() -> bool\n--\n\n"
+"Wait for SIGTERM or `end_termination`; True if it was SIGTERM.");
+
+static PyObject *
+await_termination(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    Py_BEGIN_ALLOW_THREADS
+    while (sem_wait(&termination.wake) != 0 && errno == EINTR) {
+    }
+    Py_END_ALLOW_THREADS
+    return PyBool_FromLong(atomic_load(&termination.terminated));
+}
+
+PyDoc_STRVAR(end_doc,
+"end_termination()\n--\n\nThe last window is written: SIGTERM has its default action again.");
+
+static PyObject *
+end_termination(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    if (atomic_load(&termination.owner) != getpid()) {
+        Py_RETURN_NONE;
+    }
+    struct sigaction now, plain = {.sa_handler = SIG_DFL};
+    atomic_store(&termination.owner, 0);
+    if (sigaction(SIGTERM, NULL, &now) == 0 && now.sa_handler == on_sigterm) {
+        sigaction(SIGTERM, &plain, NULL);
+    }
+    atomic_store(&termination.written, 1);
+    sem_post(&termination.wake);
+    Py_RETURN_NONE;
+}
+
+#else
+
+PyDoc_STRVAR(begin_doc, "begin_termination() -> bool\n--\n\nNot on this system: False.");
+PyDoc_STRVAR(await_doc, "await_termination() -> bool\n--\n\nNot on this system: False.");
+PyDoc_STRVAR(end_doc, "end_termination()\n--\n\nNot on this system.");
+
+static PyObject *
+begin_termination(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    Py_RETURN_FALSE;
+}
+
+#define await_termination begin_termination
+#define end_termination begin_termination
+
+#endif
+
+PyMethodDef termination_methods[] = {
+    {"begin_termination", begin_termination, METH_NOARGS, begin_doc},
+    {"await_termination", await_termination, METH_NOARGS, await_doc},
+    {"end_termination", end_termination, METH_NOARGS, end_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,106 @@
+"""Threads of hotloop's own, which the program never meets.
+
+They are not in `threading.enumerate()`, so a program that joins every thread, or waits until it is
+the only one, behaves as without hotloop. They block signals, so a signal that the program has
+blocked (to take it with `sigwait`) does not find an open thread of ours and kill the process. They
+remain visible in `sys._current_frames()` and to debuggers.
+
+Code that runs in them must not call `threading.current_thread()`, which would register them: that
+includes `logging` and `threading.Thread`.
+"""
+
+from __future__ import annotations
+
+import _thread
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+#: Raised by the thread itself as it crashes: blocking these would only hide the crash from
+#: `faulthandler`.
+_CRASHES = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS"}
+
+#: What the system calls these threads, the sampler's (`native/sampler.c`) among them.
+NAME_PREFIX = "hotloop-"
+
+#: Marks each of these threads for itself: a forked child has none of them.
+_local = threading.local()
+
+
+@contextmanager
+def signals_blocked() -> Iterator[None]:
+    """Start threads in here: they inherit a mask that blocks every signal for the program."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    blocked = {s for s in signal.valid_signals() if getattr(s, "name", "") not in _CRASHES}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, blocked)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class OwnThread:
+    """A thread that calls `run` once."""
+
+    def __init__(self, run: Callable[[], None]) -> None:
+        self._run = run
+        self._ident = 0
+        self._ended = _thread.allocate_lock()
+
+    def start(self) -> None:
+        self._ended.acquire()
+        try:
+            with signals_blocked():
+                self._ident = _thread.start_new_thread(self._main, ())
+        except BaseException:
+            if not self._ident:
+                self._ended.release()
+            raise
+
+    def join(self, timeout_s: float) -> bool:
+        """Wait for the end of the thread; return whether it came before the timeout."""
+        if not self._ended.acquire(timeout=timeout_s):
+            return False
+        self._ended.release()
+        return True
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the caller runs in this thread."""
+        return self._ident == _thread.get_ident() and self._ended.locked()
+
+    def _main(self) -> None:
+        self._ident = _thread.get_ident()
+        _local.is_own = True
+        _name_thread()
+        try:
+            self._run()
+        except BaseException:
+            pass  # nobody waits for a result; whoever needs to know catches it itself
+        finally:
+            stay_unregistered()
+            self._ended.release()
+
+
+def _name_thread() -> None:
+    """Let the system's tools tell this thread from the program's; Linux only."""
+    try:
+        with open(f"/proc/self/task/{_thread.get_native_id()}/comm", "w", encoding="ascii") as name:
+            name.write(f"{NAME_PREFIX}thread")
+    except OSError:
+        pass
+
+
+def in_own_thread() -> bool:
+    """Whether hotloop runs here, and not the program."""
+    return getattr(_local, "is_own", False)
+
+
+def stay_unregistered() -> None:
+    """Undo a registration of the calling thread, if code that it called has made one."""
+    active: dict[int, threading.Thread] = getattr(threading, "_active", {})
+    active.pop(_thread.get_ident(), None)

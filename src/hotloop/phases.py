@@ -1,0 +1,146 @@
+"""The words that every part of hotloop shares: phases and their categories.
+
+The measuring side asks what a region's name means; reports and rules use the same names. This
+file imports nothing, so that both halves may import it.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+#: Phases of the training loop itself, and the category that each belongs to.
+LOOP_PHASES: Final[dict[str, str]] = {
+    "collect": "Training",
+    "env.step": "Environment",
+    "env.reset": "Environment",
+    "env.render": "Rendering",
+    "policy.act": "Policy",
+    # A network without gradients, where nothing shows what for.
+    "inference": "Model",
+    "buffer.add": "Buffer",
+    "buffer.sample": "Buffer",
+    "advantage": "Training",
+    # Language models: completions, their rewards and their log-probabilities.
+    "generate": "Policy",
+    "reward": "Environment",
+    "logprob.policy": "Model",
+    "logprob.reference": "Model",
+    # Tree search: its network, its rules, and the tree itself.
+    "search": "Policy",
+    "search.network": "Model",
+    "search.rules": "Environment",
+    "learn": "Training",
+    "learn.forward": "Model",
+    "learn.loss": "Model",
+    "learn.backward": "Model",
+    "learn.optimizer": "Model",
+    # One update that cannot be looked into: a compiled train step, a table's entry.
+    "learn.step": "Model",
+    # A library's own work around its gradient steps: data pipeline, callbacks, metrics.
+    "learn.fit": "Model",
+    # Between two steps, where no call tells choosing an action from learning: a table of values
+    # that is used and changed inline.
+    "agent": "Training",
+    # A whole training loop in one compiled call: environment, policy and learning.
+    "loop.compiled": "Training",
+}
+
+#: Phases that may be anywhere: before, inside or after the loop.
+OTHER_PHASES: Final[dict[str, str]] = {
+    "startup": "Data",
+    "import": "Data",
+    "data": "Data",
+    # The loop waits for a batch; a loader fetches one, here or in a worker; its workers start.
+    "data.wait": "Waiting",
+    "data.load": "Data",
+    "data.workers": "Data",
+    "transfer": "Transfer",
+    # Collectives, gradients and weights between processes.
+    "comm": "Communication",
+    # The weights of a policy are sent to whoever generates or acts with it.
+    "sync.weights": "Communication",
+    "wait": "Waiting",
+    "compile": "Model",
+    "log": "Logging",
+    "checkpoint": "Logging",
+    "evaluate": "Logging",
+}
+
+PHASES: Final[dict[str, str]] = LOOP_PHASES | OTHER_PHASES
+
+#: How the name of a gap begins that nothing identifies: `between step and forward`.
+GAP: Final = "between "
+#: The category of such code.
+UNIDENTIFIED: Final = "Unidentified"
+
+#: The two that hold the others: their own self time is not explained by any phase.
+PARENTS: Final = ("collect", "learn")
+
+#: What a region is in when nobody said.
+DEFAULT_CATEGORY: Final = "Custom"
+
+#: The name of time in no phase, and how it is shown.
+NO_PHASE: Final = ""
+NO_PHASE_LABEL: Final = "(in no phase)"
+
+#: The region that is open between two stretches (`native/stretches.c`).
+REST: Final = "(rest)"
+
+#: Flags of a region, as the native core knows them (`native/core.h`).
+REGION_LOOP: Final = 1
+REGION_ASIDE: Final = 2
+REGION_SHALLOW: Final = 4
+REGION_BESIDE: Final = 8
+
+#: Entering one of these means that the training loop has begun. The others (a reset, a network
+#: called once to see its shape) happen while a program is still being set up.
+LOOP_BEGINS: Final = frozenset(
+    {
+        "collect",
+        "env.step",
+        "learn",
+        "learn.backward",
+        "learn.optimizer",
+        "buffer.add",
+        "loop.compiled",
+        "generate",
+        "search",
+    }
+)
+
+
+def is_unidentified(name: str) -> bool:
+    """Whether a region is the code between two events that nothing identifies."""
+    return name.startswith(GAP)
+
+
+def category_of(name: str) -> str:
+    """The category of a region that was given none."""
+    if is_unidentified(name):
+        return UNIDENTIFIED
+    return PHASES.get(name, DEFAULT_CATEGORY)
+
+
+def flags_of(name: str) -> int:
+    """What the core must know of a region: is it the loop, or something set apart from it?"""
+    if name == "evaluate":
+        return REGION_ASIDE
+    if name == "import":
+        return REGION_SHALLOW
+    if name in LOOP_BEGINS:
+        return REGION_LOOP
+    if is_unidentified(name) or (name in LOOP_PHASES and name not in ("env.reset", "env.render")):
+        return 0
+    return REGION_BESIDE
+
+
+def path_of(names: list[str]) -> str:
+    """Names from the outside in, as one path; a name's own slashes are escaped."""
+    return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in names)
+
+
+def names_of(path: str) -> list[str]:
+    """The names of a path, as the program wrote them."""
+    if not path:
+        return []
+    return [part.replace("%2F", "/").replace("%25", "%") for part in path.split("/")]

@@ -1,0 +1,63 @@
+"""What is printed when a run has ended: its report, and what to type next."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from hotloop.analyze.analysis import analyze
+from hotloop.analyze.model import Analysis
+from hotloop.analyze.training import read_capture
+from hotloop.diagnose import diagnose
+from hotloop.diagnose.finding import CRITICAL, WARNING, Finding
+from hotloop.errors import HotloopError
+from hotloop.report.document import Report, make_report
+from hotloop.report.terminal import style_for, write
+from hotloop.report.text import text_report
+from hotloop.report.view import View
+
+#: Functions in the report at the end of a run; `hotloop report` lists more.
+FEW_FUNCTIONS = 5
+
+
+def show_end(
+    folder: Path,
+    typed: str,
+    is_newest: bool,
+    refine: Callable[[list[Finding], Analysis], list[Finding]] | None = None,
+) -> None:
+    """Print the report of what was just recorded, and what to type next.
+
+    `typed` is its folder as the user would type it; commands find it without that if `is_newest`.
+    `refine` adds to findings what needs more than a capture.
+    """
+    try:
+        analysis = analyze(read_capture(folder))
+    except HotloopError as error:
+        write(sys.stderr, f"hotloop: {error}")
+        return
+    run = analysis.run
+    if run.failed and not run.env_steps and not run.gradient_steps:
+        # Its own error stands above; a table of its imports would only hide that.
+        write(
+            sys.stderr,
+            "hotloop: the program failed before its first training step; "
+            f"what was recorded: {typed}",
+        )
+        return
+    findings = diagnose(analysis)
+    report = make_report(analysis, refine(findings, analysis) if refine else findings)
+    style = style_for(sys.stderr)
+    text = text_report(report, style, View(top=FEW_FUNCTIONS))
+    next_steps = _next_steps(report, "" if is_newest else f" {typed}")
+    write(sys.stderr, f"\n{text}\n{next_steps}\nRecorded in {style.link(typed, folder)}")
+
+
+def _next_steps(report: Report, folder: str) -> str:
+    steps = [(f"hotloop open{folder}", "this report as a page")]
+    if any(each.severity in (CRITICAL, WARNING) for each in report.findings):
+        steps.append((f"hotloop prove{folder}", "try the fixes and measure what they gain"))
+    width = max(len(command) for command, _ in steps)
+    lines = [f"{command:<{width}}   {what}" for command, what in steps]
+    return "Next: " + "\n      ".join(lines)

@@ -1,0 +1,71 @@
+"""One finding on a terminal: the gain, the source lines, the fix and the command that checks it."""
+
+from __future__ import annotations
+
+import shlex
+
+from hotloop.diagnose.finding import Finding
+from hotloop.diagnose.proven import is_refuted
+from hotloop.diagnose.verdict import Verdict
+from hotloop.report.gains import promised, proven
+from hotloop.report.paths import path_from_here
+from hotloop.report.terminal import Style, clean, fit, wrapped
+
+
+def finding_text(finding: Finding, verdict: Verdict, style: Style) -> str:
+    colour = {"critical": "red", "warning": "yellow", "healthy": "green"}.get(
+        finding.severity, "cyan"
+    )
+    level = "REFUTED" if is_refuted(finding) else finding.severity.upper()
+    head = style.paint(f"{level} {finding.id}", "bold", colour)
+    gain = promised(finding)
+    sure = "" if finding.measured_gain else f" ({finding.confidence} confidence)"
+    lines = [head + (f"  {gain}{sure}" if gain else "")]
+    if proof := proven(finding):
+        lines.append(wrapped(clean(proof), style, indent=2))
+    # The verdict above may be this very title: it is said once.
+    if finding.title.rstrip(".") not in verdict.sentence:
+        lines.append(wrapped(finding.title, style, indent=2))
+    for place in finding.where[:3]:
+        name = clean(f"{path_from_here(place.file)}:{place.line} {place.function}")
+        shown = fit(name, style.width - 5).rstrip()
+        lines.append("  at " + style.link(shown, place.file))
+    lines.append(wrapped(finding.fix, style, indent=2))
+    lines += _change(finding)
+    if finding.learning:
+        lines.append(wrapped(f"Learning: {finding.learning}", style, indent=2))
+    if finding.verify:
+        lines.append(_command(clean(finding.verify), style))
+    return "\n".join(lines)
+
+
+def _change(finding: Finding) -> list[str]:
+    """The change in the user's own lines, or an example that is marked as one."""
+    if finding.patch:
+        # The file stands above; its hunks say the lines.
+        return [f"    {clean(line)}".rstrip() for line in finding.patch.splitlines()[2:]]
+    signed = (("-", finding.before), ("+", finding.after))
+    example = [f"    {sign} {clean(line)}" for sign, text in signed for line in text.splitlines()]
+    return ["  For example:", *example] if example else []
+
+
+def _command(command: str, style: Style) -> str:
+    """A command to be pasted: never cut, continued on the next line where it is too long."""
+    command, _, comment = command.partition("  # ")
+    if comment:
+        # Before the command, as it is what has to be done first.
+        return wrapped(f"# {comment}", style, indent=2) + "\n" + _command(command, style)
+    if len(command) + 2 <= style.width:
+        return f"  {command}"
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return f"  {command}"
+    lines = ["  " + shlex.quote(words[0])] if words else []
+    for word in map(shlex.quote, words[1:]):
+        if len(lines[-1]) + len(word) + 3 <= style.width:
+            lines[-1] += f" {word}"
+        else:
+            lines[-1] += " \\"
+            lines.append(f"      {word}")
+    return "\n".join(lines)

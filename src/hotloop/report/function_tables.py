@@ -1,0 +1,89 @@
+"""Functions on a terminal: sampled with their source lines, or timed exactly."""
+
+from __future__ import annotations
+
+from hotloop.analyze.accounting import unidentified
+from hotloop.analyze.functions import short_file
+from hotloop.analyze.model import Analysis, Function
+from hotloop.phases import NO_PHASE_LABEL
+from hotloop.report import units
+from hotloop.report.paths import path_from_here
+from hotloop.report.sampled import place_words, short_lines, source_line, states_words
+from hotloop.report.terminal import Style, clean, fit
+from hotloop.report.view import View
+
+#: Functions below this share of the loop are left out.
+_SMALLEST_SHARE = 0.005
+#: Columns of a phase's name, and of two events.
+_PHASE = 16
+_GAP = 32
+#: Stretches of unidentified code that are listed: from this share of the loop on, and how many.
+_SMALLEST_LISTED = 0.01
+_MOST_LISTED = 6
+
+
+def unidentified_code(analysis: Analysis, style: Style) -> str:
+    """Code between two events of the loop that nothing identifies, with its lines."""
+    found = unidentified(analysis, _SMALLEST_LISTED)
+    if not found:
+        return ""
+    lines = [style.paint("Code that no evidence identifies (--phase names it)", "bold")]
+    for each in found[:_MOST_LISTED]:
+        left = f"  {units.percent(each.share):>6}  {fit(clean(each.name), _GAP)}  "
+        where = ", ".join(short_lines(line) for line in each.lines) or "lines unknown"
+        lines.append((left + fit(clean(where), style.width - len(left))).rstrip())
+    return "\n".join(lines)
+
+
+def hot_functions(analysis: Analysis, style: Style, view: View) -> str:
+    """Sampled functions by their own time; empty where nothing was sampled."""
+    process = "main" if view.process == "all" else view.process
+    of_process = [f for f in analysis.functions if f.process == process]
+    functions = [f for f in of_process if f.share >= _SMALLEST_SHARE][: view.top]
+    if not functions:
+        return ""
+    whose = "" if process == "main" else f" of {clean(process)}"
+    title = f"Hot functions{whose}, by their own time in the loop (sampled)"
+    lines = [style.paint(title, "bold"), *(_line(each, style) for each in functions)]
+    source = source_line(analysis, functions[0])
+    if source:
+        indent = " " * (len("  100.0%  ") + _PHASE + 2)
+        quoted = fit(indent + clean(source), style.width).rstrip()
+        lines.insert(2, style.paint(quoted, "dim"))
+    return "\n".join(lines)
+
+
+def _line(function: Function, style: Style) -> str:
+    phase = function.phase.rpartition("/")[2] or NO_PHASE_LABEL
+    left = f"  {units.percent(function.share):>6}  {fit(clean(phase), _PHASE)}  "
+    name, state = _name_and_state(function, style.width - len(left))
+    return (left + name + style.paint(state, "dim")).rstrip()
+
+
+def _name_and_state(function: Function, room: int) -> tuple[str, str]:
+    """A function with its lines and its state, in that room.
+
+    Where that is too long, the library's own line is left out first, then the state; names last.
+    """
+    name, state = clean(function.function), states_words(function)
+    called = f"  from {path_from_here(function.from_file)}:{function.from_line}"
+    whole = f"{name}  {clean(place_words(function))}"
+    short = name + clean(called) if function.from_file else whole
+    for words, behind in ((whole, state), (short, state), (short, ""), (name, "")):
+        if len(words) + len(behind) + 1 <= room:
+            return words.ljust(room - len(behind)), behind
+    return fit(name, room), ""
+
+
+def exact_functions(analysis: Analysis, style: Style, view: View) -> str:
+    if not analysis.exact_functions:
+        return ""
+    lines = [style.paint("Functions by cumulative time (exact; see main.prof)", "bold")]
+    lines.append(style.paint(f"  {'total':>9} {'self':>9} {'calls':>11}  function", "dim"))
+    for row in analysis.exact_functions[: view.top]:
+        place = clean(f"{row.function}  {short_file(row.file)}:{row.line}")
+        cells = f"  {units.seconds(row.total_s):>9}"
+        cells += f" {units.seconds(row.self_s):>9}"
+        cells += f" {units.count(row.calls):>11}  "
+        lines.append((cells + fit(place, style.width - len(cells))).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,83 @@
+"""Expected gains in words, with the digits that keep a range what it is."""
+
+from __future__ import annotations
+
+from hotloop.capture.proofs import (
+    CEILING,
+    CONFIRMED,
+    FAILED,
+    IS_SLOWER,
+    NO_DIFFERENCE,
+    REFUTED,
+    UNCLEAR,
+    UNSAFE,
+    TriedFix,
+)
+from hotloop.diagnose.finding import HEALTHY, Finding, Gain
+
+#: Below this a gain is nothing that could be measured.
+_NOTHING = 1.005
+
+
+def factor(value: float) -> str:
+    """A speedup: 1.07, 2.5, 14."""
+    if value < 2:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
+
+
+def times(gain: Gain) -> str:
+    """A range of speedups: "1.07 to 1.08 times faster"."""
+    low, high = factor(gain.low), factor(gain.high)
+    return f"{low} times faster" if low == high else f"{low} to {high} times faster"
+
+
+def measured(tried: TriedFix) -> str:
+    """A measured speedup with its interval: "1.97 times faster (1.91 to 2.04)"."""
+    if tried.gain is None or tried.low is None or tried.high is None:
+        return ""
+    interval = f"({tried.low:.2f} to {tried.high:.2f})"
+    if tried.verdict == REFUTED and tried.why == NO_DIFFERENCE:
+        return f"no difference {interval}"
+    if tried.verdict == REFUTED and tried.why == IS_SLOWER and tried.low > 0:
+        return f"{1 / tried.gain:.2f} times slower ({1 / tried.high:.2f} to {1 / tried.low:.2f})"
+    return f"{tried.gain:.2f} times {'faster' if tried.low > 1 else 'as fast'} {interval}"
+
+
+def proven(finding: Finding) -> str:
+    """What `hotloop prove` found out about a finding, as a sentence; empty where nothing."""
+    tried = finding.proof
+    if tried is None:
+        return ""
+    weights = f" Weights after equal steps: {tried.weights}." if tried.weights else ""
+    if tried.verdict == CONFIRMED:
+        return f"Confirmed by {tried.pairs} pairs of runs with {tried.fix}: {tried.how}.{weights}"
+    if tried.verdict == REFUTED:
+        what = measured(tried) or tried.why
+        return f"Refuted by {tried.pairs} pairs of runs with {tried.fix}: {what}.{weights}"
+    if tried.verdict == CEILING:
+        return f"Measured ceiling: {measured(tried)} {tried.fix}. {_sentence(tried.why)}"
+    if tried.verdict in (UNCLEAR, UNSAFE):
+        return f"Tried {tried.fix}: {measured(tried)}; {tried.why}.{weights}"
+    name = f" {tried.fix}" if tried.fix else ""
+    verb = "Could not be tried" if tried.verdict == FAILED else "Not tried"
+    return f"{verb}{name}: {tried.why}."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def promised(finding: Finding) -> str:
+    """What a fix is expected to bring, and its ceiling; empty where nothing is promised."""
+    if finding.severity == HEALTHY:
+        return ""
+    if finding.measured_gain is not None and finding.proof is not None:
+        return f"measured: {measured(finding.proof)}; predicted: {times(finding.gain)}"
+    if finding.gain.high >= _NOTHING:
+        ceiling = factor(finding.ceiling or finding.gain.high)
+        limit = f", {ceiling} at most" if ceiling != factor(finding.gain.high) else ""
+        return times(finding.gain) + limit
+    if finding.run_gain is not None and finding.run_gain.high >= _NOTHING:
+        return f"the whole run {times(finding.run_gain)}"
+    return ""

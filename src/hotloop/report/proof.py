@@ -1,0 +1,58 @@
+"""What `hotloop prove` found out, as text."""
+
+from __future__ import annotations
+
+import shlex
+
+from hotloop.capture.proofs import CEILING, CONFIRMED, FAILED, NOT_TRIED, REFUTED, Proof, TriedFix
+from hotloop.report import gains
+from hotloop.report.terminal import Style, clean
+
+_COLOURS = {CONFIRMED: "green", CEILING: "cyan", FAILED: "yellow", NOT_TRIED: "yellow"}
+
+
+def proof_text(proof: Proof, style: Style, capture: str) -> str:
+    """Each fix with what was measured, then all of them together."""
+    minutes = f"{proof.spent_s / 60:.1f} of {proof.budget_s / 60:.1f} minutes"
+    each = f", {proof.stop_after} each" if proof.stop_after else ""
+    lines = [f"{clean(proof.command)}: interleaved pairs of runs{each} ({minutes})", ""]
+    for tried in proof.tried:
+        lines += _lines(tried, style)
+    if proof.together is not None:
+        lines += _lines(proof.together, style)
+    if not proof.tried:
+        lines.append("No finding to prove.")
+    if any(tried.diff and tried.verdict == CONFIRMED for tried in proof.tried):
+        apply = f"hotloop prove --apply {shlex.quote(capture)}"
+        lines.append(f"To write the confirmed changes to your files: {apply}")
+    return "\n".join(lines) + "\n"
+
+
+def _lines(tried: TriedFix, style: Style) -> list[str]:
+    head = style.paint(clean(summary(tried)), "bold", _COLOURS.get(tried.verdict, "red"))
+    lines = [head]
+    if tried.how and tried.verdict == CONFIRMED:
+        lines.append(f"  {tried.how}")
+    if tried.learning and tried.verdict in (CONFIRMED, NOT_TRIED):
+        lines.append(f"  Learning: {tried.learning}.")
+    lines += [f"  {clean(line)}" for line in tried.diff.splitlines()]
+    return [*lines, ""]
+
+
+def summary(tried: TriedFix) -> str:
+    """One line about a fix: what was measured, or why nothing was."""
+    name = f"{tried.finding or 'together'}: {tried.fix}" if tried.fix else tried.finding
+    if tried.gain is None or tried.low is None or tried.high is None:
+        return f"{name}: {tried.verdict} ({tried.why})"
+    measured = f"{tried.gain:.2f} times ({tried.low:.2f} to {tried.high:.2f})"
+    if tried.verdict == REFUTED:
+        measured = f"measured: {gains.measured(tried)}"
+    if tried.verdict == CEILING:
+        return f"{name}: at most {measured}"
+    weights = f", {tried.weights}" if tried.weights else ""
+    if tried.return_before is not None and tried.return_after is not None:
+        weights += f", return {tried.return_before:.4g} → {tried.return_after:.4g}"
+    verdict = "" if tried.verdict == CONFIRMED else f"; {tried.verdict}"
+    if tried.verdict not in (CONFIRMED, REFUTED):
+        verdict += f": {tried.why}"
+    return f"{name} → {measured}{weights}{verdict}"

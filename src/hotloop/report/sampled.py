@@ -1,0 +1,52 @@
+"""Sampled functions in words, for every renderer: the state they were in, the line they were at."""
+
+from __future__ import annotations
+
+import linecache
+import os
+
+from hotloop.analyze.functions import short_file
+from hotloop.analyze.model import Analysis, Function
+from hotloop.report.paths import path_from_here
+
+#: Longer source lines are cut.
+_MOST_SOURCE = 100
+
+
+def states_words(function: Function) -> str:
+    """The largest state of a function's own time, with its share."""
+    name, share = max(function.states.items(), key=lambda state: state[1])
+    return f"{name} {share:.0%}" if share > 0 else ""
+
+
+def place_words(function: Function) -> str:
+    """The hottest line, and for a library's function the line of the program that led to it."""
+    place = f"{path_from_here(function.file)}:{function.hot_line}"
+    if function.from_file:
+        place += f", from {path_from_here(function.from_file)}:{function.from_line}"
+    return place
+
+
+def short_lines(lines: str) -> str:
+    """`file:first-last function` with the last two parts of the file's path."""
+    place, _, function = lines.rpartition(" ")
+    file, _, span = place.rpartition(":")
+    return f"{short_file(file)}:{span} {function}"
+
+
+def source_line(analysis: Analysis, function: Function) -> str:
+    """The source of a function's hottest line; empty for a library's or if the file changed."""
+    if not function.of_program:
+        return ""
+    return unchanged_line(analysis, function.file, function.hot_line)
+
+
+def unchanged_line(analysis: Analysis, file: str, line: int) -> str:
+    """A line of source; empty when the file has changed since the run."""
+    started = analysis.run.header.started
+    try:
+        if started is None or os.stat(file).st_mtime > started:
+            return ""
+    except OSError:
+        return ""
+    return linecache.getline(file, line).strip()[:_MOST_SOURCE]

@@ -1,0 +1,5 @@
+"""Runs a program and records it: the composition root.
+
+Builds a session out of `measure`, `hooks` and `capture`, starts the program, follows it into child
+processes and closes the capture whatever way it ends. Nothing else may join the two halves.
+"""

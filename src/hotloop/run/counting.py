@@ -1,0 +1,81 @@
+"""How much a run has done so far, in whichever of its processes.
+
+Each process counts for itself and writes that down with its windows, so that the sum is known to
+about a second. Workers of a vector environment count the same steps as the process that drives
+them: of a process and those that it started, the larger number counts.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hotloop.errors import HotloopError
+
+if TYPE_CHECKING:
+    from hotloop.capture.reader import CaptureReader, Shard
+
+Process = tuple[str, int]
+
+
+class Counting:
+    """One counter over all processes of a capture that still grows."""
+
+    def __init__(self, folder: Path, counter: str) -> None:
+        self._folder = folder
+        self._counter = counter
+        self._reader: CaptureReader | None = None
+
+    def others(self) -> bool:
+        """Whether there is a process beside the main one."""
+        try:
+            return any(not path.name.startswith("main.") for path in self._folder.glob("*.jsonl"))
+        except OSError:
+            return False
+
+    def total(self) -> float:
+        """The counter so far; 0 where nothing can be read."""
+        from hotloop.capture.reader import CaptureReader  # most runs are not stopped by a count
+
+        if self._reader is None:
+            self._reader = CaptureReader(self._folder, most_of_main=1, most_of_others=1)
+        try:
+            return total_of(self._reader.processes(), self._counter)
+        except (HotloopError, OSError):
+            return 0.0
+
+
+def total_of(shards: list[Shard], counter: str) -> float:
+    """A counter of processes of which some drive others."""
+    main = next((_process(shard) for shard in shards if shard.name == "main"), None)
+    own: dict[Process | None, float] = {}
+    below: dict[Process | None, list[Process]] = {}
+    for shard in shards:
+        process = _process(shard)
+        counted = sum(window.counters.get(counter, 0) for window in shard.windows)
+        own[process] = own.get(process, 0.0) + counted
+    for shard in shards:
+        process, parent = _process(shard), _parent(shard)
+        if process == main:
+            continue
+        # What somebody else started for the program (Ray, a fork server) is the main one's.
+        started = below.setdefault(parent if parent in own and parent != process else main, [])
+        if process not in started:
+            started.append(process)
+
+    def total(process: Process | None, depth: int = 0) -> float:
+        if depth > len(own):
+            return 0.0  # a process number that was used again
+        others = sum(total(each, depth + 1) for each in below.get(process, ()))
+        return max(own.get(process, 0.0), others)
+
+    return total(main)
+
+
+def _process(shard: Shard) -> Process:
+    return shard.header.host, shard.header.pid
+
+
+def _parent(shard: Shard) -> Process:
+    parent = shard.header.parent
+    return shard.header.host, -1 if parent is None else parent

@@ -1,0 +1,61 @@
+"""Marks where a script's definitions end, so that hooks can look at them before they are used.
+
+An imported module can be looked at when its import is over. A script never is: its loop runs at the
+end of the very code that defines its classes. So after each run of definitions the script's code
+negates a constant, which is an object of hotloop. Everything else is compiled as it stands, in one
+piece and with its own lines: functions and classes have the code that Python gives them.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable
+from types import CodeType
+
+from hotloop.measure.core import make_mark
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+#: Stands for the mark until the code is compiled: the compiler knows only constants of its own.
+_PLACEHOLDER = "hotloop: definitions end here"
+
+#: Compiler flags of `from __future__ import ...`, as `compile` takes and code objects keep them.
+_FUTURE = 0x1FF0000
+
+
+def with_marks(code: CodeType, source: bytes | None, defined: Callable[[], None]) -> CodeType:
+    """The code of a whole script, which also calls `defined` where some definitions end."""
+    if source is None or _PLACEHOLDER in code.co_consts:
+        return code
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python has shown those of this source already
+            tree = ast.parse(source, code.co_filename)
+            tree.body = _marked(tree.body)
+            flags = code.co_flags & _FUTURE
+            marked: CodeType = compile(tree, code.co_filename, "exec", flags, dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        return code  # it compiled as it was: run it so
+    mark = make_mark(defined)
+    constants = (mark if each == _PLACEHOLDER else each for each in marked.co_consts)
+    return marked.replace(co_consts=tuple(constants))
+
+
+def _marked(body: list[ast.stmt]) -> list[ast.stmt]:
+    marked: list[ast.stmt] = []
+    for statement in body:
+        before = marked[-1] if marked else None
+        if isinstance(before, _DEFINITIONS) and not isinstance(statement, _DEFINITIONS):
+            marked.append(_mark_at(statement))
+        marked.append(statement)
+    return marked
+
+
+def _mark_at(statement: ast.stmt) -> ast.stmt:
+    mark = ast.Expr(ast.UnaryOp(ast.USub(), ast.Constant(_PLACEHOLDER)))
+    for node in ast.walk(mark):
+        ast.copy_location(node, statement)
+        if isinstance(node, (ast.stmt, ast.expr)):
+            node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
+    return mark

@@ -1,0 +1,63 @@
+"""The exits of a process, so that its capture is finished whichever it takes.
+
+A normal end and `os._exit` finish it. For SIGTERM see `termination`. Any other signal that kills
+the process costs the last window: the reader treats a shard without an end as killed.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from hotloop.measure.core import Core
+from hotloop.run.current import current_session
+from hotloop.run.forks import hush_forks
+
+
+class Exits:
+    """Finishes whichever session is current as the process exits, until it is released."""
+
+    def __init__(self) -> None:
+        self._undo: list[Callable[[], object]] = []
+
+    def watch(self, core: Core) -> None:
+        """Finish the current session at exit and at `os._exit`."""
+        # Registered before the program's own, so it runs after them. A forked child inherits it.
+        atexit.register(self._finish)
+        self._undo.append(lambda: atexit.unregister(self._finish))
+        self._watch_immediate_exit(core)
+        self._undo += hush_forks(core)
+
+    def release(self) -> None:
+        """The process continues without the session: each exit is again what it was."""
+        while self._undo:
+            self._undo.pop()()
+
+    def _finish(self, **end: Any) -> None:
+        try:
+            current = current_session()
+            if current is not None:
+                current.finish(**end)
+        except Exception:
+            pass  # the program ends, whatever becomes of its capture
+
+    def _watch_immediate_exit(self, core: Core) -> None:
+        """`os._exit` runs no `atexit` function; the object that the program has stays the same."""
+        from hotloop.hooks.redirect import redirect
+
+        self._undo.append(redirect(core, os, "_exit", self._finishing))
+
+    def _finishing(self, leave: Callable[..., NoReturn]) -> Callable[..., NoReturn]:
+        @functools.wraps(leave)
+        def exit_now(*args: Any, **kwargs: Any) -> NoReturn:
+            status = args[0] if args else kwargs.get("status")
+            try:
+                if isinstance(status, int):  # anything else raises, and the program continues
+                    self._finish(reason="os._exit", code=status)
+            finally:
+                leave(*args, **kwargs)
+
+        return exit_now

@@ -1,0 +1,41 @@
+"""Lines of hotloop's own among the program's output."""
+
+from __future__ import annotations
+
+import sys
+from typing import TextIO
+
+
+def notify(text: str) -> None:
+    """Print a line of hotloop's own on standard error, above progress bars."""
+    line = f"hotloop: {text}"
+    try:
+        stream = _stream()
+        if stream is None or _above_tqdm_bars(line, stream):
+            return
+        print(line, file=stream, flush=True)
+    except (OSError, ValueError):
+        pass  # a closed pipe: nobody reads it
+
+
+def _stream() -> TextIO | None:
+    """Standard error; the process's own where the program closed or removed it.
+
+    While rich draws, `sys.stderr` is its own and prints above what it draws.
+    """
+    stream = sys.stderr
+    return sys.__stderr__ if stream is None or getattr(stream, "closed", False) else stream
+
+
+def _above_tqdm_bars(line: str, stream: TextIO) -> bool:
+    """Let tqdm print the line if it has bars on the screen: it clears them and draws them again."""
+    tqdm = getattr(sys.modules.get("tqdm.std"), "tqdm", None)
+    if tqdm is None or not stream.isatty():
+        return False
+    try:
+        if not list(getattr(tqdm, "_instances", ())):
+            return False
+        tqdm.write(line, file=stream)
+    except Exception:  # a release that works otherwise
+        return False
+    return True

@@ -1,0 +1,51 @@
+"""Names of the processes of a run, and of their files in the capture."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+MAIN = "main"
+#: Roles of processes that have no name yet when they join.
+FORKED, STARTED = "child", "program"
+
+#: Hosts that share a folder and have a process of the same number and name.
+_MOST_HOSTS = 1000
+
+
+def process_name(role: str) -> str:
+    """How people know a process; a child is asked late, when it has its name."""
+    return _child_name(role) if role in (FORKED, STARTED) else role
+
+
+def create_file(folder: Path, role: str, create: Callable[[Path, str], T]) -> T:
+    """Create a file of this process's own in the capture, whatever names others use."""
+    if role == MAIN:
+        return create(folder, MAIN)
+    stem = f"{re.sub(r'[^A-Za-z0-9_-]+', '-', process_name(role))[:40]}-{os.getpid()}"
+    for attempt in range(_MOST_HOSTS):
+        try:
+            return create(folder, f"{stem}-{attempt}" if attempt else stem)
+        except FileExistsError:
+            continue  # another host's process of that number
+    raise FileExistsError(stem)
+
+
+def _child_name(role: str) -> str:
+    rank = os.environ.get("RANK", "")
+    if rank.isdigit():  # torchrun and similar launchers
+        return f"rank-{rank}"
+    multiprocessing = sys.modules.get("multiprocessing.process")
+    if multiprocessing is not None:
+        name = str(multiprocessing.current_process().name)
+        if name != "MainProcess":
+            return name
+    if role == STARTED and sys.argv and sys.argv[0] not in ("", "-c", "-m"):
+        return Path(sys.argv[0]).stem
+    return FORKED

@@ -1,0 +1,279 @@
+"""Runs a user's program in this interpreter exactly as Python itself would.
+
+`sys.argv`, `sys.path[0]`, `__main__` and its attributes are what `python script`, `python -m` or
+`python -c` would set, and what leaves the program (an exception, an exit code) is treated as
+Python treats it. The one difference is invisible: hotloop's own frames are taken out of the
+traceback before it is shown.
+"""
+
+from __future__ import annotations
+
+import builtins
+import linecache
+import os
+import pkgutil
+import runpy
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.machinery import (
+    BuiltinImporter,
+    ModuleSpec,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
+from importlib.util import spec_from_file_location
+from pathlib import Path
+from types import CodeType, ModuleType, TracebackType
+from typing import Any
+
+from hotloop.errors import HotloopError
+from hotloop.run.definitions import with_marks
+
+_PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
+
+
+class ProgramError(Exception):
+    """The program could not even be compiled; `error` is Python's own."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+@dataclass
+class Program:
+    """A program that was found: how to name it, and how to become it."""
+
+    label: str
+    argv: list[str]
+    path0: str
+    load: Callable[[], tuple[CodeType, dict[str, Any]]]
+
+
+def find_script(script: str, arguments: list[str]) -> Program:
+    """`python script.py arguments`; also compiled code, and a folder or archive with `__main__`."""
+    path = Path(script)
+    archive = _archive_at(path)
+    if archive is not None:
+        return _find_in_archive(script, arguments, archive)
+    if path.is_dir() and (path / "__main__.py").is_file():
+        file, folder = path / "__main__.py", str(path.absolute())
+        label = path.absolute().name
+    elif path.is_file():
+        file, label = path, path.stem
+        folder = os.path.dirname(os.path.abspath(_follow_links(script)))
+    elif path.exists():
+        raise HotloopError(f"{script}: a folder without a __main__.py; name a script to run")
+    else:
+        raise HotloopError(f"{script}: no such file{_did_you_mean(path)}")
+
+    def load() -> tuple[CodeType, dict[str, Any]]:
+        absolute = _joined(script if file is path else str(file))
+        code = _compiled_at(absolute)
+        loader = SourcelessFileLoader if script.endswith(".pyc") else SourceFileLoader
+        attributes: dict[str, Any] = {
+            "__file__": absolute,
+            "__cached__": None,
+            "__loader__": loader("__main__", absolute),
+        }
+        if file is not path:  # a folder is run like a package's __main__ module
+            spec = spec_from_file_location("__main__", absolute)
+            attributes.update(__spec__=spec, __package__="")
+        return code, attributes
+
+    return Program(label, [script, *arguments], folder, load)
+
+
+def _joined(file: str) -> str:
+    """An absolute path that is not made shorter: Python leaves `./train.py` what it is."""
+    return file if os.path.isabs(file) else os.path.join(os.getcwd(), file)
+
+
+def _compiled_at(file: str) -> CodeType:
+    with open(file, "rb") as opened:
+        compiled: CodeType | None = pkgutil.read_code(opened) if file.endswith(".pyc") else None
+        if compiled is not None:
+            return compiled
+        opened.seek(0)
+        return compile(opened.read(), file, "exec", dont_inherit=True)
+
+
+def _archive_at(path: Path) -> Any:
+    """The importer of a zip file with a `__main__` module; None for anything else."""
+    if path.suffix == ".py" or not path.is_file():
+        return None
+    from zipimport import ZipImportError, zipimporter
+
+    try:
+        importer = zipimporter(_joined(str(path)))
+    except ZipImportError:
+        return None
+    return importer if importer.find_spec("__main__") is not None else None
+
+
+def _find_in_archive(script: str, arguments: list[str], importer: Any) -> Program:
+    spec: ModuleSpec = importer.find_spec("__main__")
+
+    def load() -> tuple[CodeType, dict[str, Any]]:
+        return importer.get_code("__main__"), {
+            "__file__": spec.origin,
+            "__cached__": spec.cached,
+            "__loader__": importer,
+            "__package__": "",
+            "__spec__": spec,
+        }
+
+    return Program(Path(script).stem, [script, *arguments], importer.archive, load)
+
+
+def find_module(name: str, arguments: list[str]) -> Program:
+    """`python -m name arguments`."""
+    argv = ["-m", *arguments]
+    here = os.getcwd()
+    before = list(sys.path), sys.argv
+    sys.path[:1] = [here]
+    sys.argv = argv
+    try:
+        # What `python -m` itself uses; cProfile and pdb rely on it too.
+        details: tuple[str, ModuleSpec, CodeType] = runpy._get_module_details(  # type: ignore[attr-defined]
+            name
+        )
+    except ImportError as error:
+        raise HotloopError(str(error)) from None
+    finally:
+        sys.path[:], sys.argv = before
+    _, spec, code = details
+
+    def load() -> tuple[CodeType, dict[str, Any]]:
+        return code, {
+            "__file__": spec.origin,
+            "__cached__": spec.cached,
+            "__loader__": spec.loader,
+            "__package__": spec.parent,
+            "__spec__": spec,
+        }
+
+    return Program(name.rpartition(".")[2], [spec.origin or "-m", *arguments], here, load)
+
+
+def find_code(source: str, arguments: list[str]) -> Program:
+    """`python -c source arguments`."""
+
+    def load() -> tuple[CodeType, dict[str, Any]]:
+        code = compile(source, "<string>", "exec", dont_inherit=True)
+        _show_lines_of(code, source)
+        return code, {"__loader__": BuiltinImporter}
+
+    return Program("command", ["-c", *arguments], "", load)
+
+
+def _show_lines_of(code: CodeType, source: str) -> None:
+    """From Python 3.13 on, tracebacks show the lines of `-c` too."""
+    register = getattr(linecache, "_register_code", None)
+    if register is not None:
+        # 3.13.0 knows them by file name, every later version by code object.
+        by_code = any(hasattr(linecache, name) for name in ("_make_key", "_code_key"))
+        register(code if by_code else code.co_filename, source, code.co_filename)
+
+
+def execute(program: Program, defined: Callable[[], None] | None = None) -> None:
+    """Become the program. Whatever it raises comes out of here.
+
+    `defined` is called whenever some of the script's definitions have just run.
+    """
+    main = ModuleType("__main__")
+    main.__dict__.update(__builtins__=builtins)
+    if sys.version_info < (3, 14):
+        main.__dict__.update(__annotations__={})
+    sys.argv = list(program.argv)
+    sys.path[0] = program.path0
+    try:
+        code, attributes = program.load()
+    except (SyntaxError, ValueError) as error:
+        raise ProgramError(error) from None
+    main.__dict__.update(attributes)
+    sys.modules["__main__"] = main
+    if defined is not None:
+        code = with_marks(code, _source_of(main), defined)
+    exec(code, main.__dict__)
+
+
+def _source_of(main: ModuleType) -> bytes | None:
+    file = getattr(main, "__file__", None)
+    try:
+        return Path(file).read_bytes() if file and file.endswith(".py") else None
+    except OSError:
+        return None
+
+
+def show_exception(error: BaseException) -> None:
+    """As Python shows an exception that nobody caught, without the frames of hotloop."""
+    error = error.error if isinstance(error, ProgramError) else error
+    seen: set[int] = set()
+    each: BaseException | None = error
+    while each is not None and id(each) not in seen:
+        seen.add(id(each))
+        own = isinstance(each, SyntaxError) and each.__traceback__ is not None
+        if not (own and each is error and _only_ours(each.__traceback__)):
+            each.__traceback__ = _without_ours(each.__traceback__)
+        else:
+            each.__traceback__ = None
+        each = each.__cause__ or each.__context__
+    sys.excepthook(type(error), error, error.__traceback__)
+
+
+def exit_code_of(error: SystemExit) -> int:
+    """The exit code that Python makes of `sys.exit(...)`; a message is printed, as it does."""
+    code = error.code
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        code = code if -(2**63) <= code < 2**63 else -1  # what does not fit is -1
+        return code & 0xFF if os.name != "nt" else code
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _is_ours(traceback: TracebackType) -> bool:
+    file = traceback.tb_frame.f_code.co_filename
+    return file.startswith(_PACKAGE) and f"{os.sep}workloads{os.sep}" not in file
+
+
+def _only_ours(traceback: TracebackType | None) -> bool:
+    while traceback is not None:
+        if not _is_ours(traceback):
+            return False
+        traceback = traceback.tb_next
+    return True
+
+
+def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
+    kept: list[TracebackType] = []
+    while traceback is not None:
+        if not _is_ours(traceback):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    result: TracebackType | None = None
+    for each in reversed(kept):
+        result = TracebackType(result, each.tb_frame, each.tb_lasti, each.tb_lineno)
+    return result
+
+
+def _follow_links(script: str) -> str:
+    # Python looks for imports beside the file that a link points to.
+    for _ in range(40):
+        if not os.path.islink(script):
+            break
+        script = os.path.join(os.path.dirname(script), os.readlink(script))
+    return script
+
+
+def _did_you_mean(path: Path) -> str:
+    from difflib import get_close_matches
+
+    try:
+        names = [p.name for p in path.parent.iterdir() if p.suffix == ".py"]
+    except OSError:
+        return ""
+    close = get_close_matches(path.name, names, 1)
+    return f" (did you mean {path.with_name(close[0])}?)" if close else ""

@@ -1,0 +1,239 @@
+"""Everything that hotloop does inside one process of a run, from its start to any kind of end.
+
+The main process starts a session from the command line; a child starts its own (`children`). A
+session switches the shared profiler on, samples, records, and closes its shard whichever way the
+process ends.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import CodeType
+from typing import TYPE_CHECKING, Any
+
+from hotloop.capture.schema import Header, Notes
+from hotloop.capture.values import RegionCost
+from hotloop.capture.writer import ShardWriter
+from hotloop.measure.calibrate import measure_cost
+from hotloop.measure.shared import get_profiler
+from hotloop.measure.threads import OwnThread
+from hotloop.run.attachments import Attachments
+from hotloop.run.current import current_session, replace_after_fork, set_current
+from hotloop.run.exits import Exits
+from hotloop.run.functions import FunctionTimes, samples_per_second
+from hotloop.run.header import process_header
+from hotloop.run.messages import notify
+from hotloop.run.naming import FORKED, MAIN, STARTED, create_file, process_name
+from hotloop.run.recorder import Recorder
+from hotloop.run.settings import Invitation, Settings
+from hotloop.run.termination import Termination
+
+if TYPE_CHECKING:
+    from hotloop.capture.slices import SliceWriter
+    from hotloop.hooks.install import Hooks
+    from hotloop.hooks.telemetry.weights import WeightsAtEnd
+    from hotloop.run.stopping import StopAfter, Stopper
+
+
+class Session:
+    """One process's part of a run."""
+
+    def __init__(
+        self, settings: Settings, role: str = MAIN, root_code: CodeType | None = None
+    ) -> None:
+        self.settings = settings
+        self.role = role
+        self.profiler = get_profiler()
+        #: How the program ended, once that is known.
+        self.exit: dict[str, Any] = {}
+        self.on_finish: Callable[[], None] | None = None
+        #: A program that Ctrl-C ended dies of that signal at the very end, as under Python itself.
+        self.dies_of: signal.Signals | None = None
+        self.finished = False
+        self._cost: RegionCost | None = None
+        self._command: list[str] | None = None
+        self._pid = os.getpid()
+        self._exits = Exits()
+        self._invitation = Invitation()
+        self.recorder = Recorder(self.profiler, self._open_shard, settings.window_s)
+        self.attached = Attachments(self.profiler, self.recorder, settings)
+        self._functions = FunctionTimes(self.profiler, settings, root_code, self._open_trace)
+        self._weights: WeightsAtEnd | None = None
+        if settings.weights and role == MAIN:
+            from hotloop.hooks.telemetry.weights import WeightsAtEnd
+
+            self._weights = WeightsAtEnd()
+            self.recorder.ask(self._weights.notes)
+        self._termination = Termination(
+            self.profiler.core, lambda: self.finish(shows=False, reason="SIGTERM")
+        )
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether this process has joined a run and nobody has named it yet."""
+        return self.role in (FORKED, STARTED)
+
+    @property
+    def hooks(self) -> Hooks | None:
+        return self.attached.hooks
+
+    def environment(self) -> dict[str, str]:
+        """The variables with which a child process joins this run."""
+        return self.settings.environment()
+
+    # -- start --
+
+    def start(self, command: list[str] | None = None, only_forks: bool = False) -> None:
+        """Begin to measure this process.
+
+        A process that only forks others (a fork server) gets no threads, because a fork copies
+        none of them and may copy a lock that one of them holds. It is no worker either: what it
+        imports for its children is not recorded.
+        """
+        self._command = command
+        self.profiler.reset()
+        self._cost = measure_cost()
+        if self.role == MAIN:
+            self.recorder.open()
+            self._invitation.put(self.settings)
+        set_current(self)
+        self.profiler.enable()
+        if only_forks:
+            self.recorder.discard()
+        else:
+            self._begin_threads()
+        self._exits.watch(self.profiler.core)
+        replace_after_fork(Session.fork)
+        self.attached.attach(self, self._cost)
+
+    def fork(self) -> Session:
+        """In a forked child: return a session of its own, made from this one."""
+        self.recorder.after_fork()
+        self.profiler.after_fork()
+        child = Session(self.settings, role=FORKED, root_code=self._functions.root_code)
+        child._cost, child._command = self._cost, self._command
+        child.attached.inherit(self.attached, child, self._cost)
+        child._begin_threads()
+        return child
+
+    def stop_after(self, limit: StopAfter) -> Stopper:
+        """End the program when it has done that much."""
+        from hotloop.run.stopping import Stopper
+
+        stopper = Stopper(notify)
+        if limit.what == "seconds":
+            self.profiler.at_loop.append(stopper.training_began)
+            OwnThread(lambda: stopper.stop_in(limit, lambda: self.finished)).start()
+        else:
+
+            def stop() -> None:
+                self._take_weights()
+                stopper.stop()
+
+            self.profiler.core.watch(limit.what, limit.amount, stop)
+            self.recorder.every_window(stopper.looks_at(Path(self.settings.folder), limit))
+        self.recorder.every_window(stopper.check)
+        self.recorder.note(Notes.stop_after, str(limit))
+        # A program may end by itself before that.
+        self.recorder.ask(lambda: {Notes.stop_reached: stopper.asked})
+        return stopper
+
+    def stop_at_return(self, target: float) -> Stopper:
+        """End the program when the mean return of its last 100 episodes reaches the target."""
+        from hotloop.run.stopping import Stopper
+
+        stopper = Stopper(notify)
+
+        def stop() -> None:
+            self._take_weights()
+            stopper.stop()
+
+        assert self.attached.context is not None
+        self.attached.context.returns.watch(target, stop)
+        self.recorder.every_window(stopper.check)
+        return stopper
+
+    def write_curves(self, writer: str) -> None:
+        """From now on, write figures beside the program's own curves."""
+        self.attached.write_curves(writer, self._cost)
+
+    # -- end --
+
+    def finish(self, shows: bool = True, **end: Any) -> None:
+        """Close the capture of this process; safe to call twice.
+
+        The program's end waits for this, so no step of it may raise, and each is bounded in time.
+        """
+        if self.finished or self._pid != os.getpid():
+            return
+        self.finished = True
+        self._take_weights()
+        self._guarded(self._functions.end_samples)
+        self._guarded(self.attached.end_watching)
+        self._guarded(self._functions.end_exact, self.recorder)
+        self._guarded(self.attached.end_telemetry)
+        disk_responds = self.recorder.finish({**self.exit, **end})
+        self._guarded(self.profiler.disable)
+        tracer, self.profiler.tracer = self.profiler.tracer, None
+        if tracer is not None and disk_responds:
+            self._guarded(tracer.finish)
+        self._guarded(self._termination.end)
+        if shows and self.on_finish is not None:
+            self._guarded(self.on_finish)
+        if self.dies_of is not None and os.name == "posix":
+            self._guarded(sys.stdout.flush)
+            signal.signal(self.dies_of, signal.SIG_DFL)
+            os.kill(os.getpid(), self.dies_of)
+
+    def leave(self) -> None:
+        """After `finish`, in a process that continues: everything is again as it was."""
+        self._exits.release()
+        self.attached.detach()
+        self._invitation.remove()
+        self.profiler.leave()
+        if current_session() is self:
+            set_current(None)
+
+    # -- inside --
+
+    def _take_weights(self) -> None:
+        if self._weights is not None:
+            self._guarded(self._weights.take)
+
+    def _begin_threads(self) -> None:
+        self._functions.begin(self.role, self.recorder)
+        self.recorder.start()
+        self._termination.begin()
+
+    def _open_shard(self) -> ShardWriter:
+        header = process_header(
+            self.profiler,
+            process_name(self.role),
+            self._command,
+            self._cost,
+            {
+                Header.functions: self.settings.functions,
+                Header.samples_per_second: samples_per_second(self.role),
+            },
+        )
+        folder = Path(self.settings.folder)
+        return create_file(folder, self.role, lambda at, name: ShardWriter(at, name, header))
+
+    def _open_trace(self) -> SliceWriter:
+        from hotloop.capture.slices import SliceWriter  # most runs keep no trace
+
+        header = process_header(self.profiler, process_name(self.role), self._command)
+        header[Header.byteorder] = sys.byteorder
+        folder = Path(self.settings.folder)
+        return create_file(folder, self.role, lambda at, name: SliceWriter(at, name, header))
+
+    def _guarded(self, step: Callable[..., object], *args: Any) -> None:
+        try:
+            step(*args)
+        except Exception as error:
+            name = getattr(step, "__name__", "a step")
+            notify(f"{name} failed at the end of the run ({error!r})")

@@ -1,0 +1,203 @@
+"""Ends a long training early, without an edit: `--stop-after 60s | 5000steps | 2episodes`.
+
+Seconds count from the first training step: how long imports take depends on the machine.
+`60s-total` counts from the start of the program.
+
+The end is a SystemExit raised in the program's own thread, so that its `finally` blocks and
+`atexit` functions run as after `sys.exit()`. A main thread that waits for others in a system call
+is woken by a signal that means nothing else. What the main process counts ends it exactly; what
+others count (workers with environments of their own) ends it a second or two later (`counting`).
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, sleep
+
+from hotloop.capture import schema
+from hotloop.errors import HotloopError
+from hotloop.measure.threads import in_own_thread
+from hotloop.run.counting import Counting
+
+_UNITS = {
+    "s": ("seconds", 1.0),
+    "sec": ("seconds", 1.0),
+    "seconds": ("seconds", 1.0),
+    "m": ("seconds", 60.0),
+    "min": ("seconds", 60.0),
+    "minutes": ("seconds", 60.0),
+    "h": ("seconds", 3600.0),
+    "hours": ("seconds", 3600.0),
+    "step": (schema.ENV_STEPS, 1.0),
+    "steps": (schema.ENV_STEPS, 1.0),
+    "episode": (schema.EPISODES, 1.0),
+    "episodes": (schema.EPISODES, 1.0),
+    "iteration": (schema.ITERATIONS, 1.0),
+    "iterations": (schema.ITERATIONS, 1.0),
+}
+
+#: A program that catches the stop gets it again, a few times.
+_MOST_TRIES = 5
+_RETRY_SECONDS = 5.0
+
+#: How much longer than its limit a program runs in which no training step is recognised.
+UNRECOGNISED_SECONDS = 60.0
+#: How long a waiting thread takes to see that the program is over or its training began.
+_LONGEST_SLEEP = 0.5
+
+#: A program that has counted nothing after this time may never do so.
+HINT_SECONDS = 60.0
+
+
+class StopTraining(SystemExit):
+    """What ends the program; an exit with code 0."""
+
+
+@dataclass(frozen=True)
+class StopAfter:
+    """When to stop: a number of seconds, or a value of a counter."""
+
+    what: str
+    amount: float
+    #: Seconds count from the start of the program, not from the first training step.
+    in_total: bool = False
+
+    def __str__(self) -> str:
+        if self.what == "seconds":
+            return f"{self.amount:g} s" + (" in total" if self.in_total else "")
+        return f"{self.amount:g} {self.what.replace('_', ' ')}"
+
+
+def parse_stop_after(text: str) -> StopAfter:
+    """`60s`, `2m`, `60s-total`, `5000steps`, `2episodes`, `10iterations`."""
+    match = re.fullmatch(r"\s*(\d+(?:[._]\d+)*)\s*([a-z]+)(-total)?\s*", text.lower())
+    unit = _UNITS.get(match[2]) if match else None
+    if match is None or unit is None or (match[3] and unit[0] != "seconds"):
+        raise HotloopError(
+            f"--stop-after {text}: not understood; write 60s, 2m, 60s-total, 5000steps, 2episodes "
+            "or 10iterations"
+        )
+    amount = float(match[1].replace("_", "")) * unit[1]
+    if amount <= 0:
+        raise HotloopError(f"--stop-after {text}: must be above 0")
+    return StopAfter(unit[0], amount, in_total=bool(match[3]))
+
+
+def end_children() -> None:
+    """End the processes that the program would wait for at its exit: they would run forever."""
+    processes = sys.modules.get("multiprocessing")
+    for child in processes.active_children() if processes is not None else ():
+        if not child.daemon:
+            child.terminate()
+
+
+def _woken(number: int, frame: object) -> None:
+    """Runs in the main thread, where the exception that waits for it is raised then."""
+
+
+class Stopper:
+    """Raises `StopTraining` when the limit is reached; made in the main thread."""
+
+    def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = monotonic):
+        self._say = say
+        self._clock = clock
+        self._main = threading.main_thread().ident
+        self._thread: int | None = None
+        self._tried = 0
+        self._tried_at = 0.0
+        self.asked = False
+        self._began: float | None = None
+        #: Ignored unless somebody listens to it, and then it is theirs.
+        self._signal: int | None = getattr(signal, "SIGURG", None)
+        if (
+            self._signal is not None
+            and threading.get_ident() == self._main
+            and signal.getsignal(self._signal) == signal.SIG_DFL
+        ):
+            signal.signal(self._signal, _woken)
+
+    def stop(self) -> None:
+        """Ask the thread that counts (and so trains) to end, and the main thread."""
+        self.asked = True
+        self._thread = self._main if in_own_thread() else threading.get_ident()
+        self._raise()
+
+    def training_began(self) -> None:
+        """The first training step: seconds count from here."""
+        if self._began is None:
+            self._began = self._clock()
+
+    def stop_in(self, limit: StopAfter, is_over: Callable[[], bool]) -> None:
+        """Wait for the seconds of a limit, and stop then; a program that is over needs none."""
+        started = self._clock()
+        while (left := self._due(limit, started) - self._clock()) > 0:
+            sleep(min(left, _LONGEST_SLEEP))
+            if is_over():
+                return
+        if self._began is None and not limit.in_total:
+            self._say(
+                f"no training step was recognised within {self._clock() - started:.0f} s: stopping"
+            )
+        self.stop()
+
+    def _due(self, limit: StopAfter, started: float) -> float:
+        """When to stop, as far as known: the first training step may move it."""
+        if limit.in_total:
+            return started + limit.amount
+        if self._began is not None:
+            return self._began + limit.amount
+        return started + limit.amount + UNRECOGNISED_SECONDS
+
+    def looks_at(self, folder: Path, limit: StopAfter) -> Callable[[], None]:
+        """What to call once a second, where other processes may do what is counted."""
+        counting = Counting(folder, limit.what)
+        hint_at = self._clock() + HINT_SECONDS
+        hinted = False
+
+        def look() -> None:
+            nonlocal hinted
+            if self.asked:
+                return
+            late = not hinted and self._clock() >= hint_at
+            if not late and not counting.others():
+                return  # the main process counts for itself, and exactly
+            total = counting.total()
+            if total >= limit.amount:
+                self.stop()
+            elif late:
+                hinted = True
+                if not total:
+                    self._say(
+                        f"no {limit.what.replace('_', ' ')} were counted so far, in no process: "
+                        f"--stop-after may never end this run, where 60s would"
+                    )
+
+        return look
+
+    def check(self) -> None:
+        """A program that swallowed the stop is asked again; called about once a second."""
+        if not self.asked or self._clock() - self._tried_at < _RETRY_SECONDS:
+            return
+        if self._tried < _MOST_TRIES:
+            self._raise()
+        elif self._tried == _MOST_TRIES:
+            self._tried += 1
+            self._say("the program catches SystemExit and continues; --stop-after cannot end it")
+
+    def _raise(self) -> None:
+        self._tried += 1
+        self._tried_at = self._clock()
+        import ctypes  # most runs are not stopped early
+
+        for thread in {self._main, self._thread}:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(thread or 0), ctypes.py_object(StopTraining)
+            )
+        if self._signal is not None and signal.getsignal(self._signal) is _woken:
+            signal.pthread_kill(self._main or 0, self._signal)

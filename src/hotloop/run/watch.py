@@ -1,0 +1,100 @@
+"""Watches a process from outside: how long its main thread waits for a CPU core.
+
+Reads a small file of /proc a few times per second. Without /proc nothing is known.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass, field
+from time import time as wall_clock
+
+from hotloop.measure.threads import OwnThread
+
+INTERVAL_S = 0.1
+#: Its thread only has to wake up to end.
+LONGEST_END_S = 5.0
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a watch saw of a process and of the machine around it."""
+
+    #: (seconds since 1970, seconds that the main thread waited so far), in order.
+    marks: list[tuple[float, float]] = field(default_factory=list)
+    #: CPU time of the main thread, of the process with its children, and of the whole machine.
+    main_s: float = 0.0
+    tree_s: float = 0.0
+    machine_s: float = 0.0
+    #: The share of the machine's cores that the process may use.
+    usable: float = 1.0
+
+
+class Watch:
+    """Watches one process until `stop`; without a number, the calling one."""
+
+    def __init__(self, pid: int | None = None) -> None:
+        self._file = f"/proc/{pid or os.getpid()}/schedstat"
+        self._itself = pid is None
+        self._marks: list[tuple[float, float]] = []
+        self._main_s = self._main_before = 0.0
+        self._machine = _machine_seconds()
+        self._tree = _tree_seconds(self._itself)
+        self._done = threading.Event()
+        self._thread: OwnThread | None = None
+        if self._look():
+            self._main_before = self._main_s if self._itself else 0.0
+            self._thread = OwnThread(self._run)
+            self._thread.start()
+
+    def stop(self) -> Observed:
+        """What was observed; the process has ended and been waited for."""
+        self._done.set()
+        if self._thread is not None:
+            self._thread.join(LONGEST_END_S)
+        if not self._marks or self._machine is None:
+            return Observed()
+        machine_s = (_machine_seconds() or self._machine) - self._machine
+        tree_s = _tree_seconds(self._itself) - self._tree
+        main_s = self._main_s - self._main_before
+        return Observed(self._marks, main_s, tree_s, machine_s, _usable_share())
+
+    def _run(self) -> None:
+        while not self._done.wait(INTERVAL_S):
+            if not self._look():
+                return
+
+    def _look(self) -> bool:
+        try:
+            with open(self._file, encoding="ascii") as file:
+                ran, waited, _ = file.read().split()
+            self._marks.append((wall_clock(), int(waited) / 1e9))
+            self._main_s = int(ran) / 1e9
+        except (OSError, ValueError):
+            return False
+        return True
+
+
+def _machine_seconds() -> float | None:
+    """CPU time of everything on this machine since it started."""
+    try:
+        with open("/proc/stat", encoding="ascii") as file:
+            user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+        return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
+        return None
+
+
+def _tree_seconds(itself: bool) -> float:
+    """CPU time of all children of this process that have ended, theirs included."""
+    times = os.times()
+    own = times.user + times.system if itself else 0.0
+    return own + times.children_user + times.children_system
+
+
+def _usable_share() -> float:
+    try:
+        return len(os.sched_getaffinity(0)) / (os.cpu_count() or 1)
+    except AttributeError:
+        return 1.0

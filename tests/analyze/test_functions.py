@@ -1,0 +1,55 @@
+"""Functions of a phase from its samples, and which files are the program's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from made_captures import S, delta
+from made_shards import made_shard
+
+from hotloop.analyze.analysis import analyze
+from hotloop.analyze.functions import is_program_file
+from hotloop.capture.lines import StackRow
+from hotloop.capture.reader import Capture
+from hotloop.capture.window import Window
+
+
+def test_functions_of_a_phase_from_its_samples() -> None:
+    window = Window(0, 0, 0, 10 * S, {"env.step": delta(1, 10, 10)}, loop_last_ns=10 * S)
+    window.samples = {
+        ("env.step", 2, 0): [60, 6 * S],
+        ("env.step", 2, 1): [10, 1 * S],
+        ("env.step", 3, 2): [20, 2 * S],
+        ("env.step", 99, 0): [1, S],
+    }
+    shard = made_shard("main", {"role": "main"}, {}, [window])
+    shard.stacks = {
+        1: StackRow(1, 0, "/home/u/train.py", "main", 1, 5),
+        2: StackRow(2, 1, "/home/u/env.py", "Env.step", 10, 12),
+        3: StackRow(3, 2, "/usr/lib/python3.11/copy.py", "deepcopy", 128, 140),
+    }
+    functions = analyze(Capture(Path("run"), [shard])).functions
+    step = next(f for f in functions if f.function == "Env.step")
+    assert (step.self_s, step.total_s, step.hot_line, step.of_program) == (7, 9, 12, True)
+    assert step.python_share == pytest.approx(6 / 7)
+    copy = next(f for f in functions if f.function == "deepcopy")
+    assert (copy.waiting_share, copy.of_program) == (1, False)
+    main = next(f for f in functions if f.function == "main")
+    assert (main.self_s, main.total_s) == (0, 9)
+
+
+@pytest.mark.parametrize(
+    ("file", "own"),
+    [
+        ("/home/u/project/train.py", True),
+        (r"C:\Users\u\project\train.py", True),
+        ("/home/u/.venv/lib/python3.11/site-packages/torch/nn/modules/module.py", False),
+        ("/usr/lib/python3/dist-packages/numpy/core.py", False),
+        (r"C:\Python311\Lib\json\decoder.py", False),
+        ("<frozen importlib._bootstrap>", False),
+        ("<string>", False),
+    ],
+)
+def test_the_programs_own_files_are_known(file: str, own: bool) -> None:
+    assert is_program_file(file) is own

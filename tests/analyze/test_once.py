@@ -1,0 +1,60 @@
+"""One-time work inside the loop."""
+
+from __future__ import annotations
+
+import pytest
+from analyses import Make, phase
+
+from hotloop.analyze.once import Once, find_once
+from hotloop.capture.window import PhaseDelta, Window
+from hotloop.diagnose import episodes
+from hotloop.diagnose.evidence import of_loop, seconds_in
+
+LOOP_S = 20.0
+
+
+def windows(path: str, *calls: list[float]) -> list[Window]:
+    """A window for each list of calls, in seconds."""
+    made = []
+    for number, each in enumerate(calls):
+        begin = number * 1_000_000_000
+        delta = PhaseDelta(len(each), 0, round(sum(each) * 1e9))
+        delta.max_ns = round(max(each, default=0.0) * 1e9)
+        made.append(Window(number, number, begin, begin + 1_000_000_000, {path: delta}))
+    return made
+
+
+def test_a_long_first_reset() -> None:
+    (found,) = find_once(windows("env.reset", [5.2, 0.01], [0.01, 0.01]), LOOP_S)
+    assert found == Once("env.reset", "env.reset", pytest.approx(5.19))
+
+
+def test_calls_that_recur_are_no_exception() -> None:
+    assert not find_once(windows("env.reset", [5.2, 0.01], [0.01, 4.9]), LOOP_S)
+    assert not find_once(windows("env.reset", [0.05, 0.001], [0.001]), LOOP_S)  # too short
+    assert not find_once(windows("env.step", [0.5, 0.3], [0.4, 0.2]), LOOP_S)
+
+
+def test_imports_and_the_first_compilation() -> None:
+    assert find_once(windows("learn/import", [0.4], [0.3]), LOOP_S)[0].seconds == pytest.approx(0.7)
+    assert find_once(windows("learn/compile", [3.0]), LOOP_S)
+    assert not find_once(windows("learn/compile", *[[3.0]] * 4), LOOP_S)  # compiled again and again
+
+
+def test_each_moment_counts_once() -> None:
+    outer = windows("learn", [4.0, 0.01], [0.01])
+    inner = windows("learn/compile", [3.9], [])
+    for window, more in zip(outer, inner, strict=True):
+        window.phases.update(more.phases)
+    assert [each.path for each in find_once(outer, LOOP_S)] == ["learn/compile"]
+
+
+def test_no_finding_counts_one_time_work(make: Make) -> None:
+    analysis = make(phase("env.step", 2.0), phase("env.reset", 5.3, calls=11), env_steps=1000)
+    assert episodes.slow_reset(analysis)
+    analysis.once = [Once("env.reset", "env.reset", 5.2)]
+    analysis.run.once_s = 5.2
+    assert not episodes.slow_reset(analysis)
+    assert seconds_in(analysis, "env.reset") == pytest.approx(0.1)
+    assert of_loop(analysis, 2.0) == pytest.approx(2.0 / 4.8)
+    assert analysis.run.steps_per_s == pytest.approx(1000 / 4.8)

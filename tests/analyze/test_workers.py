@@ -1,0 +1,52 @@
+"""Worker processes beside the main one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from made_captures import S, capture, three_parts
+from made_shards import made_shard
+
+from hotloop.analyze.analysis import analyze
+from hotloop.capture.reader import Capture
+from hotloop.capture.window import Window
+from hotloop.report.document import make_report
+from hotloop.report.terminal import Style
+from hotloop.report.text import text_report
+
+
+def test_other_processes_are_beside_the_main_one() -> None:
+    main = capture(three_parts()).main
+    worker = made_shard("worker-7", {"role": "worker", "pid": 7}, {}, three_parts())
+    analysis = analyze(Capture(Path("run"), [main, worker]))
+    assert analysis.run.processes == 2
+    assert {p.process for p in analysis.phases} == {"main", "worker"}
+    assert [p.name for p in analysis.processes] == ["main", "worker"]
+    # The worker's steps are the parent's steps: they are not counted twice.
+    assert analysis.run.env_steps == 15
+
+
+@pytest.mark.parametrize(("steps", "counted"), [((40, 40, 39), 40), ((40, 52, 31), 123)])
+def test_learners_that_work_in_step_make_one_gradient_step_together(
+    steps: tuple[int, ...], counted: int
+) -> None:
+    main = capture([Window(0, 0, 0, S)]).main
+    learners = [
+        made_shard(
+            f"w-{i}", {"pid": i}, {}, [Window(0, 0, 0, S, counters={"gradient_steps": amount})]
+        )
+        for i, amount in enumerate(steps)
+    ]
+    analysis = analyze(Capture(Path("run"), [main, *learners]))
+    assert analysis.run.counters["gradient_steps"] == counted
+
+
+def test_processes_of_several_hosts_are_shown_with_them() -> None:
+    main = made_shard("main", {"role": "main", "host": "a"}, {}, three_parts())
+    rank = made_shard("rank-1", {"role": "rank-1", "host": "b", "pid": 7}, {}, three_parts())
+    analysis = analyze(Capture(Path("run"), [main, rank]))
+    assert [process.host for process in analysis.processes] == ["a", "b"]
+    text = text_report(make_report(analysis, []), Style(width=100))
+    assert "a: main" in text
+    assert "b: rank-1" in text

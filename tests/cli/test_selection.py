@@ -1,0 +1,38 @@
+"""Which recorded run a command means."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from recorded_folders import aged, experiment, record
+
+from hotloop.cli.selection import recordings, selected, selected_capture
+
+
+def test_nothing_selects_the_newest_and_a_name_is_enough(here: Path) -> None:
+    assert selected(None).name == "new"
+    assert selected("old") == Path("runs/hotloop/old")
+    assert selected_capture(None).name == "new"
+
+
+def test_an_experiment_stands_for_its_newest_capture(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = here / "runs/hotloop/compare-1"
+    aged(record(folder / "pair-1" / "a"), 3)
+    aged(record(folder / "pair-1" / "b"), 2)
+    assert selected_capture("compare-1") == Path("runs/hotloop/compare-1/pair-1/b")
+    assert "is an experiment" in capsys.readouterr().err
+    assert [each.kind for each in recordings(Path("runs/hotloop"))][1] == "unfinished experiment"
+
+
+def test_runs_of_an_experiment_are_not_the_newest(here: Path) -> None:
+    experiment(here / "runs/hotloop/prove-1", "prove", os.getpid())
+    assert selected(None).name == "new"
+    assert selected_capture(None).name == "new"
+    assert selected_capture(None, proven=True).name == "new"
+    (here / "runs/hotloop/old/proof.json").write_text("{}")
+    assert selected_capture(None).name == "new"
+    assert selected_capture(None, proven=True).name == "old"

@@ -1,0 +1,109 @@
+"""Rules about loops that wait for other processes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from analyses import Make, ids, phase
+
+from hotloop.analyze.bounds import Bound
+from hotloop.analyze.model import Analysis, Process, RunRow
+from hotloop.analyze.run_table import BETWEEN, COMMUNICATION, COMPUTING, SLOWEST
+from hotloop.capture.schema import Notes
+from hotloop.diagnose import across
+
+
+def row(name: str, process: str, seconds: float, kind: str = COMPUTING, count: int = 2) -> RunRow:
+    return RunRow(name, process, count, kind, seconds, seconds / 10)
+
+
+def with_table(analysis: Analysis, *rows: RunRow, **notes: Any) -> Analysis:
+    return replace(analysis, run_table=list(rows), notes=Notes({**analysis.notes.raw, **notes}))
+
+
+@pytest.mark.parametrize(
+    ("comm_s", "backward_s", "said"), [(4.0, 1.0, True), (1.0, 1.0, False), (4.0, 5.0, False)]
+)
+def test_a_network_too_small_for_data_parallelism(
+    make: Make, comm_s: float, backward_s: float, said: bool
+) -> None:
+    """Not where communication is short, or an update computes for long."""
+    made = make(phase("learn.backward", backward_s, 200), gradient_steps=200)
+    analysis = with_table(
+        made, row("comm", "main", comm_s, COMMUNICATION), trains_beside=["rank-1"]
+    )
+    assert ids(across.rules(analysis)) == ["data-parallel-overhead"] * said
+
+
+def test_the_reduction_inside_a_backward_pass_is_no_computing(make: Make) -> None:
+    inside = phase("learn.backward/comm", 4.5, 200)
+    made = make(phase("learn.backward", 5.0, 200), inside, gradient_steps=200)
+    analysis = with_table(made, row("comm", "main", 4.5, COMMUNICATION), trains_beside=["rank-1"])
+    (found,) = across.data_parallel_overhead(analysis)
+    assert found.evidence["computing_s_per_update"] == pytest.approx(0.5 / 200)
+
+
+@pytest.mark.parametrize(("logs_s", "said"), [(3.0, True), (0.1, False)])
+def test_a_rank_that_the_others_wait_for(make: Make, logs_s: float, said: bool) -> None:
+    """Waiting alone is not enough: the slow rank must do something that the others do not."""
+    made = make(
+        phase("comm", 0.5),
+        phase("log", logs_s),
+        phase("learn.backward", 4.0),
+        phase("comm", 3.5, process="rank-1"),
+        phase("learn.backward", 4.0, process="rank-1"),
+    )
+    waiting = row("(waiting for the slowest)", "rank", 0.0, SLOWEST)
+    analysis = with_table(made, waiting, trains_beside=["rank-1"], trains_in="rank-0")
+    found = across.slow_rank(analysis)
+    assert ids(found) == ["slow-rank"] * said
+    if said:
+        assert "wait for rank-0 30% of the loop: it spends more time in `log`" in found[0].title
+
+
+@pytest.mark.parametrize(
+    ("calls", "said"), [(2000, ["few-envs-per-runner"]), (125, ["dear-connectors"])]
+)
+def test_runners_whose_connectors_cost_more_than_their_environments(
+    make: Make, calls: int, said: list[str]
+) -> None:
+    runners = [phase("env.step", 0.6, calls // 2, process=f"EnvRunner-{i}") for i in (1, 2)]
+    made = make(phase("collect/wait", 7.0), *runners, env_steps=2000)
+    table = [("connectors", 4.0), ("policy.act", 1.0), ("env.step", 0.6), ("log", 0.5)]
+    rows = [row(name, "EnvRunner", seconds) for name, seconds in table]
+    assert ids(across.rules(with_table(made, *rows))) == said
+    # Environments that take most of the time are another cause.
+    heavy = [replace(each, seconds=5.0) if each.name == "env.step" else each for each in rows]
+    assert across.rules(with_table(made, *heavy)) == []
+
+
+def test_weights_that_are_sent_after_every_update(make: Make) -> None:
+    made = make(phase("sync.weights", 2.0, 100))
+    actor = row("env.step", "actor", 5.0)
+    assert ids(across.rules(with_table(made, actor))) == ["frequent-weights"]
+    assert across.rules(with_table(make(phase("sync.weights", 0.5, 100)), actor)) == []
+
+
+def test_objects_that_are_copied_again_and_again(make: Make) -> None:
+    made = make(phase("comm", 2.0, 100))
+    libraries = {"Ray": {"version": "2"}}
+    actor = row("env.step", "actor", 5.0)
+    assert ids(across.rules(with_table(made, actor, libraries=libraries))) == ["object-copies"]
+    assert across.rules(with_table(made, actor)) == []
+
+
+@pytest.mark.parametrize(
+    ("busy", "cpu_s", "said"), [(7, 2.5, True), (3, 6.0, False), (7, 0.5, False)]
+)
+def test_more_busy_processes_than_cores(make: Make, busy: int, cpu_s: float, said: bool) -> None:
+    """Not where other programs keep the cores busy."""
+    made = make(phase("wait", 9.0), header={"cores": 2})
+    names = [f"env-{i}" for i in range(busy)]
+    analysis = replace(
+        with_table(made, row("env.step", "env", 5.0), row("", "main", 3.0, BETWEEN)),
+        process_bounds={name: Bound(python=0.4, cores=0.6) for name in names},
+        processes=[Process(name, 1, 10.0, 9.0, None, True, cpu_s=cpu_s) for name in names],
+    )
+    assert ids(across.rules(analysis)) == ["too-many-processes"] * said

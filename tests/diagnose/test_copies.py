@@ -1,0 +1,106 @@
+"""Rules on what moves between host and device, on analyses made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from analyses import Make, found_by, phase, window
+
+from hotloop.analyze.device_use import DeviceUse, PhaseDevice
+from hotloop.analyze.model import Analysis
+from hotloop.diagnose import copies
+
+
+def known(where: str = "cuda") -> dict[str, Any]:
+    network = {"device": where, "parameters": 5_000_000, "convolutions": 0}
+    return {"machine": {"accelerators": ["CUDA"]}, "networks": [network], "torch_build": "cuda"}
+
+
+def ids(analysis: Analysis) -> list[str]:
+    return [finding.id for finding in found_by(copies.RULES, analysis)]
+
+
+def transfers(make: Make, size: float, count: float = 4000, *more: Any, **given: Any) -> Analysis:
+    counters = {
+        "transfers": count, "syncs": count, "transfer_bytes": size * count, "env_steps": 1000
+    }  # fmt: skip
+    each = {name: amount / 10 for name, amount in counters.items()}
+    return make(
+        phase("env.step", 3.0, 1000),
+        *(more or (phase("transfer", 3.0, 4000),)),
+        windows=[window(i, {}, counters=each) for i in range(10)],
+        **({"notes": known()} | given),
+    )
+
+
+def test_lines_that_were_counted_are_named(make: Make) -> None:
+    analysis = transfers(make, 8)
+    lines = [["/p/train.py", 41, "push", ".item()", 4000, 32000, 4000]]
+    analysis.notes = analysis.notes.changed({"transfer_lines": lines})
+    (found,) = found_by(copies.RULES, analysis)
+    assert (found.where[0].file, found.where[0].line) == ("/p/train.py", 41)
+    assert "train.py:41" in found.title
+
+
+@pytest.mark.parametrize(("size", "id"), [(8, "sync-per-step"), (513, "host-transfers")])
+def test_values_read_and_data_copied(make: Make, size: float, id: str) -> None:
+    (found,) = found_by(copies.RULES, transfers(make, size))
+    assert found.id == id
+    assert found.severity == "warning"
+
+
+@pytest.mark.parametrize("size", [8, 5000])
+def test_less_than_one_a_step_is_silent(make: Make, size: float) -> None:
+    assert ids(transfers(make, size, count=900)) == []
+
+
+def test_reads_on_the_processor_wait_for_nothing(make: Make) -> None:
+    assert ids(transfers(make, 8, notes=known("cpu"))) == []
+
+
+def test_gathering_goes_away_with_the_copy(make: Make) -> None:
+    analysis = transfers(
+        make,
+        5e6,
+        2000,
+        phase("buffer.sample", 6.0, 1000, self_s=5.0),
+        phase("buffer.sample/transfer", 1.0, 2000),
+    )
+    (found,) = found_by(copies.RULES, analysis)
+    assert found.id == "host-transfers"
+    assert found.evidence["gathering_s"] == pytest.approx(5.0)
+    # 0.9 of five seconds and half of one at least; both wholly at most: of ten seconds.
+    assert 1.6 < found.gain.low < 2.0
+    assert 2.4 < found.gain.high <= 2.5
+    assert "gathering" in found.title
+
+
+@pytest.mark.parametrize(
+    ("pageable", "said"), [(1.0, True), (0.0, False)], ids=["pageable", "pinned"]
+)
+def test_large_copies_of_memory_that_is_not_pinned(make: Make, pageable: float, said: bool) -> None:
+    analysis = transfers(make, 5e6, 900)
+    work: dict[str, Any] = {field.name: 0.0 for field in fields(PhaseDevice)}
+    phase_use = PhaseDevice(
+        **work
+        | {
+            "path": "transfer",
+            "host_s": 3.0,
+            "moving": 0.9,
+            "to_device": 900.0,
+            "to_device_bytes": 900 * 5e6,
+            "pageable_bytes": pageable * 900 * 5e6,
+        }
+    )
+    analysis.device = DeviceUse("CUDA", "a card", "windows", kernel_s=1.0, phases=[phase_use])
+    assert (ids(analysis) == ["pageable-copies"]) is said
+
+
+@pytest.mark.parametrize("rule", copies.RULES)
+@pytest.mark.parametrize("missing", ["machine", "networks"])
+def test_without_facts_every_rule_is_silent(make: Make, rule: Any, missing: str) -> None:
+    notes = {key: value for key, value in known().items() if key != missing}
+    assert rule(make()) == []
+    assert rule(transfers(make, 8, notes=notes)) == []

@@ -1,0 +1,68 @@
+"""Loops in Python that are found by structure, whatever their names are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from analyses import Make, frame, ids, phase, sample
+
+from hotloop.diagnose import diagnose, python_loops
+
+RANDOM = frame("Random.choice", "/usr/lib/python3.11/random.py")
+LOOP = frame("Gedaechtnis.ziehen", line=54)
+TRAIN = frame("<module>", line=90)
+LINES = {LOOP.file: {"54": [[], 53], "90": [["lernen"], 80]}}
+
+
+def test_a_loop_in_a_function_that_training_calls(make: Make) -> None:
+    analysis = make(
+        phase("learn.backward", 4.0),
+        samples=[sample("", 3.0, LOOP, TRAIN), sample("", 2.0, RANDOM, LOOP, TRAIN)],
+        notes={"lines": LINES},
+        env_steps=1000,
+    )
+    (found,) = diagnose(analysis)
+    assert (found.id, found.where[0].line) == ("python-loop", 54)
+    assert found.evidence["seconds"] == 5.0
+
+
+def test_a_loop_that_sleeps_or_makes_long_calls_is_not_item_by_item(make: Make) -> None:
+    slept = replace(sample("", 5.0, LOOP, TRAIN), waiting=True)
+    native = replace(sample("", 5.0, LOOP, TRAIN), native=True)
+    mixed = [native, sample("", 3.0, LOOP, TRAIN)]
+    for samples, found in (([slept], 0), ([native], 0), (mixed, 1)):
+        analysis = make(samples=samples, notes={"lines": LINES}, env_steps=1000)
+        assert len(python_loops.python_loop(analysis)) == found
+
+
+def test_work_of_a_library_is_no_loop_in_python(make: Make) -> None:
+    library = frame("Linear.forward", "/venv/lib/python3.11/site-packages/torch/nn/linear.py")
+    analysis = make(
+        samples=[sample("", 6.0, library, LOOP, TRAIN)], notes={"lines": LINES}, env_steps=1000
+    )
+    assert not python_loops.python_loop(analysis)
+
+
+def test_the_training_loop_itself_does_not_count(make: Make) -> None:
+    backward = frame("backward", "/venv/lib/python3.11/site-packages/torch/_tensor.py")
+    train, lines = frame("train", line=54), {LOOP.file: {"54": [["f"], 53], "90": [["train"], 80]}}
+    around = [
+        sample("", 6.0, train, TRAIN),
+        sample("learn.backward", 1.0, backward, train, TRAIN),
+    ]
+    assert not python_loops.python_loop(make(samples=around, notes={"lines": lines}))
+    several = [sample("", 3.0, frame(name), train, TRAIN) for name in ("zug", "waehlen")]
+    assert not python_loops.python_loop(make(samples=several, notes={"lines": lines}))
+    once = [sample("", 6.0, train, frame("<module>", line=99))]  # `main()`, in no loop
+    assert not python_loops.python_loop(make(samples=once, notes={"lines": lines}))
+
+
+def test_a_rule_that_knows_the_phase_comes_first(make: Make) -> None:
+    tree = frame("SumTree.find", line=54)
+    analysis = make(
+        phase("buffer.sample", 5.0),
+        samples=[sample("buffer.sample", 5.0, tree, TRAIN)],
+        notes={"lines": LINES},
+        env_steps=1000,
+    )
+    assert ids(diagnose(analysis)) == ["naive-priority-sampling"]

@@ -1,0 +1,90 @@
+"""The verdict: what it claims, what it rests on, and what it leaves open."""
+
+from __future__ import annotations
+
+import pytest
+from analyses import Make, found_by, phase, window
+
+from hotloop.diagnose import FAMILIES, diagnose
+from hotloop.diagnose.finding import Finding, Gain
+from hotloop.diagnose.verdict import BUSY, ENOUGH_STEPS, judge, too_short, without_rule
+
+
+def test_a_short_capture_says_so_instead_of_guessing(make: Make) -> None:
+    analysis = make(phase("evaluate", 0.9), loop_s=1.0, env_steps=12)
+    assert diagnose(analysis) == []
+    assert f"12 steps; findings need about {ENOUGH_STEPS}" in judge(analysis, []).headline
+    assert not too_short(make(loop_s=1.0, env_steps=ENOUGH_STEPS))
+    assert not too_short(make(loop_s=6.0, env_steps=3))
+    assert "s of training" in too_short(make(loop_s=0.1, env_steps=9000))
+
+
+def test_nothing_at_all_is_said_of_nothing(make: Make) -> None:
+    for family in FAMILIES:
+        assert found_by(family, make()) == []
+        assert found_by(family, make(loop_s=0.0)) == []
+    assert judge(make(loop_s=0.0), []).sentence.startswith("Nothing was measured")
+
+
+def test_a_verdict_without_a_cause_names_what_it_does_not_explain(make: Make) -> None:
+    analysis = make(phase("wait", 7.2), phase("env.step", 2.8), env_steps=5000)
+    verdict = judge(analysis, [])
+    assert verdict.headline == (
+        "No known cause matched; 72% of the loop is `wait`, which no rule explains."
+    )
+    assert (verdict.largest_without_rule, verdict.unexplained_by_rules) == ("wait", 1.0)
+    assert "healthy" not in verdict.sentence.lower()
+    # Evolution strategies and tables of values have no gradient steps to wait for.
+    assert "gradient step" not in verdict.sentence
+    assert "Based on 5,000 environment steps over 10.0 s." in verdict.sentence
+
+
+def test_a_run_that_ended_in_warm_up_judges_nothing_about_learning(make: Make) -> None:
+    windows = [window(0, {}, gauges={"learning_starts": 3000})]
+    networks = [{"optimizer": "Adam", "parameters": 100}]
+    analysis = make(
+        phase("env.step", 8), env_steps=2000, windows=windows, notes={"networks": networks}
+    )
+    assert judge(analysis, []).headline == (
+        "No gradient step yet: this is warm-up (learning starts at 3,000 steps), so nothing is "
+        "judged about acting and learning; --stop-after 6000steps reaches it."
+    )
+
+
+def test_a_program_without_reinforcement_learning_is_not_told_of_environments(make: Make) -> None:
+    analysis = make(phase("learn.backward", 7), phase("learn.forward", 2), gradient_steps=400)
+    verdict = judge(analysis, [])
+    assert verdict.headline.startswith(
+        "No RL loop recognized: this is a loop of 400 gradient steps. "
+        "Its largest phases: `learn.backward` 70%, `learn.forward` 20%."
+    )
+    assert "--phase" in verdict.headline
+    assert "environment" not in verdict.sentence
+
+
+def test_a_verdict_names_time_that_no_phase_explains(make: Make) -> None:
+    analysis = make(phase("env.step", 4.8), env_steps=5000)
+    assert "unexplained" not in judge(analysis, []).sentence
+    analysis.unexplained, analysis.outside_s = 0.52, 5.2
+    verdict = judge(analysis, [])
+    assert "52% of the loop is in no phase" in verdict.headline
+    assert "52% of the loop is unexplained" in verdict.sentence
+
+
+def test_a_verdict_names_a_busy_machine_and_a_single_iteration(make: Make) -> None:
+    delays = [{"main_delay_s": 0.9 * i} for i in range(1, 11)]
+    windows = [window(i, {}, gauges=gauges) for i, gauges in enumerate(delays)]
+    analysis = make(phase("learn", 9.0, calls=1), windows=windows, gradient_steps=40)
+    verdict = judge(analysis, [])
+    assert verdict.machine == BUSY
+    assert "waited for a CPU core 90% of the time" in verdict.sentence
+    assert "Only one iteration" in verdict.sentence
+    assert not verdict.enough_data
+
+
+def test_a_finding_explains_what_its_fix_could_remove(make: Make) -> None:
+    analysis = make(phase("collect", 8.0, self_s=1.0), phase("collect/env.step", 7.0))
+    about = Finding("x", "warning", "t", "env.step", Gain(1.2, 2.0), "high", "", "", ceiling=2.0)
+    left = without_rule(analysis, [about])
+    assert left["env.step"] == pytest.approx(0.2)
+    assert left["collect"] == pytest.approx(0.1)

@@ -1,0 +1,46 @@
+"""Findings whose change is written into the user's own lines."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+from analyses import Make
+
+from hotloop.capture.schema import SourceLine
+from hotloop.diagnose.finding import HIGH, WARNING, Finding, Gain
+from hotloop.experiment.own_lines import with_patches
+
+STARTED = 1_700_000_000
+SOURCE = "import torch\n\nrows = [1, 2]\nx = torch.tensor(rows)  # the batch\n"
+
+
+def finding(id: str, file: Path, line: int = 4) -> Finding:
+    gain = Gain(1.1, 1.2)
+    made = Finding(id, WARNING, "Title", "learn", gain, HIGH, "Fix", "")
+    return replace(made, where=[SourceLine(str(file), line, "<module>")])
+
+
+def test_the_change_is_in_the_users_own_line(make: Make, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(SOURCE)
+    analysis = make(header={"started": STARTED})
+    os.utime(script, (STARTED - 9, STARTED - 9))
+    found = with_patches(
+        [finding("list-to-tensor", script), finding("env-bound", script)], analysis
+    )
+    assert "-x = torch.tensor(rows)  # the batch" in found[0].patch
+    assert "+x = torch.tensor(np.asarray(rows))  # the batch" in found[0].patch
+    assert found[1].patch == "", "no shape of a patch is known"
+    assert script.read_text() == SOURCE
+
+
+def test_a_file_that_changed_since_or_is_gone_gets_no_patch(make: Make, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(SOURCE)
+    os.utime(script, (STARTED + 9, STARTED + 9))
+    analysis = make(header={"started": STARTED})
+    for file in (script, tmp_path / "gone.py"):
+        (found,) = with_patches([finding("list-to-tensor", file)], analysis)
+        assert found.patch == ""

@@ -1,0 +1,254 @@
+"""`prove` decides from pairs of runs: what helps is confirmed, what does nothing is refuted."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from findings_made import found
+
+from hotloop.analyze.analysis import analyze
+from hotloop.analyze.training import read_capture
+from hotloop.capture.proofs import (
+    CEILING,
+    CONFIRMED,
+    FAILED,
+    NO_DIFFERENCE,
+    NOT_TRIED,
+    REFUTED,
+    UNCLEAR,
+    UNSAFE,
+    Proof,
+    TriedFix,
+    read_proof,
+    write_proof,
+)
+from hotloop.capture.window import PhaseDelta, Window
+from hotloop.capture.writer import ShardWriter
+from hotloop.errors import HotloopError
+from hotloop.experiment.command import parse_command
+from hotloop.experiment.fixes import CHANGES, Fix
+from hotloop.experiment.here import Job
+from hotloop.experiment.launch import Launch, Outcome
+from hotloop.experiment.prover import Prover
+
+pytest.importorskip("scipy")
+
+NOISE = 0.02
+SAME = {"tensors": 2, "digest": "a", "norm": 1.0, "sketch": [1.0, 2.0]}
+
+
+def write_run(folder: Path, step_ms: float, chance: random.Random, **notes: Any) -> None:
+    folder.mkdir(parents=True)
+    writer = ShardWriter(folder, "main", {"role": "main", "functions": "off"})
+    writer.notes(notes)
+    begin = 0
+    speed = chance.gauss(1, NOISE)
+    for number in range(10):
+        ns = int(step_ms * 1e6 * 100 * speed)
+        phases = {"env.step": PhaseDelta(100, ns, ns, 1, ns)}
+        window = Window(number, number, begin, begin + ns, phases, {"env_steps": 100})
+        window.loop_last_ns = begin = begin + ns
+        writer.window(window)
+    writer.end({"reason": "exit", "code": 0})
+
+
+class WrittenRuns:
+    """A place whose runs take what their command says, and no time at all."""
+
+    does_many = False
+
+    def __init__(self, seed: int = 0) -> None:
+        self.chance = random.Random(seed)
+        self.now = 0.0
+        self.folders: list[list[str]] = []
+
+    def outcomes(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, list[Outcome]]]:
+        for job in jobs:
+            yield job, [self.run(launch) for launch in job.launches]
+
+    def run(self, launch: Launch) -> Outcome:
+        environment = launch.command.environment
+        self.now += 5.0
+        folder = Path(launch.command.folder or "")
+        self.folders.append(sorted(path.name for path in folder.iterdir()))
+        (folder / "checkpoint.pt").write_text("written by the program")
+        if "BROKEN" in environment:
+            return Outcome(launch.name, launch.capture, 1, 5.0, "failed", ["ValueError: no"])
+        notes: dict[str, Any] = {"weights": {**SAME, "digest": environment.get("DIGEST", "a")}}
+        options = launch.command.options
+        if "--skip" in options:
+            notes["altered"] = {"skip": {"env.step": {"calls": 9}}, "slow": {}}
+        if "--fix" in options:
+            notes["fixes"] = {"threads=1": 0}
+        step_ms = 0.5 if "--skip" in options else float(environment.get("STEP_MS", "1.0"))
+        write_run(Path(launch.capture), step_ms, self.chance, **notes)
+        return Outcome(launch.name, launch.capture, 0, 5.0)
+
+    def close(self) -> None: ...
+
+
+def change(name: str, learning: str = "", **environment: str) -> Fix:
+    return Fix(name, f"how {name}", environment=environment, learning=learning)
+
+
+def prove(
+    folder: Path,
+    fixes: dict[str, list[Fix]],
+    allow: bool = False,
+    seed: int = 0,
+    budget_s: float = 600.0,
+    **environment: str,
+) -> tuple[Proof, WrittenRuns]:
+    program = folder / "program"
+    program.mkdir(exist_ok=True)
+    (program / "train.py").write_text("print('training')")
+    (program / "checkpoint.pt").write_text("the user's")
+    write_run(folder / "capture", 1.0, random.Random(1))
+    analysis = analyze(read_capture(folder / "capture"))
+    place = WrittenRuns(seed)
+    findings = [replace(found(id, 1.5, 2.0), phase="env.step") for id in fixes]
+    prover = Prover(
+        replace(parse_command("train.py"), folder=str(program), environment=environment),
+        analysis,
+        findings,
+        lambda finding: fixes[finding.id],
+        folder / "runs",
+        place,
+        lambda text: None,
+        budget_s=budget_s,
+        allow_learning_changes=allow,
+        clock=lambda: place.now,
+    )
+    proof = prover.go()
+    assert (program / "checkpoint.pt").read_text() == "the user's"
+    assert sorted(path.name for path in program.iterdir()) == ["checkpoint.pt", "train.py"]
+    return proof, place
+
+
+def test_a_fix_that_helps_is_confirmed_with_its_gain(tmp_path: Path) -> None:
+    proof, place = prove(tmp_path, {"logging": [change("faster", STEP_MS="0.5")]})
+    tried = proof.tried[0]
+    assert tried.verdict == CONFIRMED
+    assert tried.gain is not None
+    assert tried.low is not None
+    assert 1.8 < tried.gain < 2.2
+    assert 1.0 < tried.low <= tried.gain
+    assert tried.weights == "same weights"
+    # Each run starts from the program's own files, whatever the one before it has written.
+    assert all(names == ["checkpoint.pt", "train.py"] for names in place.folders)
+    assert not (tmp_path / "runs" / "scratch").exists()
+
+
+def test_a_fix_that_does_nothing_is_refuted(tmp_path: Path) -> None:
+    proof, _ = prove(tmp_path, {"logging": [change("nothing", OTHER="1")]})
+    assert proof.tried[0].verdict == REFUTED
+    assert proof.tried[0].why == "it makes no difference"
+
+
+def test_of_many_that_do_nothing_few_are_confirmed(tmp_path: Path) -> None:
+    confirmed = 0
+    for seed in range(20):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        proof, _ = prove(folder, {"logging": [change("nothing", OTHER="1")]}, seed=seed)
+        confirmed += proof.tried[0].verdict == CONFIRMED
+    assert confirmed <= 2
+
+
+def test_a_gain_beyond_its_ceiling_is_not_believed(tmp_path: Path) -> None:
+    proof, _ = prove(tmp_path, {"logging": [change("faster", STEP_MS="0.1")]})
+    assert proof.tried[0].verdict == UNCLEAR
+    assert "more than its share of the loop allows" in proof.tried[0].why
+
+
+def test_the_next_fix_is_tried_where_one_fails(tmp_path: Path) -> None:
+    fixes = [change("broken", BROKEN="1"), change("faster", STEP_MS="0.5")]
+    proof, _ = prove(tmp_path, {"logging": fixes})
+    assert [each.verdict for each in proof.tried] == [FAILED, CONFIRMED]
+    assert proof.tried[0].why == "failed: ValueError: no"
+
+
+def test_a_program_that_does_not_run_again_is_no_fault_of_a_fix(tmp_path: Path) -> None:
+    fixes = {"logging": [change("faster", STEP_MS="0.5")]}
+    with pytest.raises(HotloopError, match="the program does not run again"):
+        prove(tmp_path, fixes, BROKEN="1")
+
+
+def test_confirmed_fixes_are_tried_together(tmp_path: Path) -> None:
+    fixes = {
+        "logging": [change("one", STEP_MS="0.7")],
+        "evaluation": [change("two", STEP_MS="0.5", DIGEST="b")],
+    }
+    proof, _ = prove(tmp_path, fixes)
+    assert proof.together is not None
+    assert proof.together.fix == "one + two"
+    assert proof.together.verdict == CONFIRMED
+    assert proof.tried[1].weights == "same to rounding"
+
+
+def test_what_changes_learning_is_tried_only_when_allowed(tmp_path: Path) -> None:
+    fixes = {"update-ratio": [change("fewer", CHANGES, STEP_MS="0.5")]}
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    proof, _ = prove(tmp_path / "a", fixes)
+    assert [each.verdict for each in proof.tried] == [NOT_TRIED]
+    assert "--allow-learning-changes" in proof.tried[0].why
+    proof, _ = prove(tmp_path / "b", fixes, allow=True)
+    assert [each.verdict for each in proof.tried] == [CONFIRMED]
+
+
+def test_a_finding_without_a_fix_gets_a_measured_ceiling(tmp_path: Path) -> None:
+    proof, _ = prove(tmp_path, {"env-bound": []})
+    assert proof.tried[0].verdict == CEILING
+    assert proof.tried[0].gain == pytest.approx(2.0, rel=0.1)
+
+
+def test_a_fix_that_never_took_effect_proves_nothing(tmp_path: Path) -> None:
+    proof, _ = prove(tmp_path, {"cpu-quota": [Fix("threads", "", fixes=("threads=1",))]})
+    assert proof.tried[0].verdict == FAILED
+    assert "never took effect" in proof.tried[0].why
+
+
+def test_a_proof_is_read_as_it_was_written(tmp_path: Path) -> None:
+    proof, _ = prove(tmp_path, {"logging": [change("faster", STEP_MS="0.5")]})
+    write_proof(tmp_path / "capture", proof)
+    assert read_proof(tmp_path / "capture") == proof
+    analysis = analyze(read_capture(tmp_path / "capture"))
+    assert analysis.proof == proof
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"tried": [{}], "together": null}'])
+def test_a_damaged_proof_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "proof.json").write_text(text)
+    assert read_proof(tmp_path) is None
+
+
+def test_a_fix_without_time_was_not_tried(tmp_path: Path) -> None:
+    proof, _ = prove(tmp_path, {"logging": [change("faster", STEP_MS="0.5")]}, budget_s=6.0)
+    assert [each.verdict for each in proof.tried] == [NOT_TRIED]
+    assert proof.tried[0].why.startswith("no time left")
+
+
+def result(verdict: str, fix: str = "a", why: str = "") -> TriedFix:
+    return TriedFix("logging", fix, verdict, 1.0, 0.99, 1.01, 8, why=why)
+
+
+def test_a_finding_is_refuted_only_if_all_of_its_fixes_are() -> None:
+    proof = Proof("train.py", "runs", 300.0)
+
+    def verdict(*tried: TriedFix) -> str:
+        proof.tried = list(tried)
+        best = proof.of("logging")
+        return f"{best.verdict}: {best.why}" if best is not None else ""
+
+    refuted = result(REFUTED, why=NO_DIFFERENCE)
+    assert verdict(refuted, result(UNSAFE)) == "refuted: it makes no difference"
+    assert verdict(refuted, result(CONFIRMED)) == "confirmed: "
+    left = verdict(refuted, result(NOT_TRIED, "b"))
+    assert left == "unclear: it makes no difference, but b was not tried"
+    assert verdict(result(FAILED, "b"), refuted).endswith("but b failed")

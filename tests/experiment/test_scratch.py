@@ -1,0 +1,23 @@
+"""What `prove` says about the copies that it runs in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hotloop.experiment import patch
+from hotloop.experiment.scratch import links_in_words, why_not_again
+
+
+def test_what_is_not_copied_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patch, "LARGE_BYTES", 10)
+    (tmp_path / "train.py").write_text("print('a program of any length')")
+    assert links_in_words(tmp_path) == ""
+    (tmp_path / "data.npz").write_text("1" * 11)
+    assert links_in_words(tmp_path) == "too large to copy, so the runs use your own: data.npz"
+
+
+def test_a_missing_file_hints_at_the_copy() -> None:
+    assert "../data" in why_not_again(["FileNotFoundError: [Errno 2] runs/best.pt"])
+    assert "earlier run" in why_not_again(["sqlite3.OperationalError: table exists"])

@@ -1,0 +1,5 @@
+"""sys.exit with a message."""
+
+import sys
+
+sys.exit("a message")

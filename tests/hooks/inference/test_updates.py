@@ -1,0 +1,165 @@
+"""Gradient steps and batch sizes."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from hotloop import Profiler
+
+_native = pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
+MOST_NETWORKS = _native.MOST_NETWORKS
+SHOWN_LOSSES, SHOWN_SAMPLES = _native.SHOWN_LOSSES, _native.SHOWN_SAMPLES
+
+
+class Learner:
+    """Updates on a core of their own, with what they have shown."""
+
+    def __init__(self) -> None:
+        self.profiler = Profiler()
+        self.profiler.enable()
+        self.core = core = self.profiler.core
+        self.order = _native.EventOrder(
+            core,
+            threading.get_ident(),
+            lambda event, circumstances: [core.region("advantage")] * 9,
+            lambda before, after, circumstances: None,
+        )
+        self.losses: list[Any] = []
+        self.buffers: list[Any] = []
+        self.batch = _native.Updates(self.order, self.losses.append, self.buffers.append)
+
+    def counted(self) -> dict[str, float]:
+        return dict(self.core.snapshot()[2])
+
+
+@pytest.fixture
+def learner() -> Learner:
+    return Learner()
+
+
+def test_a_batch_is_seen_once_between_two_backward_passes(learner: Learner) -> None:
+    batch = learner.batch
+    batch.forward(1, 32)
+    batch.forward(1, 32)
+    batch.forward(2, 32)
+    batch.after_backward(None, "loss")
+    batch.after_step(None, "optimizer")
+    assert learner.counted() == {"gradient_steps": 1, "samples": 32}
+
+
+def test_passes_without_a_step_add_up(learner: Learner) -> None:
+    batch = learner.batch
+    for _ in range(4):
+        batch.forward(1, 16)
+        batch.after_backward(None, "loss")
+    batch.after_step(None, "optimizer")
+    assert learner.counted() == {"gradient_steps": 1, "samples": 64}
+
+
+def test_optimizers_that_step_in_turn_are_one_gradient_step(learner: Learner) -> None:
+    actor, critic = object(), object()
+    for _ in range(3):
+        for optimizer in (actor, critic):
+            learner.batch.batch_size = 8
+            learner.batch.after_step(None, optimizer)
+    assert learner.counted() == {"gradient_steps": 3, "samples": 24}
+
+
+def test_an_optimizer_is_the_same_by_object_and_by_number(learner: Learner) -> None:
+    optimizer = object()
+    learner.batch.after_step(None, optimizer)
+    learner.batch.optimizer(id(optimizer))
+    assert learner.counted() == {"gradient_steps": 2}
+
+
+def test_without_rows_those_that_were_collected_count(learner: Learner) -> None:
+    for _ in range(5):
+        learner.order.stepped(4)
+    learner.batch.after_step(None, "optimizer")
+    assert learner.counted()["samples"] == 20
+
+
+def test_what_a_table_tells_holds_for_one_step(learner: Learner) -> None:
+    batch = learner.batch
+    batch.after_sample(None, "buffer", 64)
+    assert batch.batch_size == 64
+    batch.after_step(None, "optimizer")
+    assert batch.batch_size == 0
+    batch.after_minibatch(None, "rollout", batch_inds=[1, 2, 3])
+    assert batch.batch_size == 3
+    batch.after_sample("result", "buffer", batch_size=7)
+    assert batch.batch_size == 7
+
+
+def test_some_losses_and_buffers_are_shown(learner: Learner) -> None:
+    for number in range(SHOWN_LOSSES + 1):
+        learner.batch.after_backward(None, number)
+    for number in range(SHOWN_SAMPLES + 1):
+        learner.batch.after_sample(None, number, 1)
+    assert learner.losses == [0, SHOWN_LOSSES]
+    assert learner.buffers == [0, SHOWN_SAMPLES]
+
+
+def test_rollouts_are_counted(learner: Learner) -> None:
+    learner.batch.after_rollout("result", "algorithm", n_steps=5)
+    assert learner.counted() == {"iterations": 1}
+
+
+def test_nothing_is_counted_while_switched_off(learner: Learner) -> None:
+    learner.profiler.disable()
+    learner.batch.after_rollout()
+    learner.batch.after_step(None, "optimizer")
+    learner.profiler.enable()
+    assert learner.counted() == {}
+
+
+def test_a_limit_on_a_counter_is_seen(learner: Learner) -> None:
+    reached: list[str] = []
+    learner.core.watch("gradient_steps", 3, lambda: reached.append("three"))
+    for _ in range(2):
+        learner.batch.after_step(None, "optimizer")
+    assert not reached
+    learner.batch.after_step(None, "optimizer")
+    assert reached == ["three"]
+    assert learner.counted() == {"gradient_steps": 3}
+
+
+def test_each_of_several_has_its_turn(learner: Learner) -> None:
+    for number in range(4 * SHOWN_SAMPLES):
+        learner.batch.after_sample(None, "ab"[number % 2], 1)
+        learner.batch.after_backward(None, ("actor", "critic")[number % 2])
+    assert set(learner.buffers) == {"a", "b"}
+    assert set(learner.losses) == {"actor", "critic"}
+
+
+def test_more_than_can_be_told_apart(learner: Learner) -> None:
+    batch = learner.batch
+    for network in range(MOST_NETWORKS + 6):
+        batch.forward(network, 100 + network)
+    batch.backward()
+    for number in range(MOST_NETWORKS + 6):
+        batch.optimizer(number)
+    # The rows of the last network that was told apart; the round begins anew when it is full.
+    assert learner.counted() == {"gradient_steps": 2, "samples": 100 + MOST_NETWORKS - 1}
+
+
+def test_counts_of_python_and_of_native_code_are_one(learner: Learner) -> None:
+    learner.batch.after_rollout()
+    learner.core.count("iterations", 2)
+    assert learner.counted() == {"iterations": 3}
+    learner.batch.after_rollout()
+    learner.core.after_fork()
+    learner.batch.after_rollout()
+    assert learner.counted() == {"iterations": 1}
+
+
+@pytest.mark.parametrize(
+    "wrong", [("after_sample", (None, "buffer")), ("after_minibatch", (None, "rollout", 3))]
+)
+def test_what_makes_no_sense_is_an_error(learner: Learner, wrong: tuple[str, Any]) -> None:
+    name, arguments = wrong
+    with pytest.raises(TypeError):
+        getattr(learner.batch, name)(*arguments)

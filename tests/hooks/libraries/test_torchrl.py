@@ -1,0 +1,119 @@
+"""TorchRL as people use it: PPO, DQN, worker processes, compiled environments."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import check_places
+
+pytestmark = [
+    pytest.mark.framework,
+    pytest.mark.skipif(find_spec("torchrl") is None, reason="TorchRL is not installed"),
+]
+
+PROGRAMS = Path(__file__).parents[1] / "library_programs"
+
+#: The places that are kept busy, and for how many seconds a call.
+STAYS = {
+    "env.step": 0.012,
+    "policy.act": 0.008,
+    "buffer.sample": 0.040,
+    "learn.loss": 0.030,
+    "learn.optimizer": 0.035,
+    "log": 0.025,
+}
+
+
+def counted(run: Any) -> list[int]:
+    names = ("env_steps", "episodes", "gradient_steps", "samples")
+    return [int(run.counter(name)) for name in names]
+
+
+@pytest.mark.real_time
+def test_ppo_is_accounted_for_and_left_as_it_was(profile: Any) -> None:
+    run = profile(PROGRAMS / "torchrl_ppo.py")
+    assert run.coverage >= 0.97, run.table()
+    assert run.unexplained <= 0.08, run.table()
+    assert {
+        "collect/env.step",
+        "collect/env.reset",
+        "collect/policy.act",
+        "collect/tensordict",
+        "advantage",
+        "buffer.add",
+        "buffer.sample",
+        "learn.loss",
+        "learn.backward",
+        "learn.optimizer",
+    } <= set(run.paths), run.table()
+    *printed, weights = run.out.split()[-5:]
+    assert counted(run) == [int(number) for number in printed]
+    assert run.report["libraries"]["TorchRL"]["missing"] == []
+    alone = profile(PROGRAMS / "torchrl_ppo.py", hotloop=False)
+    assert alone.out.split()[-1] == weights
+
+
+@pytest.mark.real_time
+def test_dqn_is_accounted_for(profile: Any) -> None:
+    run = profile(PROGRAMS / "torchrl_dqn.py")
+    assert run.coverage >= 0.97, run.table()
+    assert run.unexplained <= 0.08, run.table()
+    assert counted(run) == [int(number) for number in run.out.split()[-4:]]
+    # Random frames are chosen by the environment, the others by the policy and its exploration.
+    assert run.paths["collect/policy.act"]["calls"] == 3200
+    assert run.calls("learn.target") == run.counter("gradient_steps")
+
+
+@pytest.mark.real_time
+def test_time_lands_in_the_right_phase(profile: Any, tmp_path: Path) -> None:
+    def run(seconds: list[str]) -> Any:
+        return profile(PROGRAMS / "torchrl_places.py", *seconds, str(tmp_path / "logged"))
+
+    check_places(run, STAYS)
+
+
+@pytest.mark.real_time
+@pytest.mark.parametrize("workers", ["environments", "collectors"])
+def test_workers_are_part_of_the_run(profile: Any, workers: str) -> None:
+    run = profile(PROGRAMS / "torchrl_workers.py", workers)
+    frames, episodes = map(int, run.out.split()[-2:])
+    assert run.counter("env_steps") == frames
+    assert run.counter("episodes") == episodes
+    assert run.unexplained <= 0.08, run.table()
+    waits = [path for path in run.paths if path.endswith("/wait")]
+    assert waits, run.table()
+    children = {phase["process"] for phase in run.phases} - {"main"}
+    assert len(children) == 2, run.table()
+    steps = sum(
+        p["calls"] for p in run.phases if p["name"] == "env.step" and p["process"] != "main"
+    )
+    assert steps == frames
+
+
+def test_compiled_graphs_stay_as_they_are(profile: Any) -> None:
+    alone = profile(PROGRAMS / "torchrl_compiled.py", hotloop=False)
+    assert "actor 0" in alone.out
+    assert profile(PROGRAMS / "torchrl_compiled.py").out == alone.out
+
+
+def test_hooks_come_off_completely(profile: Any) -> None:
+    modules = (
+        "torchrl.collectors,torchrl.envs,torchrl.data,torchrl.objectives.value,torchrl.trainers,"
+        "torchrl.record.loggers"
+    )
+    lines: dict[str, Any] = dict(
+        line.split(" ", 1)
+        for line in profile(
+            PROGRAMS / "take_off.py", "torchrl", "torchrl", modules, hotloop=False
+        ).out.splitlines()
+        if line.split(" ", 1)[0] in ("failures", "missing", "hooked", "changed")
+    )
+    assert lines["failures"] == "{}"
+    assert lines["missing"] == "[]"
+    assert lines["changed"] == "[]"
+    done, _, places = lines["hooked"].split()
+    # Modules that are told by class are left alone.
+    assert int(places) - int(done) == 3

@@ -1,0 +1,52 @@
+"""The MCP server, asked by the official SDK's client over standard input and output."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp.server.mcpserver", reason="needs hotloop[mcp]")
+pytestmark = pytest.mark.programs
+
+PROGRAM = """
+import time
+from hotloop import count, profile_function
+
+@profile_function("env.step")
+def step():
+    time.sleep(0.001)
+    count("env_steps")
+
+for number in range(300):
+    step()
+"""
+
+
+async def ask(folder: Path) -> tuple[list[str], dict[str, Any], str]:
+    from mcp import Client, StdioServerParameters, stdio_client
+
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", "hotloop", "mcp"], cwd=str(folder)
+    )
+    async with Client(stdio_client(server)) as client:
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        ran = await client.call_tool("run", {"command": "train.py", "folder": str(folder)})
+        failed = await client.call_tool("report", {"capture": str(folder / "missing")})
+        assert failed.is_error
+        return tools, json.loads(ran.content[0].text), failed.content[0].text
+
+
+def test_a_client_lists_the_tools_and_runs_a_program(tmp_path: Path) -> None:
+    import anyio
+
+    (tmp_path / "train.py").write_text(PROGRAM)
+    tools, ran, failure = anyio.run(ask, tmp_path)
+    assert tools == ["run", "report", "prove", "compare"]
+    assert ran["steps_per_s"] > 0
+    assert "env.step" in ran["phases"]
+    assert Path(ran["capture"]).is_dir()
+    assert "no capture" in failure or "missing" in failure

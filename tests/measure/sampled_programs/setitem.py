@@ -1,0 +1,23 @@
+"""An assignment to a slice."""
+
+import time
+
+import numpy as np
+
+END = time.perf_counter() + 1.2
+
+
+def schedule(step: int) -> int:
+    """The next Python function: none of the time before it is its own."""
+    return step + 1
+
+
+def main() -> None:
+    x, y = np.zeros(2_000_000), np.ones(2_000_000)
+    step = 0
+    while time.perf_counter() < END:
+        x[:] = y  # hot: native
+        step = schedule(step)
+
+
+main()

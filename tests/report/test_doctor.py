@@ -1,0 +1,19 @@
+"""The survey as text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from surveys import HEALTHY
+
+from hotloop.analyze.doctor import examine
+from hotloop.report.doctor import doctor_text
+from hotloop.report.terminal import Style
+
+
+def test_plain_text_without_colour_or_signs() -> None:
+    checks = examine(replace(HEALTHY, native=False, why_twin="a\x1b[31m b"))
+    text = doctor_text(checks, Style(80, False, unicode=False))
+    assert "\x1b" not in text
+    assert "1 problem found." in text
+    assert all(len(line) <= 80 for line in text.splitlines())

@@ -1,0 +1,35 @@
+"""Shards that are written with the real writer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hotloop.capture.window import PhaseDelta, Window
+from hotloop.capture.writer import ShardWriter
+
+
+def window(number: int, phases: int = 3) -> Window:
+    begin = number * 1_000_000_000
+    return Window(
+        number,
+        number,
+        begin,
+        begin + 1_000_000_000,
+        {
+            f"collect/phase {i}": PhaseDelta(
+                10, 5000, 6000, 100, 900, 1, begin, begin + 5, {70: 10}
+            )
+            for i in range(phases)
+        },
+        {"env_steps": 4},
+        {("collect", 1, 0): [3, 30_000_000]},
+        {"resident": 5e8, "resident_peak": 6e8, "sampler_ns": 100},
+        begin,
+    )
+
+
+def write(folder: Path, count: int, **options: int) -> ShardWriter:
+    writer = ShardWriter(folder, "main", {"role": "main", "cost": None})
+    for number in range(count):
+        writer.window(window(number, **options))
+    return writer
