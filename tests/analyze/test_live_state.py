@@ -16,7 +16,7 @@ def test_now_is_the_last_seconds() -> None:
     windows[-1].loop_last_ns -= S // 10  # the next step has not come yet
     running = capture(windows)
     now = live_state_of(running, analyze(running))
-    assert (now.ended, now.in_loop) == (False, True)
+    assert (now.state, now.in_loop) == ("running", True)
     assert now.steps_per_s == pytest.approx(40)
     assert now.mean_steps_per_s < 20
     assert now.elapsed_s == 60
@@ -24,12 +24,14 @@ def test_now_is_the_last_seconds() -> None:
     assert {p.name: p.recent for p in now.phases}["env.step"] == pytest.approx(0.5)
     assert len(now.curve) == 60
     assert now.memory_mb is not None
+    assert live_state_of(running, analyze(running), killed=True).state == "killed"
     running.main.end = End()
-    assert live_state_of(running, analyze(running)).ended
+    assert live_state_of(running, analyze(running), killed=True).state == "ended"
 
 
 def test_now_while_starting_up_and_before() -> None:
     starting = capture([second(0, 0, False, data=0.9)])
     assert live_state_of(starting, analyze(starting)).steps_per_s == 0
     empty = capture([])
-    assert live_state_of(empty, analyze(empty)).elapsed_s == 0
+    now = live_state_of(empty, analyze(empty))
+    assert (now.state, now.elapsed_s) == ("starting up", 0)

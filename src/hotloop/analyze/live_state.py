@@ -34,7 +34,8 @@ class LiveState:
 
     elapsed_s: float
     recent_s: float
-    ended: bool
+    #: "ended", "killed" (ended without a word), "running" or "starting up".
+    state: str
     in_loop: bool
     steps_per_s: float
     #: Mean return of the last 100 training episodes.
@@ -49,7 +50,9 @@ class LiveState:
     curve: list[float]
 
 
-def live_state_of(capture: Capture, analysis: Analysis, recent_s: float = RECENT_S) -> LiveState:
+def live_state_of(
+    capture: Capture, analysis: Analysis, recent_s: float = RECENT_S, killed: bool = False
+) -> LiveState:
     """The state of a run at its last window."""
     run = points(capture.main, most=10**9)
     recent = _last(run, recent_s)
@@ -57,11 +60,12 @@ def live_state_of(capture: Capture, analysis: Analysis, recent_s: float = RECENT
     steps = sum(point.steps for point in loop)
     seconds = sum(point.wall_s for point in loop)
     last = run[-1] if run else SeriesPoint(part=STARTUP)
+    in_loop = bool(loop) and analysis.run.startup_s < last.end_s
     return LiveState(
         elapsed_s=last.end_s,
         recent_s=recent.wall_s,
-        ended=capture.launcher.end is not None,
-        in_loop=bool(loop) and analysis.run.startup_s < last.end_s,
+        state=_state(capture, killed, in_loop),
+        in_loop=in_loop,
         steps_per_s=recent.steps_per_s,
         recent_return=_recent_return(run, analysis),
         mean_steps_per_s=steps / seconds if seconds > 0 else 0.0,
@@ -73,6 +77,12 @@ def live_state_of(capture: Capture, analysis: Analysis, recent_s: float = RECENT
         phases=_phases(analysis, recent, steps),
         curve=[point.steps_per_s for point in loop[-CURVE_POINTS:]],
     )
+
+
+def _state(capture: Capture, killed: bool, in_loop: bool) -> str:
+    if capture.launcher.end is not None:
+        return "ended"
+    return "killed" if killed else "running" if in_loop else "starting up"
 
 
 def _recent_return(run: list[SeriesPoint], analysis: Analysis) -> float | None:

@@ -11,6 +11,7 @@ from hotloop.analyze.analysis import analyze
 from hotloop.analyze.live_state import live_state_of
 from hotloop.analyze.training import TrainingReader
 from hotloop.capture.reader import Capture
+from hotloop.cli.liveness import is_running
 from hotloop.diagnose import diagnose
 from hotloop.diagnose.finding import Finding
 from hotloop.errors import HotloopError
@@ -43,6 +44,7 @@ class Viewer:
         self._findings: list[Finding] = []
         self._look_at = self._line_at = clock()
         self._windows = -1
+        self._killed = False
 
     def watch(self, pause: Callable[[float], bool]) -> None:
         """Until the run ends, or `pause` says that somebody wants to leave."""
@@ -60,7 +62,10 @@ class Viewer:
         if capture is None:
             return False
         last = capture.main.windows[-1].last if capture.main.windows else -1
-        ended = capture.launcher.end is not None
+        ended = capture.launcher.end is not None or self._killed
+        header = capture.launcher.header
+        # A process that was killed wrote no end. What it wrote last is read once more, and shown.
+        self._killed = is_running(header.pid, header.host) is False
         if last != self._windows or ended:
             self._windows = last
             self._draw(capture, ended)
@@ -79,7 +84,7 @@ class Viewer:
         if self._clock() >= self._look_at or ended:
             self._look_at = self._clock() + FINDINGS_INTERVAL_S
             self._findings = diagnose(analysis)
-        now = live_state_of(capture, analysis)
+        now = live_state_of(capture, analysis, killed=self._killed)
         if isinstance(self._screen, Lines):
             if self._clock() >= self._line_at or ended:
                 self._line_at = self._clock() + LINE_INTERVAL_S
@@ -94,6 +99,8 @@ def show_once(folder: Path) -> None:
     """Print the state as it is now."""
     capture = TrainingReader(folder, MOST_WINDOWS, MOST_WINDOWS_OF_OTHERS).read()
     analysis = analyze(capture)
-    state = live_state_of(capture, analysis)
+    header = capture.launcher.header
+    killed = is_running(header.pid, header.host) is False
+    state = live_state_of(capture, analysis, killed=killed)
     lines = dashboard(state, analysis, diagnose(analysis), style_for(sys.stdout), height=30)
     Lines(sys.stdout).draw(lines)

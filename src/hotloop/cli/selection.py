@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from hotloop.capture import proofs
 from hotloop.capture.schema import Header
+from hotloop.cli.liveness import is_running
 from hotloop.cli.ownership import SHARD, has_result
 from hotloop.cli.ownership import is_capture as is_own_capture
 from hotloop.errors import HotloopError
@@ -140,9 +140,8 @@ def _state_of(marker: Marker | None, last_run: str) -> str:
     """Whether an experiment is running: its process is, or the last of its runs is."""
     if last_run == RUNNING:
         return RUNNING
-    if marker is None or marker.host != platform.node() or os.name != "posix":
-        return UNCERTAIN
-    return RUNNING if _is_alive(marker.pid) else ENDED
+    running = None if marker is None else is_running(marker.pid, marker.host)
+    return {True: RUNNING, False: ENDED, None: UNCERTAIN}[running]
 
 
 def _experiment(folder: Path) -> RecordedRun:
@@ -190,21 +189,9 @@ def _capture(folder: Path) -> RecordedRun:
 def _state(header: dict[str, Any], end: Any) -> str:
     if isinstance(end, dict):
         return f"failed ({end.get('reason')})" if end.get("code") else ENDED
-    pid = header.get(Header.pid)
-    # On Windows, signal 0 is Ctrl-C: asking there would end the run.
-    if os.name != "posix" or header.get(Header.host) != platform.node() or not isinstance(pid, int):
-        return UNCERTAIN
-    return RUNNING if _is_alive(pid) else KILLED
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+    pid, host = header.get(Header.pid), header.get(Header.host)
+    running = is_running(pid if isinstance(pid, int) else None, str(host))
+    return {True: RUNNING, False: KILLED, None: UNCERTAIN}[running]
 
 
 def _parsed(line: bytes) -> dict[str, Any]:

@@ -50,8 +50,8 @@ def status_line(now: LiveState, analysis: Analysis) -> str:
     parts += [f"{clean(p.name)} {p.recent:.0%}" for p in recent if p.recent >= 0.005]
     if now.memory_mb:
         parts.append(units.megabytes(now.memory_mb))
-    if now.ended:
-        parts.append("ended")
+    if now.state in ("ended", "killed"):
+        parts.append(now.state)
     return "hotloop: " + " · ".join(parts)
 
 
@@ -68,8 +68,7 @@ def _starved(analysis: Analysis) -> list[str]:
 
 
 def _title(now: LiveState, analysis: Analysis, style: Style) -> str:
-    state = "ended" if now.ended else "running" if now.in_loop else "starting up"
-    right = f"{state} {units.seconds(now.elapsed_s)}"
+    right = f"{now.state} {units.seconds(now.elapsed_s)}"
     room = style.width - len("hotloop  ") - len(right) - 2
     command = fit(clean(" ".join(analysis.run.command)), room)
     return f"{style.paint('hotloop', 'bold', 'cyan')}  {command}  {style.paint(right, 'bold')}"
