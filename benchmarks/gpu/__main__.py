@@ -3,6 +3,9 @@
 Runs in under ten minutes with nothing but the project's files and the torch that is found. Every
 program is run in a process of its own and times its own loop; with hotloop and without it they take
 turns, an iteration each. Prints one table: what was measured, what is asked, whether it holds.
+
+`python -m benchmarks.gpu --causes --out FOLDER` compares findings and predicted gains instead: see
+`causes.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.gpu import critical
+from benchmarks.gpu import causes, critical
 
 PROGRAMS = Path(__file__).parent / "programs"
 
@@ -380,6 +383,8 @@ def _say(text: str) -> None:
 
 
 def main() -> int:
+    if "--causes" in sys.argv:
+        return causes.main([each for each in sys.argv[1:] if each != "--causes"])
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=1, help="pairs that take turns")
     parser.add_argument("--iterations", type=int, default=250, help="of each of a pair")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from benchmarks.gpu.__main__ import Bench, Measured
+    from benchmarks.gpu.__main__ import Bench
 
 #: Largest difference allowed: of a phase's share on the critical path, in points, and of its kernel
 #: time. Kernel time is compared for phases that have at least this share of all kernel time.
@@ -87,8 +87,8 @@ def compare(bench: Bench, program: Program, loud: frozenset[str]) -> Compared:
         program,
         plain,
         run.seconds,
-        _critical(run, truth),
-        _kernels(device, truth["seconds"], scale),
+        shares(run.report, run.seconds, truth),
+        kernel_errors(device, truth["seconds"], scale),
         (device["kernel_share"], device["figures"]["busy"]),
         first["id"] if first else None,
         (first["gain"]["low"], first["gain"]["high"]) if first else (1.0, 1.0),
@@ -97,22 +97,26 @@ def compare(bench: Bench, program: Program, loud: frozenset[str]) -> Compared:
     )
 
 
-def _critical(run: Measured, truth: dict[str, Any]) -> dict[str, tuple[float, float]]:
-    """Shares of the loop, for the ranges that the program marks."""
+def shares(
+    report: dict[str, Any], loop_s: float, truth: dict[str, Any]
+) -> dict[str, tuple[float, float]]:
+    """Shares of the critical path (hotloop's, the trace's) for the ranges that a program marks."""
     said: dict[str, float] = {}
-    for phase in run.report["phases"]:
+    for phase in report["phases"]:
         if phase["process"] == "main" and phase["critical_self_s"] is not None:
             said[phase["name"]] = said.get(phase["name"], 0.0) + phase["critical_self_s"]
     # A copy inside a range belongs to it in the trace, and is a phase of its own in hotloop.
-    whole = run.seconds
     return {
-        name: (said.get(name, 0.0) / whole, seconds / truth["traced_s"])
+        name: (said.get(name, 0.0) / loop_s, seconds / truth["traced_s"])
         for name, seconds in truth["critical"].items()
         if name != "other" and name in said
     }
 
 
-def _kernels(device: dict[str, Any], truth: dict[str, float], scale: float) -> dict[str, float]:
+def kernel_errors(
+    device: dict[str, Any], truth: dict[str, float], scale: float
+) -> dict[str, float]:
+    """Error of hotloop's kernel time, for ranges that have a notable part of all of it."""
     said: dict[str, float] = {}
     for phase in device["phases"]:
         name = phase["path"].rpartition("/")[2]

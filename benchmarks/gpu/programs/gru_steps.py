@@ -14,7 +14,7 @@ import time
 import numpy as np
 import torch
 from torch import nn
-from truth import device_of, write_truth
+from truth import Count, device_of, write_truth
 
 LENGTH, BATCH, FEATURES, HIDDEN, ACTIONS = 48, 256, 32, 128, 6
 
@@ -53,7 +53,7 @@ class Rooms:
         return state, np.ones(BATCH, np.float32), np.zeros(BATCH, bool), np.zeros(BATCH, bool), {}
 
 
-def train(device: str, updates: int, fused: bool, span) -> float:
+def train(device: str, updates: Count, fused: bool, span) -> float:
     torch.manual_seed(0)
     envs, agent = Rooms(), Memory(fused).to(device)
     optimizer = torch.optim.Adam(agent.parameters(), lr=1e-4)
@@ -62,7 +62,7 @@ def train(device: str, updates: int, fused: bool, span) -> float:
     if device == "cuda":
         torch.cuda.synchronize()
     begin = time.perf_counter()
-    for _ in range(updates):
+    for _ in updates:
         seen = []
         for _ in range(LENGTH):
             observation, *_ = envs.step(None)
@@ -89,18 +89,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device")
     parser.add_argument("--updates", type=int, default=100)
+    parser.add_argument("--seconds", type=float, help="instead of --updates")
     parser.add_argument("--fused", action="store_true")
     parser.add_argument("--truth")
     options = parser.parse_args()
     device = device_of(options.device)
     torch.set_num_threads(1)
+    updates = Count(options.updates, options.seconds)
 
     def run(span) -> float:
-        return train(device, options.updates, options.fused, span)
+        return train(device, updates, options.fused, span)
 
     plain = contextlib.nullcontext()
     seconds = write_truth(run, options.truth) if options.truth else run(lambda name: plain)
     print(f"loop {seconds:.4f}")
+    updates.report(seconds)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import time
 import numpy as np
 import torch
 from torch import nn
-from truth import device_of, write_truth
+from truth import Count, device_of, write_truth
 
 SIZE, BATCH, ENVS, FRAME, ACTIONS = 20_000, 1024, 16, (4, 42, 42), 6
 
@@ -55,7 +55,7 @@ class ReplayBuffer:
         return self.frames[rows].to(self.device), self.actions[rows].to(self.device)
 
 
-def train(device: str, updates: int, on_device: bool, span) -> float:
+def train(device: str, updates: Count, on_device: bool, span) -> float:
     torch.manual_seed(0)
     network = nn.Sequential(
         nn.Conv2d(4, 32, 8, 4), nn.ReLU(), nn.Conv2d(32, 64, 4, 2), nn.ReLU(), nn.Flatten(),
@@ -68,7 +68,7 @@ def train(device: str, updates: int, on_device: bool, span) -> float:
     if device == "cuda":
         torch.cuda.synchronize()
     begin = time.perf_counter()
-    for _ in range(updates):
+    for _ in updates:
         with torch.no_grad(), span("policy.act"):
             values = network(torch.as_tensor(observation, device=device).float() / 255)
         actions = values.argmax(-1).cpu().numpy()
@@ -96,18 +96,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device")
     parser.add_argument("--updates", type=int, default=400)
+    parser.add_argument("--seconds", type=float, help="instead of --updates")
     parser.add_argument("--on-device", action="store_true")
     parser.add_argument("--truth")
     options = parser.parse_args()
     device = device_of(options.device)
     torch.set_num_threads(1)
+    updates = Count(options.updates, options.seconds)
 
     def run(span) -> float:
-        return train(device, options.updates, options.on_device, span)
+        return train(device, updates, options.on_device, span)
 
     plain = contextlib.nullcontext()
     seconds = write_truth(run, options.truth) if options.truth else run(lambda name: plain)
     print(f"loop {seconds:.4f}")
+    updates.report(seconds)
 
 
 if __name__ == "__main__":

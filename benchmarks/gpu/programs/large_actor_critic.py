@@ -16,7 +16,7 @@ import time
 import numpy as np
 import torch
 from torch import nn
-from truth import device_of, write_truth
+from truth import Count, device_of, write_truth
 
 ENVS, FEATURES, ACTIONS, STEPS = 4096, 256, 16, 4
 
@@ -44,7 +44,7 @@ def network(width: int) -> nn.Module:
     return nn.Sequential(*layers, nn.Linear(width, ACTIONS + 1))
 
 
-def train(device: str, updates: int, width: int, span) -> float:
+def train(device: str, updates: Count, width: int, span) -> float:
     torch.manual_seed(0)
     envs, agent = Walkers(ENVS), network(width).to(device)
     optimizer = torch.optim.Adam(agent.parameters(), lr=1e-4)
@@ -53,7 +53,7 @@ def train(device: str, updates: int, width: int, span) -> float:
     if device == "cuda":
         torch.cuda.synchronize()
     begin = time.perf_counter()
-    for _ in range(updates):
+    for _ in updates:
         rollout = []
         for _ in range(STEPS):
             here = torch.as_tensor(observation, device=device)
@@ -83,6 +83,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device")
     parser.add_argument("--updates", type=int, default=100)
+    parser.add_argument("--seconds", type=float, help="instead of --updates")
     parser.add_argument("--width", type=int, default=4096)
     parser.add_argument("--tf32", action="store_true")
     parser.add_argument("--truth")
@@ -91,13 +92,15 @@ def main() -> None:
     torch.set_num_threads(1)
     if options.tf32:
         torch.set_float32_matmul_precision("high")
+    updates = Count(options.updates, options.seconds)
 
     def run(span) -> float:
-        return train(device, options.updates, options.width, span)
+        return train(device, updates, options.width, span)
 
     plain = contextlib.nullcontext()
     seconds = write_truth(run, options.truth) if options.truth else run(lambda name: plain)
     print(f"loop {seconds:.4f}")
+    updates.report(seconds)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ import time
 import numpy as np
 import torch
 from torch import nn
-from truth import write_truth
+from truth import Count, write_truth
 
 ENVS, STEPS, EPOCHS, ROWS = 8, 64, 4, 64
 
@@ -92,14 +92,14 @@ class Turns:
             os.write(self.others, b"x")
 
 
-def train(device: str, iterations: int, span, turns: Turns | None = None) -> float:
+def train(device: str, iterations: Count, span, turns: Turns | None = None) -> float:
     torch.manual_seed(0)
     envs, agent = CartPoles(ENVS), Agent().to(device)
     optimizer = torch.optim.Adam(agent.parameters(), lr=2.5e-4)
     observation, _ = envs.reset()
     warm_up(agent, optimizer, device)
     begin, cpu = time.perf_counter(), time.thread_time()
-    for _ in range(iterations):
+    for _ in iterations:
         if turns is not None:
             turns.wait()
         kept = {name: [] for name in ("obs", "action", "logp", "value", "reward", "ended")}
@@ -173,21 +173,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--iterations", type=int, default=20)
+    parser.add_argument("--seconds", type=float, help="instead of --iterations")
     parser.add_argument("--truth")
     parser.add_argument("--turns", help="two descriptors: read from the first, write to the second")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    iterations = Count(options.iterations, options.seconds)
     if options.truth:
-        seconds = write_truth(
-            lambda span: train(options.device, options.iterations, span), options.truth
-        )
+        seconds = write_truth(lambda span: train(options.device, iterations, span), options.truth)
     else:
         turns = Turns(*map(int, options.turns.split(","))) if options.turns else None
         plain = contextlib.nullcontext()
-        seconds = train(options.device, options.iterations, lambda name: plain, turns)
+        seconds = train(options.device, iterations, lambda name: plain, turns)
         if turns is not None:
             print("turns " + json.dumps(turns.seconds))
     print(f"loop {seconds:.4f}")
+    iterations.report(seconds, ENVS * STEPS)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,12 @@ are `record_function`s, and every launch, kernel, copy and wait of the loop is r
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import json
+import time
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from statistics import median
 from typing import Any
 
@@ -17,6 +20,9 @@ import torch
 #: A launch that takes this many times the usual one was blocked by a full queue.
 BLOCKED = 5
 
+#: How the names of a program's own ranges begin.
+RANGES = ("policy.", "learn.", "env.", "buffer.", "data.", "advantage")
+
 
 def write_truth(train: Callable[[Any], float], file: str) -> float:
     """Run `train(span)` under the profiler and write what each range cost; returns its seconds."""
@@ -24,6 +30,11 @@ def write_truth(train: Callable[[Any], float], file: str) -> float:
 
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as recorded:
         seconds = train(record_function)
+    _write(recorded, seconds, file)
+    return seconds
+
+
+def _write(recorded: Any, seconds: float, file: str) -> None:
     trace = Trace(recorded.profiler.kineto_results.events())
     with open(file, "w") as out:
         json.dump(
@@ -35,7 +46,72 @@ def write_truth(train: Callable[[Any], float], file: str) -> float:
             },
             out,
         )
-    return seconds
+
+
+class Count:
+    """Counts iterations: a fixed number of them, or until `seconds` have passed."""
+
+    def __init__(self, iterations: int | None, seconds: float | None = None) -> None:
+        self.iterations, self.seconds = iterations, seconds
+        self.done = 0
+
+    def __iter__(self) -> Iterator[int]:
+        begin = time.perf_counter()
+        self.done = 0
+        while self._more(begin):
+            yield self.done
+            self.done += 1
+
+    def _more(self, begin: float) -> bool:
+        if self.seconds is not None:
+            return time.perf_counter() - begin < self.seconds
+        return self.done < (self.iterations or 0)
+
+    def report(self, seconds: float, steps: int = 1) -> None:
+        """Print the last line of a program: its loop's time and speed, as JSON."""
+        done = self.done * steps
+        print(json.dumps({"loop_s": seconds, "steps": done, "steps_per_s": done / seconds}))
+
+
+class Loop(Count):
+    """The training loop of a program: times itself, and runs under a full trace with `--truth`."""
+
+    @staticmethod
+    def arguments(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("--device", default=device_of(None))
+        parser.add_argument("--seconds", type=float, default=10.0)
+        parser.add_argument("--iterations", type=int, help="instead of --seconds")
+        parser.add_argument("--truth", help="write the figures of a full trace to this file")
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        super().__init__(options.iterations, None if options.iterations else options.seconds)
+        self.truth: str | None = options.truth
+        self.cuda = options.device.startswith("cuda")
+        self.loop_s = 0.0
+        plain = contextlib.nullcontext()
+        self.span: Callable[[str], Any] = lambda name: plain
+        if self.truth:
+            self.span = torch.profiler.record_function
+
+    def __iter__(self) -> Iterator[int]:
+        from torch.profiler import ProfilerActivity, profile
+
+        self._synchronize()
+        activities = [ProfilerActivity.CPU, ProfilerActivity.CUDA]
+        with profile(activities=activities) if self.truth else contextlib.nullcontext() as recorded:
+            begin = time.perf_counter()
+            yield from super().__iter__()
+            self._synchronize()
+            self.loop_s = time.perf_counter() - begin
+        if self.truth:
+            _write(recorded, self.loop_s, self.truth)
+
+    def _synchronize(self) -> None:
+        if self.cuda:
+            torch.cuda.synchronize()
+
+    def finish(self, steps: int = 1) -> None:
+        self.report(self.loop_s, steps)
 
 
 class Trace:
@@ -56,7 +132,7 @@ class Trace:
                     self.kernels.append((begin, end, event.correlation_id()))
             elif name.startswith(("cuda", "cu")):
                 self.calls[event.correlation_id()] = (begin, end, name)
-            elif name.startswith(("policy.", "learn.", "env.", "buffer.")):
+            elif name.startswith(RANGES):
                 self.spans.append((begin, end, name))
         self.spans.sort()
         self.kernels.sort()
