@@ -1,8 +1,8 @@
 """Right cause, right gain: programs with a known cause and its fix, and healthy ones.
 
 `python -m benchmarks.gpu --causes --out FOLDER` runs each program under hotloop and plain, slow and
-fixed in turn, and compares kernel time and critical path with a full trace. Meant for nine minutes on
-an H200 by its time limits. Writes `causes.json`, `causes.md` and `reports.txt`.
+fixed in turn, and compares kernel time and critical path with a full trace. `--budget` limits its
+time. Writes `causes.json`, `causes.md` and `reports.txt`.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ class Runner:
             )
 
     def truth(self, case: Case) -> dict[str, Any]:
-        """A full trace of a short run, in a fresh process: the profiler is not known to survive a fork."""
+        """A full trace of a short run. Not forked: the profiler is not known to survive that."""
         file = self._file("json")
         command = [sys.executable, str(PROGRAMS / case.file), "--truth", str(file)]
         command += self.arguments(case, min(self.short, 1.0))
