@@ -41,6 +41,15 @@ def test_imports_and_the_first_compilation() -> None:
     assert not find_once(windows("learn/compile", *[[3.0]] * 4), LOOP_S)  # compiled again and again
 
 
+def test_a_call_that_spans_windows_counts_whole() -> None:
+    spanning = windows("import", [], [], [4.0])
+    for window, seconds in zip(spanning, (1.7, 1.9, 0.4), strict=True):
+        window.phases["import"].elapsed_ns = round(seconds * 1e9)
+    assert find_once(spanning, LOOP_S)[0].seconds == pytest.approx(4.0)
+    still_open = find_once(spanning[:2], LOOP_S)
+    assert still_open[0].seconds == pytest.approx(3.6)
+
+
 def test_each_moment_counts_once() -> None:
     outer = windows("learn", [4.0, 0.01], [0.01])
     inner = windows("learn/compile", [3.9], [])

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from analyses import Make, found_by, phase, window
+from analyses import Make, found_by, frame, phase, sample, window
 
 from hotloop.analyze.device_use import DeviceUse, PhaseDevice
 from hotloop.analyze.model import Analysis
@@ -58,6 +58,33 @@ def test_less_than_one_a_step_is_silent(make: Make, size: float) -> None:
 
 def test_reads_on_the_processor_wait_for_nothing(make: Make) -> None:
     assert ids(transfers(make, 8, notes=known("cpu"))) == []
+
+
+@pytest.mark.parametrize(("size", "id"), [(8, "sync-per-step"), (5_000_000, "host-transfers")])
+def test_work_on_the_line_that_copies_goes_with_it(make: Make, size: int, id: str) -> None:
+    copies_here, elsewhere = frame("to_tensor", line=61), frame("to_tensor", line=60)
+    gap = "between optimizer and act"
+    analysis = transfers(
+        make,
+        size,
+        4000,
+        phase("transfer", 1.0, 4000),
+        phase("buffer.add", 2.0),
+        phase(gap, 2.0),
+        samples=[
+            sample("buffer.add", 1.5, copies_here),
+            sample("buffer.add", 0.5, elsewhere),
+            sample(gap, 2.0, copies_here),
+            sample("env.step", 3.0, copies_here),  # `env.step(action.cpu())`: the simulator stays
+            sample("transfer", 1.0, copies_here),
+        ],
+    )
+    lines = [[copies_here.file, 61, "to_tensor", ".to()", 4000, 4000 * size, 0]]
+    analysis.notes = analysis.notes.changed({"transfer_lines": lines})
+    assert copies.preparing(analysis) == pytest.approx(3.5)
+    (found,) = found_by(copies.RULES, analysis)
+    assert found.id == id
+    assert found.evidence["seconds"] == pytest.approx(4.5)
 
 
 def test_gathering_goes_away_with_the_copy(make: Make) -> None:

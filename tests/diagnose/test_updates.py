@@ -35,6 +35,27 @@ def test_adam_in_python(make: Make, function: str, seconds: float, severity: str
         assert found[0].gain.high <= (found[0].ceiling or 0.0)
 
 
+def test_adam_on_a_device_counts_what_the_loop_waits_for(make: Make) -> None:
+    notes = {
+        "machine": {"accelerators": ["CUDA"]},
+        "networks": [{"device": "cuda", "parameters": 1e6, "convolutions": 0}],
+    }
+    slow = frame("_single_tensor_adam", TORCH + "optim/adam.py")
+
+    def found(critical_s: float) -> list[float]:
+        analysis = make(
+            phase("learn.optimizer", 5.0, critical_s=critical_s),
+            samples=[sample("learn.optimizer", 5.0, slow, TRAIN)],
+            notes=notes,
+            env_steps=1000,
+        )
+        return [each.evidence["seconds"] for each in updates.unfused_optimizer(analysis)]
+
+    assert found(critical_s=5.0) == [pytest.approx(5.0)]
+    # The host is held up there by kernels that other phases launched.
+    assert found(critical_s=0.1) == []
+
+
 def test_sgd_gains_nothing_from_fusing(make: Make) -> None:
     slow = frame("_single_tensor_sgd", TORCH + "optim/sgd.py")
     analysis = make(samples=[sample("learn.optimizer", 5.0, slow, TRAIN)], env_steps=1000)

@@ -106,6 +106,18 @@ def test_recordings_begin_soon_after_the_loop(
     assert device.started == watch.stretches == 1
 
 
+def test_nothing_is_recorded_during_an_import(
+    watch: DeviceWatch, profiler: Profiler, device: StandIn, clock: Any
+) -> None:
+    train(profiler, clock, 2 * WARM_UP_S)
+    with profiler.profile("import"):
+        profiler.close_window()
+        watch._tick()
+        assert device.started == 0
+    watch._tick()
+    assert device.started == 1
+
+
 def test_the_length_follows_the_number_of_events(watch: DeviceWatch) -> None:
     watch._fit_length(events=3, seconds=0.015)
     assert watch._length_s == LONGEST_S  # few, long kernels: whole iterations

@@ -52,12 +52,15 @@ def find_once(windows: Sequence[Window], loop_s: float) -> list[Once]:
 
 
 def _once_s(windows: Sequence[Window], path: str, name: str) -> float:
-    deltas = [delta for window in windows if (delta := window.phases.get(path)) and delta.calls]
+    deltas = [delta for window in windows if (delta := window.phases.get(path)) is not None]
+    # A call that spans windows takes time in each of them, and counts in the one in which it ends.
+    total = sum(delta.elapsed_ns for delta in deltas) / 1e9
+    deltas = [delta for delta in deltas if delta.calls]
+    calls = sum(delta.calls for delta in deltas)
+    if name in BY_MEANING or 0 < calls <= FEW_CALLS.get(name, 0):
+        return total
     if not deltas:
         return 0.0
-    calls, total = sum(d.calls for d in deltas), sum(d.elapsed_ns for d in deltas) / 1e9
-    if name in BY_MEANING or calls <= FEW_CALLS.get(name, 0):
-        return total
     first = deltas[0].max_ns / 1e9
     if calls < 2 or any(later.max_ns / 1e9 >= RECURS * first for later in deltas[1:]):
         return 0.0

@@ -11,9 +11,18 @@ from hotloop.analyze.model import Analysis
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.accelerators import SMALLEST_PART, on_device
-from hotloop.diagnose.evidence import finding, of_loop, phases_named, seconds_in, where
+from hotloop.diagnose.evidence import (
+    finding,
+    of_loop,
+    phases_named,
+    program_line,
+    samples_under,
+    seconds_in,
+    where,
+)
 from hotloop.diagnose.finding import LOW, MEDIUM, Finding, Rule
 from hotloop.diagnose.recorded import at, counted, lines_of
+from hotloop.phases import is_unidentified, names_of
 
 #: Less than this on average is a number that Python wanted to see, not data.
 SMALL_TRANSFER_BYTES = 512
@@ -27,6 +36,11 @@ COPY_WINS = (0.5, 0.98)
 #: A buffer on the device is indexed there: 40 microseconds instead of 7 milliseconds for a batch of
 #: 1,024 small images.
 GATHER_WINS = (0.9, 1.0)
+#: Converting and scaling on the host (`frames.astype(np.float32) / 255`) is done by the device once
+#: small types are copied, or not at all; what has to be computed on the host stays.
+PREPARE_WINS = (0.5, 0.98)
+#: Phases that are named after their neighbours, so code on a line that copies may be in them.
+_AROUND_COPIES = frozenset({"buffer.add", "buffer.sample"})
 
 
 def waits_and_copies(analysis: Analysis) -> list[Finding]:
@@ -37,20 +51,46 @@ def waits_and_copies(analysis: Analysis) -> list[Finding]:
     turns = max(turns, sum(p.calls for p in analysis.phases if p.name == "env.step"))
     if not on_device(analysis) or not transfers or not turns:
         return []
-    if of_loop(analysis, seconds) < SMALLEST_PART:
+    prepared = preparing(analysis)
+    if of_loop(analysis, seconds + prepared) < SMALLEST_PART:
         return []
     lines = (
         _lines(analysis) or lines_of(analysis, schema.CALL_TRANSFER) or where(analysis, "transfer")
     )
     if size / transfers <= SMALL_TRANSFER_BYTES:
-        return _sync_per_step(analysis, syncs / turns, seconds, lines)
-    return _host_transfers(analysis, transfers / turns, size / turns, seconds, lines)
+        return _sync_per_step(analysis, syncs / turns, seconds + prepared, lines)
+    each = (transfers / turns, size / turns)
+    return _host_transfers(analysis, each, (seconds, gathering(analysis), prepared), lines)
 
 
 def gathering(analysis: Analysis) -> float:
     """Host time of gathering batches that are then copied: a buffer on the device needs neither."""
-    copies = {p.parent for p in analysis.phases if p.name == "transfer" and p.process == "main"}
-    return sum(p.self_s for p in phases_named(analysis, "buffer.sample") if p.path in copies)
+    gathers = _gathers(analysis)
+    return sum(p.self_s for p in phases_named(analysis, "buffer.sample") if p.path in gathers)
+
+
+def _gathers(analysis: Analysis) -> set[str]:
+    """Nodes that copy what they gather."""
+    return {p.parent for p in analysis.phases if p.name == "transfer" and p.process == "main"}
+
+
+def preparing(analysis: Analysis) -> float:
+    """Host time of the lines that copy or read, outside the copies: what they make ready.
+
+    `torch.as_tensor(frames.astype(np.float32) / 255).to(device)` converts before it copies, and
+    `loss.mean().item()` launches before it reads. Code in an identified phase has another purpose.
+    """
+    lines = {(each.file, each.line) for each in analysis.notes.transfer_lines}
+    gathers = _gathers(analysis)
+    found = 0.0
+    for sample in samples_under(analysis):
+        name = (names_of(sample.path) or [""])[-1]
+        unnamed = not name or is_unidentified(name) or name in _AROUND_COPIES
+        if unnamed and sample.path not in gathers:
+            line = program_line(sample.frames)
+            if line is not None and (line.file, line.line) in lines:
+                found += sample.seconds
+    return found
 
 
 def _lines(analysis: Analysis) -> list[SourceLine]:
@@ -86,23 +126,31 @@ def _sync_per_step(
 
 
 def _host_transfers(
-    analysis: Analysis, each: float, size: float, seconds: float, lines: list[SourceLine]
+    analysis: Analysis,
+    each: tuple[float, float],
+    seconds: tuple[float, float, float],
+    lines: list[SourceLine],
 ) -> list[Finding]:
-    if each < FEW_READS:
+    """`each` is copies and bytes per step; `seconds` those of copying, gathering and preparing."""
+    transfers, size = each
+    if transfers < FEW_READS:
         return []
-    gathered = gathering(analysis)
-    whole = seconds + gathered
+    _, gathered, prepared = seconds
+    whole = sum(seconds)
     low, high = (
-        (copied * seconds + indexed * gathered) / whole
-        for copied, indexed in zip(COPY_WINS, GATHER_WINS, strict=True)
+        sum(part * wins for part, wins in zip(seconds, all_wins, strict=True)) / whole
+        for all_wins in zip(COPY_WINS, GATHER_WINS, PREPARE_WINS, strict=True)
     )
+    beside = ", with gathering batches on the host" if gathered else ""
+    if of_loop(analysis, prepared) >= SMALLEST_PART:
+        beside += ", with what the host does to the data on the same lines"
+    before, after = _example(seconds)
     return [
         finding(
             analysis,
             "host-transfers",
-            title=f"{each:.1f} copies ({size / 1e3:.0f} kB) between host and device per "
-            f"step{at(lines)}: {of_loop(analysis, whole):.0%} of the loop"
-            + (", with gathering batches on the host" if gathered else ""),
+            title=f"{transfers:.1f} copies ({size / 1e3:.0f} kB) between host and device per "
+            f"step{at(lines)}: {of_loop(analysis, whole):.0%} of the loop{beside}",
             phase="transfer",
             seconds=whole,
             low=low,
@@ -110,22 +158,38 @@ def _host_transfers(
             confidence=MEDIUM,
             where=lines,
             evidence={
-                "transfers_per_step": each,
+                "transfers_per_step": transfers,
                 "bytes_per_step": size,
                 "gathering_s": gathered,
+                "preparing_s": prepared,
             },
             fix="Keep what the device needs on the device: the replay buffer if it fits, "
             "observations of a simulator that runs there, statistics. Batches are then "
             "gathered on the device. If data comes from the host, copy a whole batch at "
-            "once from pinned memory.",
-            before="frames = torch.zeros(size, *shape)"
-            if gathered
-            else "for i in range(n):\n    buffer.add(obs[i].cpu().numpy())",
-            after='frames = torch.zeros(size, *shape, device="cuda")'
-            if gathered
-            else "buffer.add(obs)            # one tensor that stays on the device",
+            "once from pinned memory, as the smallest type (`uint8` frames), and convert and "
+            "scale it on the device.",
+            before=before,
+            after=after,
         )
     ]
+
+
+def _example(seconds: tuple[float, float, float]) -> tuple[str, str]:
+    """Before and after, for what takes longest."""
+    copied, gathered, prepared = seconds
+    if gathered >= prepared and gathered:
+        frames = "frames = torch.zeros(size, *shape"
+        return f"{frames})", f'{frames}, device="cuda")'
+    if prepared >= copied:
+        made = "x = torch.as_tensor(frames"
+        return (
+            f"{made}.astype(np.float32) / 255).to(device)",
+            f"{made}).to(device).float() / 255   # copies a quarter of the bytes",
+        )
+    return (
+        "for i in range(n):\n    buffer.add(obs[i].cpu().numpy())",
+        "buffer.add(obs)            # one tensor that stays on the device",
+    )
 
 
 # -- pinned memory --

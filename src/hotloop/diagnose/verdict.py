@@ -178,7 +178,9 @@ def samples(analysis: Analysis) -> int:
 
 def iterations(analysis: Analysis) -> int:
     """How often the loop went round: its updates, its rollouts, or its steps."""
-    return calls_of(analysis, *PARENTS) or calls_of(analysis, "env.step") or analysis.run.env_steps
+    run = analysis.run
+    steps = max(calls_of(analysis, "env.step"), run.env_steps, run.gradient_steps)
+    return calls_of(analysis, *PARENTS) or steps
 
 
 def _little_is_left(analysis: Analysis, findings: list[Finding]) -> bool:

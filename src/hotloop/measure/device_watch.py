@@ -24,6 +24,7 @@ from hotloop.capture.window import add_device
 from hotloop.measure.activity import CALLS, Activity, Call, RecordedWork, attribute, seen_share
 from hotloop.measure.profiler import Profiler
 from hotloop.measure.threads import OwnThread, in_own_thread
+from hotloop.phases import names_of
 
 #: Share of the loop's time that recordings may cost, reading them included. Time in the phase
 #: `wait` is not counted.
@@ -225,7 +226,7 @@ class DeviceWatch:
         if not began:
             return False
         elapsed = self._clock() - began
-        if elapsed < WARM_UP_S * 1e9:
+        if elapsed < WARM_UP_S * 1e9 or self._imports():
             return False
         # The jitter keeps recordings from falling into step with the program.
         wanted = self.spent_ns + self._next_cost_ns * (1 + 0.2 * self._random.random())
@@ -235,6 +236,11 @@ class DeviceWatch:
         # What a program waits for others is not what it is slowed down in.
         waited = sum(ns for path, ns in self._since_begin().items() if _is_wait(path))
         return wanted <= BUDGET * (elapsed - waited)
+
+    def _imports(self) -> bool:
+        """Whether the program imports: that holds the GIL, so a recording takes long to start."""
+        node, paths = self._profiler.core.main_node(), self._profiler.paths
+        return node < len(paths) and "import" in names_of(paths[node])
 
     def _since_begin(self) -> dict[str, int]:
         """Own time of each node since the loop began, up to the last window."""

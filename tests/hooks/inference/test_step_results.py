@@ -37,6 +37,10 @@ Answer = namedtuple("Answer", "observations rewards dones")
         ({"obs": 1, "reward": 0.5, "done": True}, Outcome(1, 1)),
         (({"a": 0}, {"a": 1.0, "b": 1.0}, {"a": True, "b": True}, {"a": {}}), Outcome(1, 1)),
         ((np.zeros(2), -1.0), Outcome(1, None)),
+        # Environments without episodes.
+        ((np.zeros((3, 2)), np.zeros(3), None, None, {}), Outcome(3, None)),
+        ((np.zeros(2), 1.0, None, {}), Outcome(1, None)),
+        ((np.zeros(2), 1.0, None, "text"), None),
         # Rewards of three agents in one environment.
         ((np.zeros(4), np.zeros(3), False, {}), Outcome(1, 0)),
         (None, None),

@@ -98,12 +98,17 @@ def _positional(result: Any) -> tuple[Any, list[Any]] | None:
     if flags:
         numbers = [each for each in [*rest, result[0]] if _is_number(each)]
         return (numbers[0], flags[:2]) if numbers else None
-    if len(result) == 2:
+    if len(result) == 2 or _never_ends(result):
         return (result[1], []) if _is_number(result[1]) else None
     # Ends as 0 and 1, or as arrays of numbers: at the usual index.
     if _is_number(result[1]) and _is_number(result[2]):
         return result[1], [result[2]]
     return None
+
+
+def _never_ends(result: tuple[Any, ...]) -> bool:
+    """Whether this is Gym's tuple of an environment without episodes: no flags, and infos."""
+    return len(result) in (4, 5) and result[2] is None and isinstance(result[-1], dict)
 
 
 #: NumPy takes microseconds to format the name of a type, and there are few.

@@ -39,6 +39,7 @@ find_other(Sampler *self, uint64_t id, uintptr_t state, int system_id)
     other->id = id;
     other->state = state;
     other->last_ns = platform_clock_ns();
+    other->runs_python = 1; /* until a sample shows otherwise */
     system_thread_open(&other->system, system_id, 0);
     other->last_delay = thread_delay_ns(&other->system);
     return other;

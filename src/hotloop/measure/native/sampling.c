@@ -232,7 +232,9 @@ native_threads_ran(Sampler *self, uint64_t now)
     Helpers last = self->helpers;
     int64_t python = 0;
     for (uint32_t i = 0; i < self->other_count; i++) {
-        python += (int64_t)thread_cpu_ns(&self->others[i].system);
+        if (self->others[i].runs_python) {
+            python += (int64_t)thread_cpu_ns(&self->others[i].system);
+        }
     }
     /* The clocks are read one after another: the difference may be slightly negative. */
     int64_t native = (int64_t)process_cpu_ns() - (int64_t)thread_cpu_ns(&self->main.system) -
@@ -337,6 +339,10 @@ sample_thread(Sampler *self, Sampled *sampled, uint32_t root)
         sampled->stack = number_stack(self, look.node);
     }
     UNLOCK(self);
+    if (look.found != STACK_TORN && sampled->runs_python != (look.found == STACK_READ)) {
+        sampled->runs_python = look.found == STACK_READ;
+        self->threads_changed++;
+    }
     if (look.found == STACK_EMPTY) {
         sampled->last_ns = now;
         sampled->stack = 0;

@@ -20,10 +20,12 @@ typedef struct {
     uint32_t stack;
     uint32_t mode;
     uint32_t alive;        /* the walk in which it was seen last */
+    uint32_t runs_python;  /* 0: it had no Python frame at its last sample */
 } Sampled;
 
-/* Threads without Python (autograd's, a pool's): what they and the Python threads other than main used of
- * the CPU, as of the main thread's last sample. */
+/* Threads that run no Python (a pool's; autograd's, which are attached to the interpreter but have no
+ * frame): what they and the Python threads other than main used of the CPU, as of the main thread's last
+ * sample. */
 typedef struct {
     uint64_t at_ns; /* 0: none yet */
     int64_t native_ns;
@@ -56,7 +58,7 @@ typedef struct {
     uint32_t other_count;
     uint32_t cursor;
     uint32_t walks;
-    uint32_t threads_changed; /* how often the list of Python threads changed */
+    uint32_t threads_changed; /* how often the set of threads that run Python changed */
     uint32_t tick;
     uint32_t random;
     SystemThread own;
