@@ -103,7 +103,7 @@ class Guard:
         broken = [limit_text(check) for check in checks if check.verdict == BROKEN]
         self.lines += [f"{limit_text(check)}: {check.verdict}" for check in checks]
         if all(check.verdict == KEPT for check in checks):
-            shutil.rmtree(folder, ignore_errors=True)  # there is nothing to look into
+            shutil.rmtree(folder, ignore_errors=True)  # nothing to investigate
         if not broken:
             return None
         more = [f"hotloop report {as_typed(folder)} shows where the time went"]
