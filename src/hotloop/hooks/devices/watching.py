@@ -40,7 +40,7 @@ class Watching:
         return watching
 
     def look(self) -> None:
-        """Once per window, in the recorder's thread: the card as its driver sees it."""
+        """Once per window, in the recorder's thread: read the card's driver."""
         device = self.watch.device
         if not isinstance(device, TorchCuda):
             return
