@@ -172,8 +172,8 @@ def _add_recorded(
     use.known = min(known_s / loop_s, 1.0) if loop_s > 0 else 0.0
     if use.known < ENOUGH_KNOWN:
         use.remarks.append(
-            f"Recordings tell enough of phases that are {use.known:.0%} of the loop: kernel time "
-            "of the whole is not known. A longer run or --gpu full has more."
+            f"Recordings cover enough of phases that are {use.known:.0%} of the loop only: the "
+            "loop's kernel time is unknown. A longer run or --gpu full records more."
         )
         return
     use.kernel_s = sum(each.kernel_s for each in use.phases)

@@ -103,7 +103,7 @@ def as_ceiling(verdict: ClaimVerdict) -> ClaimVerdict:
     if verdict.verdict != CONFIRMED or verdict.measured is None:
         return verdict
     return ClaimVerdict(
-        CEILING, "work on it can gain no more; skipping it is no fix", verdict.measured
+        CEILING, "no fix of it can gain more; skipping it is not a fix", verdict.measured
     )
 
 

@@ -167,7 +167,7 @@ def _why_none(capture: Capture, training: EpisodeDelta) -> str:
     if main.header.native is False:
         return "returns are recorded by the native module, which is not in use"
     if not counted[0]:
-        return "no environment step was seen"
+        return "no environment step was recorded"
     if training.unknown:
         return "no reward could be read as a number"
     if counted[1]:

@@ -85,7 +85,7 @@ def training_first(shards: list[Shard]) -> list[Shard]:
         and bool(other.learned) == bool(work[best].learned)
         and _overlap(shard, trainer)
     ]
-    remark = f"The program trains in {trainer.role}, a process that it started: figures are of it."
+    remark = f"The program trains in {trainer.role}, a child process: figures are for that process."
     facts = {key: value for key, value in launcher.notes.raw.items() if key not in _OWN_NOTES}
     own = {Header.role: launcher.role, Header.command: launcher.header.command}
     about = {

@@ -287,7 +287,7 @@ def stragglers(analysis: Analysis) -> list[Finding]:
             "worker, or EnvPool's asynchronous mode), or make the rare long step or reset "
             "shorter.",
             before="obs, rewards, *rest = envs.step(actions)      # waits for all",
-            after="ready = multiprocessing.connection.wait(pipes)   # step those that answered",
+            after="ready = multiprocessing.connection.wait(pipes)   # step those that are ready",
             learning="Faster environments contribute more steps to a rollout.",
         )
     ]

@@ -231,7 +231,7 @@ def _acting_loop(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "unbatched-policy",
-            title=f"A loop asks the network for one action at a time ({base_name(acted[0].file)}:"
+            title=f"A loop calls the network for one action at a time ({base_name(acted[0].file)}:"
             f"{acted[0].line}): {of_loop(analysis, seconds):.0%} of the loop",
             phase="policy.act",
             seconds=seconds,

@@ -47,7 +47,7 @@ def draft_plan(analysis: Analysis, findings: Sequence[Finding]) -> str:
             lines += ["", *_from_finding(analysis, finding)]
     phases = largest_phases(analysis)
     if phases:
-        lines += ["", "# How much each large phase matters: experiments that no training can keep."]
+        lines += ["", "# How much each large phase matters; these change the training."]
     for phase in phases:
         lines += ["", *_from_phase(phase)]
     return "\n".join(lines) + "\n"

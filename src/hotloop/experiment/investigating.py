@@ -193,7 +193,7 @@ class Investigator:
             if not helped or hypothesis.expected.low <= 1.0:
                 continue
             if change.is_experiment:
-                self.result.left_out[name] = "it changes the training, and is no fix"
+                self.result.left_out[name] = "it changes the training and is not a fix"
             elif change.command and any(other.change.command for other, _ in confirmed):
                 self.result.left_out[name] = "it is another command, and there can be one"
             else:
@@ -240,8 +240,8 @@ def check_skipped(first: Measured, second: Measured) -> None:
     for phase, skipped in (altered.skip if altered else {}).items():
         if not skipped.calls:
             raise HotloopError(
-                f"{phase} was never skipped: no function is that phase in this program (a `with` "
-                "block and a stretch that is inferred have none)"
+                f"{phase} was never skipped: no function is that phase in this program "
+                "(`with` blocks and inferred phases have none)"
             )
 
 

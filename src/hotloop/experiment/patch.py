@@ -106,7 +106,7 @@ def _hunk(name: str, lines: list[str], index: int, match: re.Match[str]) -> tupl
         if sign in (" ", "+"):
             hunk.after.append(rest)
         if sign not in " -+\\":
-            raise HotloopError(f"{name}: line {index + 1} does not belong into a patch")
+            raise HotloopError(f"{name}: line {index + 1} does not belong in a patch")
         index += 1
     return hunk, index
 

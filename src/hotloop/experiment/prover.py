@@ -308,10 +308,10 @@ class Prover:
         nothing = Fix("", "")
         phase = finding.phase
         if phase in SAY_NOTHING or self._end - self.clock() < 2 * FEWEST_PAIRS * self._run_s:
-            why = "no fix that applies by itself"
+            why = "no fix can be applied automatically"
             self.proof.tried.append(_tried(finding.id, nothing, NOT_TRIED, why=why))
             return
-        self.say(f"{finding.id}: no fix applies by itself; the ceiling without {phase}")
+        self.say(f"{finding.id}: no fix can be applied automatically; the ceiling without {phase}")
         command = replace(self.command, options=(*self.command.options, "--skip", phase))
         folder = self.folder / slug(finding.id) / "without"
         try:
@@ -319,10 +319,11 @@ class Prover:
                 command, f"without {phase}", folder, self._end, LearningSeen(), None
             )
         except HotloopError as error:
-            why = f"no fix that applies by itself, and no ceiling: {str(error).splitlines()[0]}"
+            reason = str(error).splitlines()[0]
+            why = f"no fix can be applied automatically, and no ceiling: {reason}"
             self.proof.tried.append(_tried(finding.id, nothing, NOT_TRIED, why=why))
             return
-        why = f"no fix applies by itself; {phase} skipped is the most that one could bring"
+        why = f"no fix can be applied automatically; none can gain more than skipping {phase}"
         skipped = Fix(f"without {phase}", "")
         self.proof.tried.append(_tried(finding.id, skipped, CEILING, found, why))
         self._say_result(self.proof.tried[-1])

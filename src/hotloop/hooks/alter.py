@@ -74,7 +74,7 @@ def parse_amount(text: str) -> Amount:
     """`2ms`, `500us`, `0.1s` or `20%`."""
     match = _AMOUNT.fullmatch(text.strip().lower())
     if match is None:
-        raise HotloopError(f"{text!r} is no amount to slow by; write 2ms, 500us, 0.1s or 20%")
+        raise HotloopError(f"{text!r} is not a delay; write 2ms, 500us, 0.1s or 20%")
     number = float(match["number"])
     if match["unit"] == "%":
         return Amount(share=number / 100.0)

@@ -63,7 +63,7 @@ def load(path: Path) -> tuple[Analysis, Contention] | None:
         growing.take(line)
     shard = growing.shard()
     if shard is None or not shard.windows:
-        raise HotloopError(f"{path}: no baseline; make it anew with --hotloop-update-baseline")
+        raise HotloopError(f"{path}: no baseline; recreate it with --hotloop-update-baseline")
     return analyze(Capture(path.parent, [shard])), _contention(shard.notes)
 
 

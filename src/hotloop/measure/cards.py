@@ -20,12 +20,12 @@ ROOT = Path("/")
 
 #: NVML's errors that users can do something about (nvml.h, nvmlReturn_t).
 _ANSWERS = {
-    3: "this driver does not say",
+    3: "this driver does not report it",
     4: "no permission to read it",
     9: "the driver is not loaded",
     15: "the GPU was lost",
-    18: "driver and library do not fit",
-    999: "the driver says only that something is wrong",
+    18: "driver and library versions do not match",
+    999: "the driver reports an unknown error",
 }
 _SM_CLOCK = 1
 _NAMES = ("libnvidia-ml.so.1", "nvml.dll")
@@ -110,7 +110,7 @@ def _load() -> Any:
             return ctypes.CDLL(name)
         except OSError:
             continue
-    raise CardError("the driver's library (NVML) is not there")
+    raise CardError("the driver's library (NVML) was not found")
 
 
 class AmdCard:
@@ -176,7 +176,7 @@ class CardWatch:
                 self._last = self._clock()
                 if self._card.cards > used:
                     self.remarks.append(
-                        f"{self._card.cards} GPUs are there, {used} in use: load, memory, power "
+                        f"{self._card.cards} GPUs, {used} in use: load, memory, power "
                         "and clocks are of the one in use."
                     )
             self._write(gauges, self._card.read())

@@ -363,8 +363,8 @@ class DeviceWatch:
         self._empty = self._empty + 1 if empty else 0
         if self._empty == MOST_EMPTY:
             self.remarks.append(
-                f"{MOST_EMPTY} recordings in a row held no device activity: the device was not "
-                "used then, or its driver gave nothing away (no permission, another profiler)."
+                f"{MOST_EMPTY} recordings in a row had no device activity: the device was not "
+                "used, or its driver does not show it (no permission, another profiler)."
             )
 
     def _calls(self, packed: bytes) -> list[Call]:

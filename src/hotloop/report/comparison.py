@@ -26,7 +26,7 @@ _FIGURES = 50
 
 NOT_INTERLEAVED = (
     "These two runs were not interleaved: whatever else changed on the machine between them is in "
-    "the difference too. `hotloop compare` on the two commands tells the two apart."
+    "the difference too. `hotloop compare` on the two commands separates them."
 )
 
 

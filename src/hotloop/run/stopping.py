@@ -142,7 +142,7 @@ class Stopper:
                 return
         if self._began is None and not limit.in_total:
             self._say(
-                f"no training step was recognised within {self._clock() - started:.0f} s: stopping"
+                f"no training step was recognized within {self._clock() - started:.0f} s: stopping"
             )
         self.stop()
 
@@ -174,8 +174,8 @@ class Stopper:
                 hinted = True
                 if not total:
                     self._say(
-                        f"no {limit.what.replace('_', ' ')} were counted so far, in no process: "
-                        f"--stop-after may never end this run, where 60s would"
+                        f"no {limit.what.replace('_', ' ')} were counted so far in any process: "
+                        "--stop-after may never end this run; a time such as 60s would"
                     )
 
         return look

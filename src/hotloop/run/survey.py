@@ -217,6 +217,6 @@ def ask(code: str, time_limit_s: float = TIME_LIMIT_S) -> dict[str, Any]:
     for line in reversed(done.stdout.splitlines()):
         if line.startswith(mark):
             found = json.loads(line.removeprefix(mark))
-            return found if isinstance(found, dict) else {"error": "an answer of another kind"}
+            return found if isinstance(found, dict) else {"error": "unexpected output"}
     last = done.stderr.strip().splitlines()[-1:] or [f"ended with exit code {done.returncode}"]
     return {"error": last[0][:300]}

@@ -130,7 +130,7 @@ class TorchMps:
     def records(self) -> str | None:
         return (
             "torch records no activity of an MPS device: kernel time, launches and copies are not "
-            "known; transfers, synchronisations and memory are."
+            "known; transfers, synchronizations and memory are."
         )
 
     def prepare(self) -> None: ...

@@ -51,7 +51,7 @@ class Watching:
         except Exception as error:  # a device that was lost may fail anywhere
             self._cards = None
             self.watch.device = None
-            self.watch.remarks.append(f"The device could not be asked any more: {error!r:.200}.")
+            self.watch.remarks.append(f"The device can no longer be read: {error!r:.200}.")
 
     def notes(self) -> dict[str, Any]:
         """Its notes in the capture."""
