@@ -136,7 +136,7 @@ def copies_by_dumping(analysis: Analysis, sample: Sample) -> bool:
     return {"dumps", "loads"} <= {name.rpartition(".")[2] for name in called}
 
 
-#: Python's and NumPy's own Python around a call of C: whoever calls it is the program's line.
+#: Python's and NumPy's own Python code around a call of C: its caller is the program's line.
 _NUMPY = in_package("numpy")
 _HELPERS = in_package("random", "json", "pathlib", "codecs", "io", "gzip", "csv", "pickle",
                       "encodings", "_compression", "zipfile", "bz2", "lzma")  # fmt: skip

@@ -206,7 +206,7 @@ function timelineView(data) {
   return h("div", null, h("div", { class: "tools", style: { "margin-bottom": "10px" } }, modes, range, reset, folded), legend, chart);
 }
 
-// One slow window must not press all others flat: the scale ends a little above most of them.
+// One slow window must not flatten all others: the scale ends a little above most of them.
 function robustMost(values) {
   const ordered = values.filter((value) => value > 0).sort((a, b) => a - b);
   if (ordered.length === 0) return 1;
