@@ -27,7 +27,7 @@ NAME = "hotloop"
 HEIGHT = 620
 
 
-class Report:
+class CellReport:
     """A capture's report, in whatever way a front end can show it."""
 
     def __init__(self, folder: Path, text_only: bool = False) -> None:
@@ -147,7 +147,7 @@ def _show(folder: Path, text_only: bool) -> None:
 
     try:
         display.display(  # type: ignore[no-untyped-call]
-            Report(folder, text_only)
+            CellReport(folder, text_only)
         )
     except HotloopError as error:
         print(f"hotloop: {error}", file=sys.stderr)

@@ -129,12 +129,7 @@ class Session:
             self.profiler.at_loop.append(stopper.training_began)
             OwnThread(lambda: stopper.stop_in(limit, lambda: self.finished)).start()
         else:
-
-            def stop() -> None:
-                self._take_weights()
-                stopper.stop()
-
-            self.profiler.core.watch(limit.what, limit.amount, stop)
+            self.profiler.core.watch(limit.what, limit.amount, self._stop_by(stopper))
             self.recorder.every_window(stopper.looks_at(Path(self.settings.folder), limit))
         self.recorder.every_window(stopper.check)
         self.recorder.note(Notes.stop_after, str(limit))
@@ -147,13 +142,8 @@ class Session:
         from hotloop.run.stopping import Stopper
 
         stopper = Stopper(notify)
-
-        def stop() -> None:
-            self._take_weights()
-            stopper.stop()
-
         assert self.attached.context is not None
-        self.attached.context.returns.watch(target, stop)
+        self.attached.context.returns.watch(target, self._stop_by(stopper))
         self.recorder.every_window(stopper.check)
         return stopper
 
@@ -199,6 +189,15 @@ class Session:
             set_current(None)
 
     # -- inside --
+
+    def _stop_by(self, stopper: Stopper) -> Callable[[], None]:
+        """Ends the program, after its weights have been recorded."""
+
+        def stop() -> None:
+            self._take_weights()
+            stopper.stop()
+
+        return stop
 
     def _take_weights(self) -> None:
         if self._weights is not None:
