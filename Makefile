@@ -11,19 +11,19 @@ BENCH ?=
 demo: $(VENV)/.demo
 	$(BIN)/hotloop demo $(DEMO)
 
-# While one edits: no framework, no browser, no whole programs.
+# While you edit: no framework, no browser, no whole programs.
 QUICK := --ignore=tests/faults --ignore=tests/workloads --ignore=tests/benchmarks --ignore=tests/docs --ignore=tests/gpu
 quick: $(VENV)/.test
 	$(BIN)/python -m pytest -q --numprocesses auto --dist loadfile $(QUICK) -m "not framework and not browser and not programs"
 
-# Several at a time, a file each: most tests wait for the programs that they start. These start
-# faster with compiled files, which pip would have made.
+# In parallel, one file per worker: most tests wait for the programs that they start. Compiled
+# bytecode, as pip makes it, lets these start faster.
 test: check browser
 	$(BIN)/python -m compileall -q src/hotloop
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
-# Pages are tested in a real browser. Without one (and the right to install it) those tests are
-# skipped, and say so.
+# Pages are tested in a real browser. Without one (or the permission to install it), those tests are
+# skipped with a message.
 browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 		&& apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } \
@@ -45,7 +45,7 @@ bench: $(VENV)/.test
 	$(BIN)/python -m benchmarks.cost $(BENCH)
 	$(BIN)/python -m benchmarks.proof
 
-# The full form of the fault tests; their short form is a part of `make test`.
+# The full fault tests; `make test` runs their short form.
 faults: $(VENV)/.test browser
 	$(BIN)/python -m pytest tests/faults --full
 
@@ -54,7 +54,7 @@ CONFORMANCE ?=
 conformance: $(VENV)/.test
 	$(BIN)/python tools/conformance.py $(CONFORMANCE)
 
-# Every Python found here: pyenv's, those on PATH, and Debian's with ROOTS=folder (made with
+# Every Python found: in pyenv, on PATH, and in Debian systems with ROOTS=folder (created with
 # MATRIX="--debootstrap trixie sid", as root).
 ROOTS ?=
 MATRIX ?=
@@ -85,11 +85,11 @@ docs:
 	NO_MKDOCS_2_WARNING=1 build/tools/bin/mkdocs build --strict --quiet --site-dir build/site
 	@echo "build/site/index.html"
 
-# The pictures of README and docs, from runs made now; refused on a busy machine.
+# The pictures of README and docs, from new runs; fails on a busy machine.
 pictures: $(VENV)/.test browser
 	$(BIN)/python tools/pictures.py
 
-# Errors are shown, and nothing else: an index that lacks a package is no concern of a newcomer's.
+# Show only errors: warnings about package indexes do not help a newcomer.
 PIP = $(BIN)/pip install -qq --disable-pip-version-check
 
 # The demo needs one small training library, not all of them.

@@ -8,7 +8,7 @@
 
 Without `hotloop run` (or `get_profiler().enable()`) a region costs almost nothing.
 
-PYTEST_DONT_REWRITE: under `hotloop run -m pytest` this is imported before pytest, which else warns.
+PYTEST_DONT_REWRITE: `hotloop run -m pytest` imports this before pytest, which would warn otherwise.
 """
 
 from __future__ import annotations

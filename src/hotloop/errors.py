@@ -1,4 +1,4 @@
-"""The one kind of error that is shown to a person: a sentence and an exit code."""
+"""The error that is shown to users: a message and an exit code."""
 
 from __future__ import annotations
 

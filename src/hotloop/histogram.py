@@ -1,4 +1,4 @@
-"""A fixed-size histogram of durations: the layout, and what can be read from it.
+"""A fixed-size histogram of durations: its layout, quantiles and encoding.
 
 Each power of two is cut into 32 equal steps, so a bucket is at most 1/32 wide and its middle is
 within 1.6% of everything in it. Below 32 ns a bucket is one nanosecond. `native/core.c` writes the
@@ -58,9 +58,9 @@ def add_into(target: Histogram, other: Mapping[int, int]) -> None:
 
 
 class Stored(Mapping[int, int]):
-    """Histograms as they were stored, decoded and added up only if somebody looks.
+    """Histograms as they were stored, decoded and added up only when they are read.
 
-    A long run with many workers has hundreds of thousands of them, and nobody asks for the
+    A long run with many workers has hundreds of thousands of them, and no report reads the
     quantiles of most.
     """
 
@@ -75,7 +75,7 @@ class Stored(Mapping[int, int]):
             try:
                 add_into(self._counts, decode(text))
             except ValueError:
-                pass  # its characters were those of a histogram, their order was not
+                pass  # the right characters, but not a histogram
         self._texts.clear()
         return self._counts
 
@@ -89,13 +89,13 @@ class Stored(Mapping[int, int]):
         return len(self._all())
 
     def take(self, other: Stored) -> None:
-        """Take in what `other` holds."""
+        """Add the histograms of `other`."""
         self._texts += other._texts
         add_into(self._counts, other._counts)
 
 
 def added(target: Mapping[int, int], other: Mapping[int, int]) -> Mapping[int, int]:
-    """The sum of both, in `target` where that can be."""
+    """The sum of both; changes `target` in place if possible."""
     if isinstance(other, Stored):
         if isinstance(target, Stored):
             target.take(other)

@@ -137,7 +137,7 @@ def mask_arguments(arguments: list[str]) -> list[str]:
             masked.append(argument.partition(":")[0] + ":" + MASK)
             continue
         logs_in = argument == "login" and bool(_LOGIN().match(f"{before} login x"))
-        # Options may stand between `login` and its key.
+        # There may be options between `login` and its key.
         hide_next = logs_in or _names_secret(argument) or (hide_next and "login" in arguments)
         masked.append(mask_text(argument))
     return masked
@@ -246,7 +246,7 @@ def _mask_named(text: str) -> str:
         if assigns is None or not (secret := _secret_of(word, owners)):
             continue
         if word.start() == 0 and assigns[0] == "=" and not _is_plain(text[assigns.end() :], secret):
-            # One setting: the rest is the value, whatever is in it.
+            # One setting: everything after the name is its value.
             return text[: assigns.end()] + MASK if assigns.end() < len(text) else text
         value = _VALUE().match(text, assigns.end())
         if value and not _is_plain(value[0], secret):
@@ -264,7 +264,7 @@ def _secret_of(word: re.Match[str], owners: list[int]) -> str:
 
 
 def _is_plain(value: str, secret: str) -> bool:
-    """A value that is no secret whatever its name is."""
+    """Whether a value is not a secret, regardless of its name."""
     value = value[:40].strip("\"' ")
     return bool(
         _NEVER_SECRET().match(value) or (secret in _MAY_BE_NUMBERS and _NUMBER().match(value))

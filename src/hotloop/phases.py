@@ -1,6 +1,6 @@
-"""The words that every part of hotloop shares: phases and their categories.
+"""Phase names and categories, shared by every part of hotloop.
 
-The measuring side asks what a region's name means; reports and rules use the same names. This
+The measuring side looks up what a region's name means; reports and rules use the same names. This
 file imports nothing, so that both halves may import it.
 """
 
@@ -34,11 +34,11 @@ LOOP_PHASES: Final[dict[str, str]] = {
     "learn.loss": "Model",
     "learn.backward": "Model",
     "learn.optimizer": "Model",
-    # One update that cannot be looked into: a compiled train step, a table's entry.
+    # One update that cannot be split: a compiled train step, a table's entry.
     "learn.step": "Model",
     # A library's own work around its gradient steps: data pipeline, callbacks, metrics.
     "learn.fit": "Model",
-    # Between two steps, where no call tells choosing an action from learning: a table of values
+    # Between two steps, where no call separates acting from learning: a table of values
     # that is used and changed inline.
     "agent": "Training",
     # A whole training loop in one compiled call: environment, policy and learning.
@@ -57,7 +57,7 @@ OTHER_PHASES: Final[dict[str, str]] = {
     "transfer": "Transfer",
     # Collectives, gradients and weights between processes.
     "comm": "Communication",
-    # The weights of a policy are sent to whoever generates or acts with it.
+    # A policy's weights are sent to the process that generates or acts with it.
     "sync.weights": "Communication",
     "wait": "Waiting",
     "compile": "Model",
@@ -73,10 +73,10 @@ GAP: Final = "between "
 #: The category of such code.
 UNIDENTIFIED: Final = "Unidentified"
 
-#: The two that hold the others: their own self time is not explained by any phase.
+#: These two contain the others: their own time is not explained by any phase.
 PARENTS: Final = ("collect", "learn")
 
-#: What a region is in when nobody said.
+#: The category of a region without one.
 DEFAULT_CATEGORY: Final = "Custom"
 
 #: The name of time in no phase, and how it is shown.
@@ -122,7 +122,7 @@ def category_of(name: str) -> str:
 
 
 def flags_of(name: str) -> int:
-    """What the core must know of a region: is it the loop, or something set apart from it?"""
+    """The core's flags of a region: part of the loop, or separate from it."""
     if name == "evaluate":
         return REGION_ASIDE
     if name == "import":

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from hotloop.integrations.notebook import Report
+from hotloop.integrations.notebook import CellReport
 
 
 def test_the_frame_works(browser: Any, recorded: Path, tmp_path: Path) -> None:
-    frame = Report(recorded)._repr_html_()
+    frame = CellReport(recorded)._repr_html_()
     assert frame is not None
     page_file = tmp_path / "notebook.html"
     page_file.write_text(f"<!doctype html><meta charset=utf-8><title>n</title>{frame}")

@@ -102,7 +102,7 @@ def test_two_cards_of_which_one_is_used() -> None:
     watch.look({}, "", 0, used=1)
     watch.look({}, "", 0, used=1)
     (remark,) = watch.remarks
-    assert remark.startswith("2 GPUs are there, 1 in use")
+    assert remark.startswith("2 GPUs, 1 in use")
 
 
 def test_a_card_that_is_lost_while_training() -> None:
@@ -122,7 +122,7 @@ def test_a_card_that_is_lost_while_training() -> None:
 
 def test_no_library_is_one_line() -> None:
     def find(uuid: str, index: int) -> NvidiaCard:
-        raise CardError("the driver's library (NVML) is not there")
+        raise CardError("the driver's library (NVML) was not found")
 
     watch = CardWatch(find, Clock())
     watch.look({}, "", 0, used=1)

@@ -1,4 +1,4 @@
-"""Where the whole loop went, accounted for to the last moment: shares that add up to one."""
+"""Where the whole loop went: shares that add up to one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ INFERRED = "inferred"
 
 @dataclass(frozen=True)
 class Accounting:
-    """Shares of the loop by how it is known what happened; they add up to one."""
+    """Shares of the loop by how well the time is explained; they add up to one."""
 
     explained: float = 0.0
     inferred: float = 0.0
@@ -38,7 +38,7 @@ def _inferred_s(analysis: Analysis) -> float:
         # Gaps that were given a phase; a phase may also have calls, which are explained.
         nowhere_s = sum(p.loop_self_s for p in phases if is_unidentified(p.name))
         return max(sum(gaps_ns) / 1e9 - nowhere_s, 0.0)
-    # A parent's own time is unexplained, whoever named the parent.
+    # A parent's own time is unexplained, however the parent was named.
     inferred = (p for p in phases if p.how == INFERRED and p.name not in PARENTS)
     return sum(phase.loop_self_s for phase in inferred)
 
@@ -59,7 +59,7 @@ class Unidentified:
 
 
 def unidentified(analysis: Analysis, least_share: float = 0.0) -> list[Unidentified]:
-    """The stretches of the loop that have no phase, the largest first."""
+    """The gaps of the loop that have no phase, the largest first."""
     loop_s, shares = analysis.run.loop_s, dict[str, float]()
     for phase in training_phases(analysis):
         if is_unidentified(phase.name) and loop_s > 0:

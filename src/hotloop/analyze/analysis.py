@@ -1,4 +1,4 @@
-"""From a capture to an analysis: the one place where the parts come together."""
+"""From a capture to an analysis: combines all parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from hotloop.phases import PARENTS, is_unidentified
 
 
 def analyze(capture: Capture) -> Analysis:
-    """All that a capture says, hotloop's own cost taken out."""
+    """The analysis of a capture, without hotloop's own cost."""
     main = capture.main
     cost = _cost_of(main)
     timeline = split_timeline(main.windows)
@@ -215,7 +215,7 @@ _DEVICES = {"CUDA": "cuda", "ROCm": "cuda", "MPS": "mps"}
 
 
 def _device_in_use(notes: Notes) -> str:
-    """The device of a program whose networks nobody saw: what it held memory on."""
+    """The device of a program without recorded networks: the one it held memory on."""
     return _DEVICES.get(notes.gpu.name, "cpu") if notes.gpu else "cpu"
 
 
@@ -224,7 +224,7 @@ _SHARED = (ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES)
 
 
 def _counters(capture: Capture) -> dict[str, float]:
-    """What the main process counted; what it counted none of, its workers have done."""
+    """The main process's counters; those that are zero there are summed over its workers."""
     counters = _counted(capture.main)
     workers = [_counted(shard) for shard in capture.shards[1:]]
     beside = capture.main.notes.trains_beside

@@ -24,7 +24,7 @@ _FOR_OTHERS = frozenset(
 
 @dataclass
 class Bound:
-    """Shares of a stretch of the host's time; together they are one."""
+    """Shares of the host's time; they add up to one."""
 
     python: float = 0.0
     native: float = 0.0

@@ -1,8 +1,8 @@
-"""Two sides of a comparison: what each takes a step, in all and by phase, and the verdict on it.
+"""Two sides of a comparison: time per step, overall and by phase, and the verdict.
 
 What is compared is time per environment step over the same steps. A phase is judged by its own
-time, so that a slow environment does not also make everything around it slow; what a parent takes
-in all is given beside it. Counters are compared too: a side that makes fewer gradient steps is not
+time, so that a slow environment does not also make everything around it slow; a parent's total
+is reported separately. Counters are compared too: a side that makes fewer gradient steps is not
 faster, it does less.
 """
 
@@ -44,7 +44,7 @@ WORK = {GRADIENT_STEPS: True, SAMPLES: True, EPISODES: False}
 #: A counter that differs by less than this is the same work.
 WORK_TOLERANCE = 0.05
 
-#: Of a run's time, at least this is its own. Waiting is read from outside, a few times a second: a
+#: At least this share of a run's time is its own. Waiting is read a few times a second: a
 #: run of some milliseconds may seem to have done nothing else, and nothing can be divided by that.
 LEAST_KEPT = 0.05
 
@@ -95,7 +95,7 @@ class PhaseJudgement:
 
 @dataclass
 class Comparison:
-    """What came out of a comparison."""
+    """The result of a comparison."""
 
     names: tuple[str, str]
     unit: str
@@ -124,7 +124,7 @@ def figures(
     if contention is not None and started is not None:
         waited_s = contention.waited(started + part.begin_s, started + part.end_s)
     seconds = part.amounts.seconds
-    # Others take the core from every phase alike, as far as one can tell from outside.
+    # Seen from outside, other programs take the core from every phase alike.
     kept = max(1.0 - waited_s / seconds, LEAST_KEPT) if seconds > 0 else 1.0
     whole = run.step_range(unit, 0.0, last).amounts
     exact = run.reached(unit) <= last * 1.01
@@ -182,7 +182,7 @@ def settle(
     margin: float,
     any_work: bool,
 ) -> None:
-    """Say what a change in work means for the verdicts, and name the phase that is responsible."""
+    """Apply a change in work to the verdicts, and name the phase that is responsible."""
     gradients = next((c for c in comparison.work if c.counter == GRADIENT_STEPS), None)
     if gradients is not None and gradients.first and gradients.second:
         for phase in comparison.phases:
@@ -214,7 +214,7 @@ def one_of(unit: str) -> str:
 
 
 def log_ratio(first: float, second: float) -> float:
-    """How many times faster the second is, on the log scale; not a number where one is nothing."""
+    """How many times faster the second is, on the log scale; NaN where one is zero."""
     if first > 0 and second > 0 and math.isfinite(first) and math.isfinite(second):
         return math.log(first / second)
     return math.nan

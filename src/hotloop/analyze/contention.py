@@ -1,9 +1,9 @@
-"""Time that other programs took from a run: measured from outside, and taken out of its figures.
+"""CPU time that other programs took from a run: measured from outside and subtracted.
 
 On a machine that others use, the program waits for a core while others use it. That wait is
-not the program's, comes and goes, and can be many times larger than the effect one looks for. Linux
+not the program's, comes and goes, and can be many times larger than the effect to measure. Linux
 counts, for each thread, how long it was ready to run and did not (`run_delay` in
-/proc/PID/schedstat). Not all of that is other people's doing: a program with more busy threads and
+/proc/PID/schedstat). Not all of it is caused by others: a program with more busy threads and
 workers than cores waits for itself. So the wait is divided by who used the CPU meanwhile.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contention:
-    """How long a run's main thread waited for a core, as time went by, and because of whom."""
+    """How long a run's main thread waited for a core over time, and what part others caused."""
 
     #: (seconds since 1970, seconds waited so far), in order.
     marks: list[tuple[float, float]] = field(default_factory=list)

@@ -1,7 +1,7 @@
 """Adds windows up and removes the cost of regions from their times.
 
 An empty region costs `inner_ns` between its two clock readings and `outer_ns` around them. So the
-self time of a node shrinks by the inner overhead of its calls, that of its parent by their outer
+own time of a node shrinks by the inner overhead of its calls, that of its parent by their outer
 overhead, and every total above by both.
 """
 
@@ -37,7 +37,7 @@ class Corrected:
 
 
 def correct(totals: dict[str, PhaseDelta], cost: RegionCost) -> dict[str, Corrected]:
-    """The times of every node without what measuring them cost."""
+    """The times of every node without the cost of measuring them."""
     corrected: dict[str, Corrected] = {}
     outside: dict[str, float] = {}
     below: dict[str, float] = {}

@@ -27,7 +27,7 @@ def add_critical_path(phases: Iterable[Phase], use: DeviceUse | None, loop_s: fl
     awaited = sum(recorded[path].awaited_s for path in waited)
     if awaited <= 0:
         return
-    # Kernels launched before a recording began have no phase; those that do stand for them.
+    # Kernels launched before a recording have no phase; those with a phase represent them.
     scale = sum(waited.values()) / awaited
     critical = {
         p.path: p.self_s

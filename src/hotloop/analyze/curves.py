@@ -1,4 +1,4 @@
-"""A stretch of a run as a few named figures, to be drawn beside learning curves.
+"""Part of a run as a few named figures, to be drawn beside learning curves.
 
 Times are each phase's own, so that those of all phases add up to the time per step; what `collect`
 and `learn` take in all stands beside. Figures of the same run always have the same names: a phase
@@ -15,15 +15,15 @@ PREFIX = "hotloop/"
 
 #: A phase below this share of the time is not worth a curve.
 SMALLEST_SHARE = 0.005
-#: More curves than this in one group cannot be looked through.
+#: Maximum number of curves in one group.
 MOST_PHASES = 40
 
-#: What times are given per: the best that was counted.
+#: The unit of times: the first of these that was counted.
 _UNITS = {ENV_STEPS: "step", GRADIENT_STEPS: "gradient_step"}
 
 
 class Curves:
-    """Makes figures of stretches of one run."""
+    """Computes figures for parts of one run."""
 
     def __init__(self) -> None:
         self._phases: list[str] = []
@@ -34,7 +34,7 @@ class Curves:
         memory_mb: float | None = None,
         recent_return: float | None = None,
     ) -> dict[str, float]:
-        """The figures of a stretch; none where no step was made."""
+        """The figures of a part of the run; none if it has no step."""
         unit = next((name for name in _UNITS if stretch.counters.get(name, 0.0) > 0), None)
         if unit is None or stretch.seconds <= 0:
             return {}

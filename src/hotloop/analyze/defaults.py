@@ -1,4 +1,4 @@
-"""What an experiment does where no option says otherwise; imports nothing, so `--help` is fast."""
+"""Defaults of experiments; imports nothing, so `--help` is fast."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the device did in each phase: recorded now and then, scaled to the whole loop.
+"""Device work of each phase: recorded from time to time, scaled to the whole loop.
 
 Recording slows the host down, so its host times are not the run's. What is scaled is therefore
-device work *a call*: a phase's kernel time in the calls that were recorded, times its calls in the
+device work *per call*: a phase's kernel time in the recorded calls, times its calls in the
 loop. Of phases whose calls are longer than a recording only parts were seen; they are scaled by
 their own time, corrected by how much slower recorded calls were on the whole.
 """
@@ -75,7 +75,7 @@ class Idle:
 
 @dataclass
 class CardFigures:
-    """The card as its driver saw it over the loop; None is what was not known."""
+    """The card as its driver reported it over the loop; None is unknown."""
 
     busy: float | None = None
     memory_mb: float | None = None
@@ -113,7 +113,7 @@ class DeviceUse:
 def device_use(
     windows: list[Window], phases: list[Phase], notes: Notes, loop_s: float
 ) -> DeviceUse | None:
-    """All that a capture holds about the device; None without one."""
+    """Everything a capture has about the device; None without one."""
     gpu = notes.gpu
     if gpu is None:
         return None
@@ -165,15 +165,15 @@ def _add_recorded(
         inside = (p for p in use.phases if (p.path + "/").startswith(phase.path + "/"))
         phase.device_s = sum(each.kernel_s for each in inside)
     known_s = sum(each.host_s for each in use.phases if each.known)
-    # Who waits for others launches nothing: there is nothing to be known.
+    # A phase that waits for others launches nothing, so nothing is missing.
     waits = {path for path in own if names_of(path)[-1] == "wait"}
     known_s += sum(own[path].self_s for path in waits)
     known_s -= sum(each.host_s for each in use.phases if each.known and each.path in waits)
     use.known = min(known_s / loop_s, 1.0) if loop_s > 0 else 0.0
     if use.known < ENOUGH_KNOWN:
         use.remarks.append(
-            f"Recordings tell enough of phases that are {use.known:.0%} of the loop: kernel time "
-            "of the whole is not known. A longer run or --gpu full has more."
+            f"Recordings cover enough of phases that are {use.known:.0%} of the loop only: the "
+            "loop's kernel time is unknown. A longer run or --gpu full records more."
         )
         return
     use.kernel_s = sum(each.kernel_s for each in use.phases)
@@ -195,7 +195,7 @@ def slowdown(whole: dict[str, DeviceDelta], phases: dict[str, Phase]) -> float:
 
 
 def _scaled(path: str, delta: DeviceDelta, host_s: float, calls: int, slower: float) -> PhaseDevice:
-    """`factor` recordings of a phase make the whole loop's."""
+    """Scale the recording of a phase to the whole loop by `factor`."""
     host, recorded = delta.host_ns / 1e9, delta.millicalls / 1e3
     factor = calls / recorded if recorded else 0.0
     if not factor and host > 0:
@@ -282,14 +282,14 @@ def _mean(windows: list[Window], name: str) -> float | None:
     return sum(value * length for value, length in values) / seconds if seconds > 0 else None
 
 
-#: Windows without which nothing is said of a growth.
+#: Minimum number of windows to judge a growth.
 FEWEST_WINDOWS = 8
 
 
 def _growth(windows: list[Window]) -> float | None:
     """From the least that was held in the first quarter to the least in the last.
 
-    Memory goes up and down within a step; what grows is what it comes down to.
+    Memory rises and falls within a step; a leak raises its minimum.
     """
     known = [w for w in windows if schema.GPU_ALLOCATED_LOW in w.gauges]
     if len(known) < FEWEST_WINDOWS:
@@ -304,7 +304,7 @@ def _growth(windows: list[Window]) -> float | None:
 
 
 def add_memory(phases: list[Phase], notes: Notes) -> None:
-    """Peaks that were sampled, to phases that no exact one is known of; children's count too."""
+    """Give phases without an exact memory peak the sampled one, children included."""
     for phase in phases:
         seen = [
             row

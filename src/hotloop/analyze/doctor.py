@@ -1,6 +1,6 @@
 """How a machine and its Python environment would affect training: pure functions of a survey.
 
-`examine` turns what `run.survey` has found into checks: each says how things are, and a problem
+`examine` turns what `run.survey` has found into checks: each describes a state, and a problem
 also says what to do. Nothing is read here.
 """
 
@@ -49,7 +49,7 @@ class Framework:
 
 @dataclass(frozen=True)
 class Survey:
-    """All that was found out."""
+    """Everything that was found."""
 
     cores: int = 1
     #: Cores that other programs keep busy now; None where that cannot be read.
@@ -82,7 +82,7 @@ _HARM = {PROBLEM: 0, INFO: 1, OK: 2}
 
 
 def examine(survey: Survey) -> list[Check]:
-    """Every check: how busy the machine is, then what does the most harm first."""
+    """Every check: how busy the machine is, then the most harmful problems first."""
     checks = [
         *_accelerators(survey),
         *[check for each in survey.frameworks for check in _framework(survey, each)],

@@ -1,4 +1,4 @@
-"""What comes out of experiments: plain data, to be rendered now or from the stored file later."""
+"""Results of experiments: plain data, to be rendered now or from the stored file later."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Claim:
     #: As it was written.
     expected_text: str
     confidence: str
-    #: Whether the change is only there to find out: nobody would train like that.
+    #: Whether the change is an experiment only: it changes the training.
     is_experiment: bool = False
     #: Whether it delays a phase, so that a slope is measured instead of a gain.
     is_delay: bool = False
@@ -87,7 +87,7 @@ class Claim:
 
 @dataclass
 class Tried:
-    """A hypothesis and what became of it."""
+    """A hypothesis and its result."""
 
     hypothesis: Claim
     finding: ClaimVerdict
@@ -98,7 +98,7 @@ class Tried:
 
 @dataclass
 class Investigation:
-    """What came out of a plan."""
+    """The result of a plan."""
 
     baseline: str
     folder: str

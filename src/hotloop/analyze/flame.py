@@ -2,7 +2,7 @@
 
 Phases are timed exactly; functions are sampled. So a phase's own time is shared out among the
 functions seen in it, and the tree adds up to the loop at every level. What is too small to be
-seen is left out of the tree and kept as a number in the node above it.
+shown is left out of the tree and kept as a number in the node above it.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _name(frame: Frame) -> _Name:
 
 
 def _prune(root: Box, most: int) -> None:
-    """Leave out what only calls, what is too small, and if need be what is somewhat larger too."""
+    """Leave out boxes that only call another or are too small, until few enough are left."""
     for box in root.walk():
         box.inside = [_without_callers(inner) for inner in box.inside]
     smallest_s = root.total_s * SMALLEST_SHARE

@@ -13,13 +13,13 @@ from hotloop.capture.lines import StackRow
 from hotloop.capture.sample_modes import MODE_NATIVE
 from hotloop.capture.window import Window
 
-#: With fewer samples a table of functions says more about chance than about the program.
+#: With fewer samples, a table of functions is mostly chance.
 FEW_SAMPLES = 50
 
 _LIBRARY = re.compile(
     r"(site-packages|dist-packages|[/\\]lib[/\\]python\d|[/\\]Lib[/\\](?!site)|^<frozen)", re.I
 )
-#: Where a frame of hotloop's own would come from: seen by the sampler, not the program's.
+#: The folder of hotloop's own frames, which are removed from samples.
 _OWN = re.compile(r"[/\\]hotloop[/\\](?:(?:measure|hooks|capture|cli|run)[/\\]|__init__\.py$)")
 
 

@@ -1,4 +1,4 @@
-"""A claim beside what was measured: confirmed, refuted, or open; and the goal."""
+"""A claim compared with the measurement: confirmed, refuted or open; and the goal."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ ABOUT = 1.2
 #: How likely a claim is before it is tried, by what its author said.
 CONFIDENCES = {"high": 0.8, "medium": 0.5, "low": 0.2}
 
-#: Words for the slope of time over delay, and between what it then lies. A phase on the critical
+#: Names for the slope of time over delay, and their ranges. A phase on the critical
 #: path passes each delay on; one that is hidden behind others passes on none.
 SLOPES = {"critical": (0.75, 1.25), "hidden": (-0.25, 0.25)}
-#: A slope that is known no better than this is not known.
+#: A slope with a wider interval is unknown.
 SLOPE_WIDTH = 0.35
 
 _NUMBER = r"(\d+(?:\.\d+)?)\s*x?"
@@ -36,7 +36,7 @@ _BOUND = re.compile(rf"(<|>|<=|>=|at least|at most|below|above)\s*{_NUMBER}")
 
 @dataclass(frozen=True)
 class Expected:
-    """Between what a gain (or a slope) is expected to lie."""
+    """The expected range of a gain or a slope."""
 
     low: float
     high: float
@@ -44,7 +44,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """What became of a claim."""
+    """The verdict on a claim."""
 
     verdict: str
     why: str
@@ -81,7 +81,7 @@ def parse_slope(text: str) -> Expected:
 
 
 def judge_gain(expected: Expected, whole: Judgement, margin: float) -> ClaimVerdict:
-    """A claim about how much faster the whole gets, beside the measured ratio."""
+    """Judge a claim about the overall speedup by the measured ratio."""
     if whole.estimate is None or whole.low is None or whole.high is None:
         return ClaimVerdict(UNKNOWN, "too few pairs")
     measured = Interval(whole.estimate, whole.low, whole.high)
@@ -103,7 +103,7 @@ def as_ceiling(verdict: ClaimVerdict) -> ClaimVerdict:
     if verdict.verdict != CONFIRMED or verdict.measured is None:
         return verdict
     return ClaimVerdict(
-        CEILING, "work on it can gain no more; skipping it is no fix", verdict.measured
+        CEILING, "no fix of it can gain more; skipping it is not a fix", verdict.measured
     )
 
 
@@ -118,7 +118,7 @@ def _judge_little(expected: Expected, measured: Interval, margin: float) -> Clai
 
 
 def is_settled(expected: Expected, whole: Judgement, margin: float) -> bool:
-    """Whether more pairs would not change what is said of the claim."""
+    """Whether more pairs would not change the verdict on the claim."""
     finding = judge_gain(expected, whole, margin)
     return finding.verdict in (CONFIRMED, REFUTED) and (
         whole.is_clear or finding.verdict == REFUTED
@@ -140,7 +140,7 @@ def slope(delays: Sequence[float], times: Sequence[float]) -> float:
 
 
 def judge_slope(expected: Expected, slopes: Sequence[float]) -> ClaimVerdict:
-    """A claim about how much a phase matters, beside the slopes of some rounds."""
+    """Judge a claim about how much a phase matters by the slopes of some rounds."""
     interval = Paired(slopes).interval(ALPHA)
     if not math.isfinite(interval.half):
         return ClaimVerdict(UNKNOWN, "too few rounds")

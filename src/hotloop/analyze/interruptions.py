@@ -1,4 +1,4 @@
-"""When a run was not training, and what it stopped for."""
+"""When a run was not training, and what interrupted it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ONE_INTERRUPTION_S = 0.1
 
 @dataclass(frozen=True)
 class Interruption:
-    """A stretch of time in which the run did something else than training."""
+    """A period in which the run did something other than training."""
 
     name: str
     begin_s: float

@@ -18,7 +18,7 @@ UNKNOWN = "cannot tell"
 NOT_COMPARABLE = "not comparable"
 
 
-#: More pairs than this are not a suggestion that helps.
+#: Never suggest more pairs than this.
 MOST_MORE_PAIRS = 1000
 
 
@@ -39,7 +39,7 @@ class Evidence(Protocol):
 
 @dataclass(frozen=True)
 class Judgement:
-    """The second beside the first: how many times faster, between what, and in one word."""
+    """The second compared with the first: ratio, interval and verdict."""
 
     verdict: str
     #: Why it is not comparable, if it is not.
@@ -129,7 +129,7 @@ def judge_family(
     alpha: float,
     margin: float = MARGIN,
 ) -> list[Judgement]:
-    """Verdicts on many things that are looked at together, each at the level that Holm gives it."""
+    """Verdicts on many things judged together, each at its level by Holm's procedure."""
     levels = holm_levels([evidence.p_value() for evidence, _ in family], alpha)
     return [
         judge(evidence, level, margin, sides)

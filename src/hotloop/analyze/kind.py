@@ -1,4 +1,4 @@
-"""What kind of training a run is, by what was recorded of it."""
+"""What kind of training a run is, judged by what was recorded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEAST_WARM_UP = 0.05
 
 
 def is_reinforcement_learning(analysis: Analysis) -> bool:
-    """Whether anything was recognised that only reinforcement learning has."""
+    """Whether anything was recognized that only reinforcement learning has."""
     return bool(analysis.run.env_steps) or any(p.name in _ONLY_RL for p in analysis.phases)
 
 

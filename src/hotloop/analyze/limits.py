@@ -23,14 +23,14 @@ SHARE, SPEED, TIME = "share", "speed", "time"
 
 @dataclass(frozen=True)
 class LimitCheck:
-    """One limit, held against a run."""
+    """One limit, and how a run compares with it."""
 
     #: A phase's share, the training's speed, or a phase's time beside the baseline's.
     kind: str
     phase: str
     verdict: str
     limit: float
-    #: The figure, and between what it lies; None where nothing is known.
+    #: The figure and its interval; None if unknown.
     value: float | None = None
     low: float | None = None
     high: float | None = None

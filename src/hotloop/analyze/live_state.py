@@ -1,4 +1,4 @@
-"""A run in progress: what it is doing now, beside what it has done so far."""
+"""A run in progress: what it is doing now, and what it has done so far."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hotloop.capture.reader import Capture
 from hotloop.capture.schema import GRADIENT_STEPS, RETURN_RECENT
 from hotloop.phases import NO_PHASE, NO_PHASE_LABEL
 
-#: What "now" is: long enough to hold an iteration of most trainings, short enough to follow.
+#: Length of "now": long enough for an iteration of most programs, short enough to follow.
 RECENT_S = 10.0
 #: Points of the little curve of steps per second.
 CURVE_POINTS = 60
@@ -30,11 +30,11 @@ class LivePhase:
 
 @dataclass(frozen=True)
 class LiveState:
-    """All that a dashboard shows."""
+    """Everything that a dashboard shows."""
 
     elapsed_s: float
     recent_s: float
-    #: "ended", "killed" (ended without a word), "running" or "starting up".
+    #: "ended", "killed" (no end line), "running" or "starting up".
     state: str
     in_loop: bool
     steps_per_s: float

@@ -1,4 +1,4 @@
-"""What an analysis says: plain data, the same for every renderer and every rule."""
+"""The analysis: plain data, the same for every renderer and every rule."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class Later:
-    """A figure that may be given as the way to work it out, which is done when it is read.
+    """A field that may be a function, which is called when the field is first read.
 
-    Quantiles need every stored histogram decoded, and most of a long run's are never looked at.
+    Quantiles need every stored histogram decoded, and most of a long run's are never read.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -35,7 +35,7 @@ class Later:
     def __get__(self, phase: object, owner: type) -> float: ...
     def __get__(self, phase: object | None, owner: type) -> Later | float:
         if phase is None:
-            raise AttributeError(self._name)  # says to dataclass that there is no default
+            raise AttributeError(self._name)  # tells dataclass that there is no default
         value = getattr(phase, self._name)
         if callable(value):
             value = value()
@@ -48,7 +48,7 @@ class Later:
 
 @dataclass
 class Phase:
-    """One place of the region tree of one process, its own cost taken out."""
+    """One node of one process's region tree, without its own cost."""
 
     path: str
     name: str
@@ -175,7 +175,7 @@ class Overhead:
     corrected: bool
     sampler_s: float
     recorder_s: float
-    #: What hooks took between regions: looking at results, counting.
+    #: What hooks took between regions: inspecting results, counting.
     hooks_s: float = 0.0
     #: What recording the GPU took.
     device_s: float = 0.0
@@ -324,7 +324,7 @@ class RunRow:
 
 @dataclass
 class Analysis:
-    """A capture, understood."""
+    """The analysis of a capture."""
 
     name: str
     run: Run
@@ -349,7 +349,7 @@ class Analysis:
     startup_samples: list[Sample] = field(default_factory=list)
     #: Notes of the other processes, by their names.
     worker_notes: dict[str, Notes] = field(default_factory=dict)
-    #: How the loop changed as it went on; None of an analysis without windows.
+    #: How the loop changed over time; None for an analysis without windows.
     trends: Trends | None = None
     #: How good the agent was.
     returns: RunReturns = field(default_factory=RunReturns)
@@ -374,7 +374,7 @@ class Analysis:
 
     @property
     def was_cut(self) -> bool:
-        """Whether the program would have gone on, so that its length says nothing."""
+        """Whether the program was stopped early, so that its length means nothing."""
         stopped = self.notes.stop_after is not None and self.notes.stop_reached is not False
         return self.run.end is None or stopped
 
@@ -387,7 +387,7 @@ class Analysis:
         return found
 
     def phase(self, path: str, process: str = "main") -> Phase | None:
-        """The phase at that place, if there was one."""
+        """The phase at that path, if there was one."""
         for phase in self.phases_of.get(process, ()):
             if phase.path == path:
                 return phase

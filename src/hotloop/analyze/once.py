@@ -19,7 +19,7 @@ FEW_CALLS = {"compile": 3, "env.reset": 1}
 TIMES_LONGER = 10.0
 #: A later call this long, as a part of the first, is no exception: such calls recur.
 RECURS = 0.5
-#: Shorter than this, and a smaller share of the loop, nobody notices it in a rate.
+#: Shorter than this, and a smaller share of the loop, it does not affect a rate.
 LEAST_S = 0.1
 LEAST_SHARE = 0.01
 #: One-time work inside a longer call is named itself if it is most of that call.

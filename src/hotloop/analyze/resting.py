@@ -1,7 +1,7 @@
 """Scales what was measured in stretches to the whole loop.
 
-Between two stretches (`native/stretches.c`) the time is that of `(rest)`, a node below whatever was
-open. Phases that do not rest were measured inside it. What is left, the self times of `(rest)` and
+Between two stretches (`native/stretches.c`) time belongs to `(rest)`, a node below whatever was
+open. Phases that do not rest were measured inside it. What is left, the own times of `(rest)` and
 of these phases, is shared out over the phases that rested, in the proportion in which the stretches
 around it found them. So the sums of a window stay what they were, and everything that reads windows
 reads them as if every call had been measured.
@@ -117,7 +117,7 @@ def _groups(windows: Sequence[Window]) -> Iterator[list[Window]]:
 
 
 class _Proportions:
-    """How the phases that rest share the time of a node, by what stretches found."""
+    """How the phases that rest share the time of a node, according to the stretches."""
 
     def __init__(self, parts: Sequence[_Part], rested: frozenset[str]) -> None:
         self._totals = add_up([part.measured for part in parts])
@@ -132,7 +132,7 @@ class _Proportions:
         self._of: dict[str, tuple[dict[str, PhaseDelta], int]] = {}
 
     def of(self, scope: str) -> tuple[dict[str, PhaseDelta], int]:
-        """The node itself and all that rests below it, and the sum of their self times."""
+        """The node itself and all that rests below it, and the sum of their own times."""
         if scope not in self._of:
             nodes = {p: d for p, d in self._totals.items() if self._belongs(p, scope)}
             self._of[scope] = nodes, sum(delta.self_ns for delta in nodes.values())

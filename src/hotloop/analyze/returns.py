@@ -1,9 +1,9 @@
-"""Returns of a run: how good the agent was, over time, environment steps and gradient steps.
+"""Returns of a run, over time, environment steps and gradient steps.
 
 Episodes of workers count once: where the process that trains saw episodes end (it drives a vector
 environment), those are the run's; where it saw none, those of its workers are. Where a recorder
 under the reward wrappers (`Monitor`, `RecordEpisodeStatistics`) noted returns, these are the
-figures, and what the program learns from (the shaped return) stands beside them.
+figures, and what the program learns from (the shaped return) is reported beside them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SAME = 1e-6
 
 @dataclass(frozen=True)
 class ReturnPoint:
-    """Episodes that ended in a stretch of the loop; seconds since the loop began."""
+    """Episodes that ended in a part of the loop; seconds since the loop began."""
 
     end_s: float
     #: Made by its end.
@@ -104,7 +104,7 @@ class RunReturns:
 
 
 def _between(before: _Moment, after: _Moment, target: float) -> Reached:
-    """The best mean is taken to grow evenly between two windows' records."""
+    """Interpolate the best mean between two windows."""
     assert after.best is not None
     first_s = before.best_s if before.best is not None else before.seconds
     share = 1.0
@@ -167,7 +167,7 @@ def _why_none(capture: Capture, training: EpisodeDelta) -> str:
     if main.header.native is False:
         return "returns are recorded by the native module, which is not in use"
     if not counted[0]:
-        return "no environment step was seen"
+        return "no environment step was recorded"
     if training.unknown:
         return "no reward could be read as a number"
     if counted[1]:

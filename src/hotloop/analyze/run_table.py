@@ -4,7 +4,7 @@ A process that trains may spend its loop waiting: for environment runners, loade
 ranks. Windows of all processes are put on one clock; within each window of the loop, a wait is
 filled with the work of the processes that it was for, group by group (processes of one kind work
 side by side). What one group's longest worked beyond its mean is waiting for the slowest; what is
-left, when nobody who was waited for worked, passed between processes: messages, scheduling.
+left, when none of the awaited processes worked, passed between processes: messages, scheduling.
 
 The rows add up to the loop.
 """
@@ -125,7 +125,7 @@ def _row(key: tuple[str, str], seconds: float, loop_s: float, others: _Others) -
 
 
 class _Others:
-    """The processes beside the one that trains, and who of them is waited for."""
+    """The processes besides the one that trains, and which of them are waited for."""
 
     def __init__(self, capture: Capture, loop: list[Window]) -> None:
         self._loop = loop
@@ -229,7 +229,7 @@ def _large(waited: Mapping[str, float]) -> set[str]:
 
 
 def _waited_for(path: str, candidates: list[Activity], named: set[str]) -> list[Activity]:
-    """Who is waited for: by what the wait is inside of, else those that the process named."""
+    """The awaited processes: by the phase around the wait, else those that the process named."""
     names = names_of(path)
     for around, phase in _WAITED_FOR:
         if any(name.startswith(around) for name in names):
@@ -241,7 +241,7 @@ def _waited_for(path: str, candidates: list[Activity], named: set[str]) -> list[
 
 
 def _filled(waited: float, processes: list[Activity], index: int, idle: bool = True) -> Work:
-    """What fills a wait in one window; `idle`: also the time in which nobody worked."""
+    """What fills a wait in one window; `idle`: also the time in which no process worked."""
     groups: dict[str, list[Activity]] = defaultdict(list)
     for each in processes:
         if each.present[index]:
@@ -263,7 +263,7 @@ def _filled(waited: float, processes: list[Activity], index: int, idle: bool = T
 
 
 def _activity(shard: Shard, spans: list[tuple[float, float]], offset: float) -> Activity:
-    """What a process did in each of these spans of time; a window is as even as it can be."""
+    """What a process did in each of these spans; time within a window is spread evenly."""
     count, group = len(spans), group_of(shard.role)
     made = Activity(group, _phases_of(shard), [defaultdict(float) for _ in spans], [0.0] * count)
     made.present = [0.0] * count

@@ -1,6 +1,6 @@
 """How speed changes as a number grows: throughput, efficiency, the exponent of growth, the knee.
 
-PowerLaw is looked at on log scales: if time grows as a power of a number, the logarithms lie on a
+`PowerLaw` works on log scales: if time grows as a power of a number, the logarithms lie on a
 line whose slope is the exponent. Trials are made in rounds that hold every setting once, so a round
 is to a sweep what a pair is to a comparison.
 """
@@ -16,7 +16,7 @@ from statistics import median
 from hotloop.analyze.compare import Figures
 from hotloop.analyze.statistics import ALPHA, Interval, Paired, holm_levels, science
 
-#: Doubling a number that brings less than 1.41 times the throughput has little left to give; on a
+#: If doubling a number gives less than 1.41 times the throughput, little is left to gain; on a
 #: log scale that is a slope of a half.
 KNEE_SLOPE = 0.5
 #: For a run whose time should grow in proportion: doubling the number takes 2.8 times as long.
@@ -49,7 +49,7 @@ class Setting:
     values: tuple[str, ...]
     trials: int
     throughput: float
-    #: Between what the throughput lies; None where one trial says nothing about that.
+    #: Interval of the throughput; None for one trial.
     low: float | None
     high: float | None
     seconds: float
@@ -94,18 +94,18 @@ class PowerLaw:
 
 @dataclass
 class Deviation:
-    """One value of the variable: what was expected of it and what came."""
+    """One value of the variable: expected and actual."""
 
     value: str
     expected: float
     actual: float
-    #: How many times slower than expected, and between what.
+    #: How many times slower than expected, and its interval.
     factor: Interval
 
 
 @dataclass
 class Expectation:
-    """A sweep beside what was expected of it."""
+    """A sweep compared with what was expected."""
 
     kind: str
     variable: str
@@ -179,7 +179,7 @@ def add_efficiency(points: Sequence[Setting], index: int) -> None:
 def in_proportion(
     points: Sequence[Setting], index: int, figure: Callable[[Setting], float]
 ) -> list[float]:
-    """What each point would come to if the figure grew in proportion from the smallest value."""
+    """The figure of each point in proportion to the smallest value."""
     smallest = min(points, key=lambda point: float(point.values[index]))
     unit = figure(smallest) / float(smallest.values[index])
     return [unit * float(point.values[index]) for point in points]
@@ -242,7 +242,7 @@ def exponent(
 
 
 def knee(points: Sequence[Setting], index: int, grows: bool) -> str | None:
-    """The value after which more brings little (throughput), or time grows out of proportion.
+    """The value after which more gains little (throughput), or time grows out of proportion.
 
     `grows`: runs were not cut short, so their time grows with the value. The knee is the first
     value after which every further step is too flat (or too steep); None where there is none.
@@ -271,7 +271,7 @@ def knee(points: Sequence[Setting], index: int, grows: bool) -> str | None:
 def expectation(
     trials: Sequence[Trial], kind: str, variable: str, index: int, cut: bool
 ) -> Expectation:
-    """Each value of a variable beside what the smallest one predicts for it."""
+    """Each value of a variable, compared with what the smallest one predicts."""
     if kind == "linear":
         kind = "linear-throughput" if cut else "linear-time"
     quantity = {"linear-time": "loop_s", "constant": "step_s"}.get(kind, "steps_per_s")

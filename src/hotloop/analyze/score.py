@@ -1,6 +1,6 @@
 """The weighted score of a phase, and the marks that say what is notable about it.
 
-The weights and thresholds are those that the RGB board-game team settled on: 40% share of time,
+The weights are a convention, not a measurement: 40% share of time,
 30% time per call, 15% memory, 15% device memory.
 """
 

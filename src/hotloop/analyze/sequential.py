@@ -29,7 +29,7 @@ class Rule:
 
     @property
     def schedule(self) -> list[int]:
-        """Numbers of pairs at which the data are looked at; the last is the most there will be."""
+        """Numbers of pairs at which the data are checked; the last is the maximum."""
         if self.pairs is not None and self.until is None:
             return [self.pairs]
         return looks(self.pairs or (MOST_PAIRS if self.until is None else MOST_PAIRS_UNTIL))
@@ -39,7 +39,7 @@ class Rule:
 
         At a look that is its level. Where pairs are cut short between two looks (Ctrl-C, a failed
         run) it is what the spending function gives to the pairs since the last look. With a fixed
-        number of pairs nobody has looked before, and it is all.
+        number of pairs there was no earlier look, and it is all of it.
         """
         schedule = self.schedule
         if len(schedule) == 1 or not pairs:
@@ -61,7 +61,7 @@ class Rule:
         )
 
     def enough(self, comparison: Comparison) -> bool:
-        """Whether further pairs would say nothing that was asked for."""
+        """Whether further pairs would not change the verdict."""
         whole = comparison.whole
         if comparison.pairs >= self.schedule[-1]:
             return True
@@ -72,7 +72,7 @@ class Rule:
             if width <= self.until:
                 return True
         if any(change.matters for change in comparison.work) and not self.any_work:
-            # More pairs do not make different work the same; some make the figures good.
+            # More pairs do not make different work comparable; a few make the figures precise.
             return comparison.pairs >= PHASE_PAIRS
         named = comparison.responsible is not None or comparison.pairs >= PHASE_PAIRS
         return whole.verdict in (FASTER, SLOWER) and named

@@ -32,7 +32,7 @@ UNITS = (ENV_STEPS, ITERATIONS, GRADIENT_STEPS)
 
 @dataclass
 class SeriesPoint:
-    """A stretch of a run: what each phase took, what was counted, and the state at its end."""
+    """Part of a run: the time of each phase, the counters, and the state at its end."""
 
     begin_s: float = 0.0
     end_s: float = 0.0
@@ -47,7 +47,7 @@ class SeriesPoint:
     gauges: dict[str, float] = field(default_factory=dict)
     #: Phase -> phases inside it.
     below: dict[str, set[str]] = field(default_factory=dict)
-    #: How far the loop had come in the middle of this point, in the unit of its series: environment
+    #: Progress of the loop in the middle of this point, in the unit of its series: environment
     #: steps, gradient steps where there are none, else seconds.
     position: float = 0.0
 
@@ -166,7 +166,7 @@ def together(points: Sequence[SeriesPoint]) -> SeriesPoint:
 
 
 def own_cost_s(window: Window) -> float:
-    """Time that hotloop took from the program outside of regions.
+    """Time that hotloop cost the program outside of regions.
 
     The sampler's stops, hooks between regions, and recording the device. All of it delays the
     loop but lies in no region, so it is removed from the whole alone.

@@ -1,4 +1,4 @@
-"""How sampled threads were: in Python, in native code, or waiting, and for what."""
+"""States of sampled threads: in Python, in native code, or waiting, and for what."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ class States:
 
     @property
     def waiting(self) -> float:
-        """All of it in which the thread did not run."""
+        """Share of the time in which the thread did not run."""
         return self.lock + self.core + self.io + self.sleeping + self.other
 
 
 def states_of(modes: Mapping[int, int]) -> States | None:
-    """The states of samples by mode; None where nothing is known of any."""
+    """The states of samples by mode; None if no state is known."""
     python, native = modes.get(MODE_PYTHON, 0), modes.get(MODE_NATIVE, 0)
     unknown = modes.get(MODE_UNKNOWN, 0) if python + native else 0
     whole = python + native + unknown + sum(modes.get(mode, 0) for mode in _WAITS)
     if not whole:
         return None
-    # Running, but not seen on a CPU often enough to know how: as the samples that were.
+    # Running in an unknown mode: split like the samples whose mode is known.
     more = 1 + unknown / (python + native) if python + native else 1.0
     return States(
         python * more / whole,

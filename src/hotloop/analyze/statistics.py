@@ -20,7 +20,7 @@ from typing import Any
 
 from hotloop.errors import HotloopError
 
-#: False alarms that a comparison may give, over all its looks and for all its phases together.
+#: Probability of a false alarm in a comparison, over all its looks and all its phases together.
 #: hotloop promises 5%; a fifth of that is kept back for what the methods below do not model
 #: (neighbouring pairs that are not quite independent).
 ALPHA = 0.04
@@ -47,7 +47,7 @@ RESAMPLES = 1000
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate on the log scale, and between what it lies."""
+    """An estimate on the log scale and its interval."""
 
     estimate: float
     low: float
@@ -72,7 +72,7 @@ def science() -> tuple[Any, Any]:
         raise HotloopError(f"comparing needs {missing}: pip install 'hotloop[compare]'") from None
 
 
-# -- one sample of log ratios: is it zero, and what is it between? --
+# -- one sample of log ratios: is it zero, and what is its interval? --
 
 
 class Paired:
@@ -252,7 +252,7 @@ def block_bootstrap(amounts: Sequence[float], times: Sequence[float], seed: int 
     if n < 2 or sum(amounts) <= 0 or sum(times) <= 0:
         return math.inf
     length = block_length(n)
-    # The generator is numpy's own and private: nobody else's random numbers are touched.
+    # A private NumPy generator: the program's random numbers do not change.
     random = numpy.random.default_rng(seed)
     starts = random.integers(0, n, (RESAMPLES, math.ceil(n / length)))
     index = (starts[:, :, None] + numpy.arange(length)) % n

@@ -45,9 +45,9 @@ IN_TURNS = 0.1
 
 
 def throughput(run: list[SeriesPoint]) -> list[SeriesPoint]:
-    """The loop in stretches whose steps per second can be compared.
+    """The loop in parts whose steps per second can be compared.
 
-    A program that collects and learns in turns makes no step while it learns: there a stretch is an
+    A program that collects and learns in turns makes no step while it learns: there a part is an
     iteration, from the first steps of a rollout to the end of the learning that follows it.
     """
     loop = [point for point in run if point.part == LOOP]

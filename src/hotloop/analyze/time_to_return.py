@@ -59,7 +59,7 @@ class Factor:
 
     @property
     def verdict(self) -> int:
-        """1 if the second is better for certain, -1 if worse, 0 if that is open."""
+        """1 if the second is certainly better, -1 if worse, 0 if unclear."""
         return 1 if self.low > 1.0 else -1 if self.high < 1.0 else 0
 
 
@@ -92,7 +92,7 @@ class TimeToReturn:
 
     @property
     def trade(self) -> str:
-        """What speed and learning come to together, where both are certain."""
+        """The combined verdict on speed and learning, where both are certain."""
         if self.speed is None or self.steps is None:
             return ""
         words = {
@@ -153,7 +153,7 @@ def kaplan_meier(times: Sequence[Time]) -> list[tuple[float, float]]:
 
 
 def median_of(times: Sequence[Time]) -> Time:
-    """When half of the runs were there; (the longest time, False) if fewer were."""
+    """When half of the runs had reached the target; (the longest time, False) if fewer did."""
     for at, share in kaplan_meier(times):
         if share <= 0.5:
             return at, True

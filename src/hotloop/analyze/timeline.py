@@ -33,7 +33,7 @@ class Timeline:
 
 
 def split_timeline(windows: list[Window]) -> Timeline:
-    """Cut the windows; a process in which no loop was seen is all loop."""
+    """Cut the windows; a process without a recorded loop is all loop."""
     end = windows[-1].end_ns if windows else 0
     begin = windows[0].begin_ns if windows else 0
     if not any(window.loop_last_ns for window in windows):
@@ -56,7 +56,7 @@ def split_timeline(windows: list[Window]) -> Timeline:
 
 
 def _loop_begin(window: Window) -> int:
-    """The first entry of a loop phase: the window's begin, unless nobody cut it there."""
+    """The first entry of a loop phase: the window's begin, unless the window was not cut there."""
     firsts = [
         delta.first_ns
         for path, delta in window.phases.items()

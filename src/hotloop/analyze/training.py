@@ -1,8 +1,8 @@
-"""Which thread of which process trains: the one that a report is about.
+"""Decides which thread of which process trains: the subject of the report.
 
 A window, a server or a notebook keeps the main thread for itself; a program may start its trainer
 as a process and wait for it. Where the main one has no part in the training and another does all of
-it, the two change places: what that one did is the run, and the main one stands beside it. A main
+it, the two change places: the other becomes the run, and the main one a process beside it. A main
 one that drives others (it learns, chooses their actions, waits for each of their steps) stays.
 """
 
@@ -19,24 +19,24 @@ from hotloop.capture.schema import Header, Notes
 from hotloop.capture.window import Window
 from hotloop.phases import REGION_ASIDE, REGION_LOOP, flags_of
 
-#: One that spent less in the loop than this part of what another did, does not train.
+#: A process with less than this fraction of another's loop time does not train.
 NEXT_TO_NOTHING = 0.02
-#: One that acts or waits so often for each step of another drives it: a wait may be for several.
+#: A process that acts or waits this often per step of another drives it.
 DRIVES = 0.5
 #: Gradient steps that make a process the one that trains, however long the main one took to start.
 TRAINS = 10
-#: Who trains beside the busiest: at least this part of its time in the loop.
+#: A process trains beside the busiest one with at least this fraction of its loop time.
 AS_BUSY = 0.5
-#: Of equals the first is the run, not the one that happened to take a hair longer.
+#: Of processes with at least this fraction of the longest loop time, the first is the run.
 EQUAL = 0.9
 
-#: What the main process is called that only started the one that trains.
+#: Name of a main process that only started the one that trains.
 LAUNCHER = "launcher"
 #: Notes about what a process did, rather than about the machine or the command.
 _OWN_NOTES = (Notes.exact_functions, Notes.memory_peaks, Notes.gpu_memory_peaks, Notes.recognised,
               Notes.places, Notes.networks, Notes.remarks)  # fmt: skip
 
-#: A network that somebody only looks at may be called with gradients: that is no learning.
+#: A network may be called with gradients only to inspect it: that is not learning.
 _LEARNS = frozenset({"learn", "learn.step", "learn.backward", "learn.optimizer"})
 
 _MAIN = ""
@@ -54,11 +54,11 @@ class Work:
     collectives: int = 0
 
     def drives(self, other: Work) -> bool:
-        """Whether it has a part in what the other does."""
+        """Whether it takes part in what the other does."""
         return (
             self.loop_ns > NEXT_TO_NOTHING * other.loop_ns
             or self.learned > 0
-            # Who waits for a learner, and does not learn, only follows what it does.
+            # A process that waits for a learner and does not learn only follows it.
             or (not other.learned and self.acted_or_waited >= max(DRIVES * other.stepped, 1))
         )
 
@@ -68,7 +68,7 @@ class Work:
 
 
 def training_first(shards: list[Shard]) -> list[Shard]:
-    """The shards of a run, that of the process which trains in front, as the main one."""
+    """The shards of a run; the process that trains comes first, as the main one."""
     shards = [_training_thread_first(shard) for shard in shards]
     work = [_work_of(shard).get(_MAIN, Work()) for shard in shards]
     best = _first_of_the_busiest(work)
@@ -85,7 +85,7 @@ def training_first(shards: list[Shard]) -> list[Shard]:
         and bool(other.learned) == bool(work[best].learned)
         and _overlap(shard, trainer)
     ]
-    remark = f"The program trains in {trainer.role}, a process that it started: figures are of it."
+    remark = f"The program trains in {trainer.role}, a child process: figures are for that process."
     facts = {key: value for key, value in launcher.notes.raw.items() if key not in _OWN_NOTES}
     own = {Header.role: launcher.role, Header.command: launcher.header.command}
     about = {
@@ -117,7 +117,7 @@ def read_capture(folder: str | Path) -> Capture:
 
 
 def _first_of_the_busiest(work: list[Work]) -> int:
-    """Of those that learn, if any does."""
+    """The first of the busiest; only processes that learn count, if any does."""
     learns = any(each.learned for each in work)
     times = [each.loop_ns if each.learned or not learns else 0 for each in work]
     return next(place for place, time in enumerate(times) if time >= EQUAL * max(times))
@@ -181,7 +181,7 @@ def _work_of(shard: Shard) -> dict[str, Work]:
 
 
 #: What a path is: the outermost phase with which a loop begins, something inside one, or what
-#: somebody does who drives others.
+#: a process does that drives others.
 _LOOP, _INSIDE, _BESIDE = "loop", "inside", "beside"
 
 

@@ -1,11 +1,11 @@
 """How a run changes over time: time per step, steps per episode, memory, buffer length.
 
 A run that gets slower does so for two reasons that must not be mixed up: its episodes get longer
-(a healthy agent survives) or its steps get slower (the code). `split_slowdown` tells them apart,
+(a healthy agent survives) or its steps get slower (the code). `split_slowdown` separates them,
 and the second by phases.
 
 A trend is a line through windows: Theil and Sen's slope (the median of the slopes of all pairs; H.
-Theil 1950, P. K. Sen 1968), which a few odd windows do not move, believed where Mann and Kendall's
+Theil 1950, P. K. Sen 1968), which a few odd windows do not move, accepted where Mann and Kendall's
 test (H. B. Mann 1945, M. G. Kendall 1975) says that order alone does not explain it.
 """
 
@@ -20,9 +20,9 @@ from hotloop.analyze.series import SeriesPoint, point_of, together
 from hotloop.capture import schema
 from hotloop.capture.window import Window, merged
 
-#: With fewer points even a perfect order comes about by chance in one of sixty runs.
+#: With fewer points, even a perfect order occurs by chance in one of sixty runs.
 LEAST_POINTS = 5
-#: Chance that a run without any trend is said to have one.
+#: Probability of reporting a trend for a run without one.
 SURE = 0.02
 #: A series has at most this many points: the trend compares all pairs.
 MOST_POINTS = 40
@@ -109,7 +109,7 @@ def find_trends(windows: Sequence[Window]) -> Trends:
     return trends
 
 
-#: The rest of the loop tells how fast the machine was, if it is at least this part of the time.
+#: The rest of the loop shows how fast the machine was, if it is at least this share of the time.
 LEAST_REST = 0.1
 #: But not whatever lies between two steps: a program does more there at one time than at another.
 _ANY_CODE = "agent"
@@ -197,7 +197,7 @@ PART = 0.25
 
 
 def split_slowdown(points: Sequence[SeriesPoint]) -> Slowdown | None:
-    """Why an episode takes longer at the end: more steps in it, or slower ones, and which.
+    """Why an episode takes longer at the end: more steps, or slower ones, and in which phase.
 
     time per episode = steps per episode x time per step, so the factors multiply.
     """
@@ -224,7 +224,7 @@ def split_slowdown(points: Sequence[SeriesPoint]) -> Slowdown | None:
     )
 
 
-#: A phase that is at least this part of the time at both ends says how fast the machine was.
+#: A phase with at least this share of the time at both ends shows how fast the machine was.
 LARGE = 0.08
 
 

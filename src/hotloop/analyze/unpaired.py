@@ -1,4 +1,4 @@
-"""Two captures that exist already: compared from their windows, with what that cannot show.
+"""Compares two existing captures by their windows, and states what that cannot show.
 
 The two runs were not interleaved, so whatever else changed between them (the machine's load, its
 temperature, its memory) is in the difference too, and one run on each side says nothing about how
@@ -37,18 +37,18 @@ RUN_TO_RUN = 0.02
 
 _CLOCKS = {True: "native", False: "pure Python"}
 
-#: Fewer windows than this after the warm-up say nothing about noise.
+#: Minimum number of windows after the warm-up to estimate noise.
 FEWEST_WINDOWS = 5
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Something other than the program that is not the same in two captures."""
+    """A difference between two captures other than the program."""
 
     what: str
     first: str
     second: str
-    #: Whether it makes the two incomparable, or is only worth saying.
+    #: Whether it makes the two incomparable, or is only reported.
     refuses: bool
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ def compare_captures(
 ) -> Comparison:
     """The verdict on two captures, from their windows.
 
-    `contentions` say what other programs took from each, where somebody has watched.
+    `contentions` say what other programs took from each, where that was watched.
     """
     runs = RunSeries(first), RunSeries(second)
     unit = common_unit(runs)

@@ -7,7 +7,7 @@ import math
 from hotloop.capture.schema import Weights
 
 SAME, ROUNDING, DIFFER = "same weights", "same to rounding", "weights differ"
-#: Rounding errors grow as a training continues; other updates or data move weights further.
+#: Rounding errors grow during training; other updates or data move weights further.
 ROUNDING_DISTANCE = 1e-3
 
 

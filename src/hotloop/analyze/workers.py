@@ -1,4 +1,4 @@
-"""Environments in processes of their own: what the parent's step is made of.
+"""Environments in worker processes: what the parent's step consists of.
 
 The parent sends actions, waits, and reads results. While it waits the workers compute, side by
 side; it continues when the slowest has replied. So of the parent's step:
@@ -69,7 +69,7 @@ WAITS_A_STEP = 0.5
 
 
 def _bare_steps(phases: list[Phase], main: list[Phase]) -> list[Phase]:
-    """The parent's steps where a program writes to pipes of its own and no vector has a name."""
+    """The parent's steps if a program uses its own pipes instead of a vector environment."""
     bare = [p for p in main if p.name in BARE_STEP and set(names_of(p.path)[:-1]) <= _AROUND]
     stepped = sum(p.calls for p in phases if p.process != "main" and p.name == "env.step")
     waited = sum(p.calls for p in bare if p.name == "wait")

@@ -1,4 +1,4 @@
-"""Lets a child process join its parent's run: Python imports this by itself as it starts.
+"""Lets a child process join its parent's run: Python imports this file at start-up.
 
 `hotloop run` puts this folder on PYTHONPATH and names the run in HOTLOOP_SESSION; workers that are
 spawned, forked by a server or started as programs of their own inherit both. The program sees none
@@ -26,7 +26,7 @@ def _import_the_users_own() -> None:
     sys.path[:] = [folder for folder in sys.path if not _is_bootstrap(folder)]
     spec = PathFinder.find_spec("sitecustomize")
     if spec is None or spec.loader is None:
-        # What Python expects where there is none.
+        # Python expects this error if there is no sitecustomize.
         raise ModuleNotFoundError("No module named 'sitecustomize'", name="sitecustomize")
     module = module_from_spec(spec)
     sys.modules["sitecustomize"] = module

@@ -1,4 +1,4 @@
-"""Device work that one node of the region tree caused, inside the recorded stretches.
+"""Device work that one node of the region tree caused, during recordings.
 
 Device activity is recorded only now and then, so these figures are a sample: `host_ns` is how much
 of the node's own time was recorded, and `analyze.device_use` scales it to the whole run. Calls
@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass, fields
 
 @dataclass(slots=True)
 class DeviceDelta:
-    """Sums over recorded stretches; times in nanoseconds."""
+    """Sums over recordings; times in nanoseconds."""
 
     #: Recorded host time of the node, and its calls in thousandths; no calls where only parts of
     #: them were recorded.
@@ -57,7 +57,7 @@ class DeviceDelta:
     float32_ns: int = 0
 
     def add(self, other: DeviceDelta) -> None:
-        """Add another stretch."""
+        """Add another recording."""
         for field in fields(self):
             name = field.name
             setattr(self, name, getattr(self, name) + getattr(other, name))

@@ -41,7 +41,7 @@ class Shard:
 
     @property
     def damaged_values(self) -> int:
-        """Values that were dropped, when they were recorded or when they were read."""
+        """Number of values dropped while recording or reading."""
         recorded = sum(window.counters.get(schema.DAMAGED_VALUES, 0) for window in self.windows)
         return (
             int(recorded)
@@ -162,7 +162,7 @@ class _Folded:
         if self.windows:
             last = self.windows[-1]
             if window.first <= last.last:
-                return  # seen before, alone or inside a longer one
+                return  # already counted, alone or inside a longer one
             if last.last - last.first + 1 < self._length and same_part(last, window):
                 last.add(window)
                 return

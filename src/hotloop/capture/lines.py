@@ -1,4 +1,4 @@
-"""The lines of a shard: how each is written, and how each is read back without trust.
+"""The lines of a shard: writing them, and reading them as untrusted input.
 
 Six kinds, identified by their keys: the header (`hotloop`), a window (`w`), a summary of the
 windows before it (`m`), new stacks (`k`), notes (`n`) and the end (`e`). Merged windows and
@@ -43,7 +43,7 @@ _LARGEST_FRACTION = 1e300
 
 
 class DamagedError(ValueError):
-    """A line that is not what a shard holds."""
+    """A line that is not valid in a shard."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _packed(kind: str, window: Window) -> str:
 
 
 class Numbers(NamedTuple):
-    """What the line of a window tells without being decoded."""
+    """What can be read from a window's line without decoding it."""
 
     is_summary: bool
     first: int
@@ -165,7 +165,7 @@ def parse(line: bytes) -> dict[str, Any]:
     return document
 
 
-#: What reading a value of the wrong shape comes to.
+#: Exceptions that reading a value of the wrong shape can raise.
 _BAD_SHAPE = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
@@ -215,7 +215,7 @@ def _table(value: Any, damage: Damage) -> dict[str, Any]:
 
 
 class _Split:
-    """A table that is read as a whole, or entry by entry where it is damaged."""
+    """Reads a table at once, or entry by entry if it is damaged."""
 
     def __init__(self, table: dict[str, Any], entries: Callable[[], Iterable[dict[str, Any]]]):
         self.table, self.entries = table, entries
@@ -296,7 +296,7 @@ def _samples(document: dict[str, Any]) -> Samples:
 
 
 def _all_whole(numbers: list[Any]) -> None:
-    """As `whole` for each, but quick: most of a capture is these."""
+    """Like `whole` for each value, but fast: most of a capture is such values."""
     if set(map(type, numbers)) - {int}:
         raise ValueError("not all are whole numbers")
     if numbers and not 0 <= min(numbers) <= max(numbers) < LARGEST:

@@ -1,4 +1,4 @@
-"""A file of the capture that stays the capture's, whatever the program does to its descriptors.
+"""A capture file that survives programs which close or reuse its file descriptor.
 
 Daemons close every descriptor they have not opened, and the next file they open gets the same
 number. Writing to that number would put the capture into the program's file, and closing it would
@@ -18,7 +18,7 @@ _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 
 
 class OwnFile:
-    """Appends to one file; raises OSError for what the disk does."""
+    """Appends to one file; raises OSError if the disk fails."""
 
     def __init__(self, path: Path, *, new: bool) -> None:
         self._path = path

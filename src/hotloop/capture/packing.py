@@ -1,4 +1,4 @@
-"""Packs bytes into a text that fits a line of JSON, and unpacks it without trust."""
+"""Packs bytes into text for a line of JSON, and unpacks untrusted text."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ DAMAGE = (ValueError, TypeError, zlib.error)
 
 
 def packed(data: bytes, level: int = 6) -> str:
-    """Compressed, in letters of base64."""
+    """The bytes, compressed, as base64."""
     return base64.b64encode(zlib.compress(data, level)).decode()
 
 
 def unpacked(text: object, most: int) -> bytes:
-    """What was packed; one of `DAMAGE` if it was something else or is longer than `most`."""
+    """The unpacked bytes; raises one of `DAMAGE` for invalid text, or beyond `most` bytes."""
     if type(text) is not str:
         raise TypeError("not a packed text")
     unpacker = zlib.decompressobj()

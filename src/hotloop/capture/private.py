@@ -10,7 +10,7 @@ FILE_MODE = 0o600
 
 
 def make_folder(folder: Path, exist_ok: bool = False) -> None:
-    """Make a private folder; the folders above it are made as the user's umask has it."""
+    """Make a private folder; missing parents get the user's umask."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(FOLDER_MODE, exist_ok=exist_ok)
 

@@ -12,7 +12,7 @@ from hotloop.capture import private
 SCHEMA = "hotloop.proof/1"
 NAME = "proof.json"
 
-#: What became of a fix. `unsafe`: it is faster and changes what is learned, which it must not.
+#: Verdict on a fix. `unsafe`: faster, but it changes what is learned although it must not.
 #: `ceiling`: there is none; what was measured is its phase without its cost.
 VERDICTS = (
     CONFIRMED,
@@ -71,7 +71,7 @@ class Proof:
     interrupted: bool = False
 
     def of(self, finding: str) -> TriedFix | None:
-        """The most telling result about a finding: it is refuted only if all of its fixes are."""
+        """The most informative result for a finding: refuted only if all of its fixes are."""
         own = [each for each in self.tried if each.finding == finding]
         best = min(own, key=lambda each: VERDICTS.index(each.verdict), default=None)
         left = next((each for each in own if each.verdict in (FAILED, NOT_TRIED)), None)

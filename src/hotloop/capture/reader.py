@@ -1,4 +1,4 @@
-"""Reads a capture: all that can be trusted, and a count of what cannot.
+"""Reads a capture: everything that is valid, and a count of what is not.
 
 A capture may be of a program that was killed, is still running, or has been damaged. Reading never
 raises for that; it raises `HotloopError` only where there is no capture at all. A reader that is
@@ -26,7 +26,7 @@ __all__ = ["Capture", "CaptureReader", "Shard"]
 #: Windows kept of a process that is not the main one: enough for its trend, and few enough that
 #: a thousand workers over a day fit into memory.
 MOST_WINDOWS_OF_OTHERS = 64
-#: And of all of them together: of a thousand processes nobody looks at each one's trend.
+#: And of all such processes together: with a thousand, single trends do not matter.
 MOST_WINDOWS_OF_ALL_OTHERS = 16_384
 
 _SHARD = re.compile(r"^(?P<name>.+?)(?:\.tail-(?P<tail>\d+))?\.jsonl$")
@@ -80,7 +80,7 @@ class CaptureReader:
         self._processes = 0
 
     def read(self, final: bool = False) -> Capture:
-        """All that is there by now; with `final`, a last line without its end counts as well."""
+        """Everything written so far; with `final`, also a last line without a line end."""
         with _without_collecting():
             shards = self.processes(final)
         if not shards:
@@ -143,7 +143,7 @@ class CaptureReader:
 
 @contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Without the garbage collector, which finds nothing in a growing heap of plain data."""
+    """Pause the garbage collector, which would only scan a growing heap of plain data."""
     collects = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Typed records: declared fields, decoded once and without trust.
+"""Typed records: declared fields, decoded once from untrusted input.
 
 A record declares its fields as class attributes. On the class a field is its name, for writers; on
 an object it is the decoded value, for readers:
@@ -24,17 +24,17 @@ A = TypeVar("A")
 B = TypeVar("B")
 R = TypeVar("R", bound="Record")
 
-#: No number in a capture is larger: a damaged one must not become a giant.
+#: Largest valid number in a capture; anything larger is damage.
 LARGEST = 2**63
 #: Longest text of a note; anything longer is damage.
 LONGEST_TEXT = 100_000
 
-#: Plain values that a report passes on unseen.
+#: Plain values that a report copies without interpreting them.
 Scalar = str | float | bool | None
 
 
 class BadValueError(ValueError):
-    """A value that is not what its field holds."""
+    """A value of the wrong type for its field."""
 
 
 class Damage:
@@ -57,7 +57,7 @@ def text(value: object, _: Damage) -> str:
 
 
 def is_number(value: object) -> bool:
-    """Whether this is a finite number of a size that a capture can hold; `True` is none."""
+    """Whether this is a finite number in range; `True` is not a number."""
     # A comparison with NaN is false.
     return type(value) in (int, float) and -LARGEST < value < LARGEST  # type: ignore[operator]
 
@@ -210,7 +210,7 @@ class Record:
     fields: ClassVar[dict[str, Field[Any]]] = {}
 
     def __init__(self, raw: Mapping[str, object] | None = None) -> None:
-        #: As it was read, for writing it again.
+        #: The raw data, for writing it again.
         self.raw: dict[str, object] = dict(raw or {})
         self.values: dict[str, Any] = {}
         require(type(self).__name__, self.raw, self.fields)

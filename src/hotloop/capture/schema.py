@@ -307,7 +307,7 @@ class Header(Record):
 
 
 class End(Record):
-    """The last line of a shard whose process ended by itself."""
+    """The last line of a shard whose process was not killed."""
 
     reason = optional(text, "exit, or the name of the exception")
     code = optional(scalar, "exit code of the program")
@@ -415,7 +415,7 @@ class ExactFunction(Record):
 
 
 class ContentionNote(Record):
-    """What other programs took from a run that is kept as a baseline."""
+    """CPU time that other programs took from a baseline run."""
 
     marks = rows(pair_of(number, number), "time of day, and time waited for a core so far")
     due_to_others = required(number, 0.0, "share of the waiting that other programs caused")
@@ -463,7 +463,7 @@ class Notes(Record):
     memory_peaks = table(pair_of(number, number), "peak and growth of traced memory, in bytes")
     gpu_memory_peaks = table(number, "peak of allocated device memory, in bytes")
     gpu_sampled_peaks = table(pair_of(whole, whole), "sampled peaks: allocated, reserved, in bytes")
-    # what to tell the user
+    # messages to the user
     sampling_limits = optional(text, "what limits the samples of functions, as a sentence")
     remarks = rows(text, "remarks for the report")
     failures = table(scalar, "hooks that failed, and their error")

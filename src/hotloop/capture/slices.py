@@ -34,7 +34,7 @@ _LARGEST_BLOCK = 48 * 1024 * 1024
 _LONGEST_LINE = 64 * 1024 * 1024
 
 
-#: What reading a block that is none comes to.
+#: Exceptions that reading an invalid block can raise.
 _DAMAGE = (*packing.DAMAGE, KeyError, AttributeError, struct.error)
 
 
@@ -54,13 +54,13 @@ class Slices:
     name: str
     header: Header | None = None
     slices: list[Slice] = field(default_factory=list)
-    #: Calls that there was no room for.
+    #: Calls that were dropped for lack of room.
     lost: int = 0
     damaged: int = 0
 
 
 class SliceWriter:
-    """One process's end; the file is made with the first block."""
+    """Writes the calls of one process; the file is created with the first block."""
 
     def __init__(self, folder: Path, name: str, header: dict[str, Any]) -> None:
         self._paths_said = 0
@@ -85,7 +85,7 @@ class SliceWriter:
 
 
 def read_slices(folder: Path) -> list[Slices]:
-    """What every process kept, the main one first; empty where no trace was asked for."""
+    """The calls of every process, the main one first; empty without `--trace`."""
     found = []
     for path in sorted(folder.glob("*" + ENDING)):
         process = _read(path)
@@ -97,7 +97,7 @@ def read_slices(folder: Path) -> list[Slices]:
 def _read(path: Path) -> Slices:
     process = Slices(path.name.removesuffix(ENDING))
     paths: dict[int, str] = {}
-    #: Calls that were cut, by path and where: they go on in the next block.
+    #: Calls cut at a window's end, by path and position: the next block continues them.
     cut: dict[tuple[str, int], Slice] = {}
     try:
         with open(path, "rb") as file:
@@ -128,7 +128,7 @@ def _take(
         document["d"], process.header.byteorder if process.header else None
     ):
         path = paths[node]
-        # Another thread may have gone on before this one could take the slices.
+        # Another thread may have continued before this one took the slices.
         known = cut.get((path, begin)) or cut_here.get((path, begin))
         if known is not None:
             known.end_ns = end

@@ -1,4 +1,4 @@
-"""A window: all that changed in one process over about a second, and how two merge."""
+"""A window: what changed in one process over about a second, and how two merge."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def nothing_before(window: Window) -> Window:
 
 
 def largest_samples(samples: Samples, most: int) -> Samples:
-    """The samples that stand for the most time; the rest of each phase as one without a stack."""
+    """The samples with the most time; the rest of each phase as one without a stack."""
     if len(samples) <= most:
         return samples
     ordered = sorted(samples.items(), key=lambda item: -item[1][1])

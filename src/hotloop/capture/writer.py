@@ -34,15 +34,15 @@ LONGEST = 1024
 
 
 def warn(text: str) -> None:
-    """A line on standard error, if there is anybody left to read it."""
+    """Print a line to standard error, unless it is closed."""
     try:
         print(f"hotloop: {text}", file=sys.stderr, flush=True)
     except (OSError, ValueError):
-        pass  # closed, or on the disk that is full
+        pass  # closed, or a file on the full disk
 
 
 class ShardWriter:
-    """One process's end of a capture. Never raises for what the disk does: it says so once."""
+    """Writes the shard of one process. Disk errors are reported once and never raised."""
 
     def __init__(
         self, folder: Path, name: str, header: dict[str, Any], warn: Callable[[str], None] = warn
@@ -52,7 +52,7 @@ class ShardWriter:
         self._warn = warn
         self._length = 1
         self._merged_at_length = 0
-        #: The windows of the tail, merged as they come: a long tail must not fill the memory.
+        #: The windows of the tail, merged as they close: a long tail must not fill the memory.
         self._pending: Window | None = None
         #: The windows of the shard since its last summary, as one.
         self._summary: Window | None = None
@@ -118,7 +118,7 @@ class ShardWriter:
             self._length *= 2
 
     def _line(self, window: Window) -> str:
-        """Merged windows are packed; the first minute stays readable by eye."""
+        """Merged windows are packed; the first minute stays readable text."""
         return (lines.window_line if self._length == 1 else lines.packed_line)(window)
 
     def _add_to_summary(self, window: Window) -> None:
@@ -168,7 +168,7 @@ class ShardWriter:
                 self._failed(error)
 
     def _write(self, file: OwnFile, line: str) -> bool:
-        """One line, whole or not at all as far as a reader can tell."""
+        """Write one line; a reader sees all of it or nothing."""
         data = line.encode() + b"\n"
         if file in self._torn:
             data = b"\n" + data

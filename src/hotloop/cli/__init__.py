@@ -45,23 +45,23 @@ def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     try:
         code = _dispatch(argv)
-        if argv[:1] not in (["run"], ["demo"]):  # there, it is the program's
+        if argv[:1] not in (["run"], ["demo"]):  # there, stdout belongs to the program
             sys.stdout.flush()
         return code
     except HotloopError as error:
         from hotloop.report.terminal import clean
 
-        # It may name a file that somebody else has named.
+        # The message may contain a file name that someone else chose.
         print("hotloop:", "\n".join(map(clean, str(error).split("\n"))), file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
-        # A program's own never comes here: nobody reads what hotloop has to say.
+        # The reader of hotloop's output is gone. A program's own error is never raised here.
         from hotloop.report.terminal import silence
 
         silence(sys.stdout)
         return 0
     except OSError as error:
-        # A name that no file can have; a program's own error never comes here.
+        # A file name that is too long. A program's own error is never raised here.
         if error.errno != errno.ENAMETOOLONG:
             raise
         print(f"hotloop: {str(error.filename)[:40]!a}…: the name is too long", file=sys.stderr)
@@ -70,7 +70,7 @@ def main(argv: list[str] | None = None) -> int:
 
 def _dispatch(argv: list[str]) -> int:
     if argv and argv[0] in COMMANDS:
-        # Only the one that was typed is imported: `run` must start fast.
+        # Import only the chosen command: `run` must start fast.
         command = importlib.import_module(f"hotloop.cli.{argv[0]}")
         parser = parser_of(argv[0])
         if hasattr(command, "parse"):
@@ -86,7 +86,7 @@ def _dispatch(argv: list[str]) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that suggests what was meant, and flushes its help before it ends the process."""
+    """A parser that suggests corrections, and flushes its help before it exits."""
 
     def error(self, message: str) -> NoReturn:
         wrong = re.match(r"unrecognized arguments: (--?[\w-]+)", message)
@@ -115,7 +115,7 @@ def parser_of(name: str) -> argparse.ArgumentParser:
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
-    """What somebody may have meant, if anything is close."""
+    """A suggestion for a mistyped command or option, if any is close."""
     from difflib import get_close_matches
 
     return next(iter(get_close_matches(word, known, 1)), None)

@@ -24,7 +24,7 @@ from hotloop.report import units
 from hotloop.run.folders import BASE, as_typed
 from hotloop.run.messages import notify
 
-#: Where processes cannot be asked: what changed this recently may still be written.
+#: If processes cannot be checked, a folder that changed this recently may still be in use.
 RECENT_S = 600.0
 
 
@@ -66,7 +66,7 @@ def main(options: argparse.Namespace) -> int:
 def deletable(
     found: list[RecordedRun], older_than_s: float, keep: int, now: float
 ) -> list[RecordedRun]:
-    """What may go: old enough, not among the newest that are kept, and not in progress."""
+    """What to delete: old enough, not among the newest to keep, and not in progress."""
     return [
         each
         for each in found[keep:]
@@ -77,7 +77,7 @@ def deletable(
 
 
 def _is_all_ours(folder: Path) -> bool:
-    """Whether hotloop made a folder and wrote all that is in it; says so where it did not."""
+    """Whether hotloop made a folder and wrote everything in it; prints a line if not."""
     if not is_capture(folder) and not is_experiment(folder):
         return False
     try:

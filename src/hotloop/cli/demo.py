@@ -20,7 +20,7 @@ from hotloop.run import program as programs
 
 @dataclass(frozen=True)
 class Demo:
-    """A training program, the settings that show its trouble, and what it needs."""
+    """A training program, the arguments that make it slow, and the packages it needs."""
 
     folder: str
     what: str
@@ -76,7 +76,7 @@ def main(options: argparse.Namespace) -> int:
     if options.list:
         for name, demo in DEMOS.items():
             print(f"{name:<10} {demo.what}")
-        sys.stdout.flush()  # a program's own is flushed as Python ends
+        sys.stdout.flush()  # a program's output is flushed when Python exits
         return 0
     if options.name not in DEMOS:
         raise HotloopError(f"no demo {options.name!r}; there are {', '.join(DEMOS)}")

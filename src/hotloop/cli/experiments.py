@@ -81,7 +81,7 @@ def names_of(options: argparse.Namespace) -> tuple[str, str] | None:
 
 
 def compared(first: Path, second: Path, options: argparse.Namespace) -> Comparison:
-    """Two captures beside each other, window by window."""
+    """Compare two captures, window by window."""
     from hotloop.analyze.analysis import analyze
     from hotloop.analyze.training import read_capture
     from hotloop.analyze.unpaired import compare_captures
@@ -126,7 +126,7 @@ def add_output_arguments(
 def parse_up_to_program(
     parser: argparse.ArgumentParser, argv: list[str], example: str
 ) -> argparse.Namespace:
-    """hotloop's options, and the words of the program: after `--`, or from the first other word."""
+    """Split hotloop's options from the program: after `--`, or from the first positional."""
     takes_value = {name: a.nargs != 0 for name, a in parser._option_string_actions.items()}
     at = 0
     while at < len(argv) and argv[at] != "--" and argv[at].startswith("-"):
@@ -168,7 +168,7 @@ def format_of(path: Path, formats: dict[str, tuple[str, ...]]) -> str:
 
 
 def check_output(options: argparse.Namespace) -> None:
-    """Say before an hour of runs, not after it, that the result cannot be written."""
+    """Fail before the runs, not after an hour of them, if the result cannot be written."""
     format = options.format
     if options.output:
         path = Path(options.output)
@@ -186,7 +186,7 @@ def check_output(options: argparse.Namespace) -> None:
 
 
 def stop_after(options: argparse.Namespace) -> str | None:
-    """When each run ends, as `hotloop run --stop-after` takes it."""
+    """When each run ends, in the form of `hotloop run --stop-after`."""
     if options.steps is not None and options.stop_after is not None:
         raise HotloopError("--steps and --stop-after cannot be combined; give one of them")
     if options.steps is not None:
@@ -211,7 +211,7 @@ def as_measured(command: Command, options: argparse.Namespace) -> Command:
 
 
 def timeout(options: argparse.Namespace) -> float | None:
-    """The longest that a run may take, in seconds."""
+    """The time limit of a run, in seconds."""
     if options.timeout is None:
         return None
     from hotloop.run.stopping import parse_stop_after

@@ -66,7 +66,7 @@ def _watch(folder: Path) -> int:
 
 
 def _below_a_program(folder: Path) -> int:
-    """Beside `hotloop run --live`, which started this process and ends it."""
+    """Draw for `hotloop run --live`, which starts and stops this process."""
     from hotloop.cli.live_viewer import Viewer
     from hotloop.report.screen import Foot, Lines, Screen, can_be_drawn_on
 

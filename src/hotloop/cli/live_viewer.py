@@ -1,4 +1,4 @@
-"""Draws a run in progress: reads what is new in its capture, once a second."""
+"""Draws a run in progress: reads new windows from its capture once a second."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from hotloop.report.live_view import dashboard, status_line
 from hotloop.report.screen import Foot, Lines, Screen, style_of
 from hotloop.report.terminal import style_for
 
-#: Windows close once a second; more often there is nothing new.
+#: Windows close once a second, so reading more often finds nothing new.
 INTERVAL_S = 1.0
-#: The viewer takes at most this part of a core from the training that it shows.
+#: The viewer uses at most this fraction of a CPU core.
 MOST_OF_A_CORE = 0.1
-#: Between two lines where nothing can be drawn, and between two looks for findings.
+#: Seconds between two lines on a plain terminal, and between two searches for findings.
 LINE_INTERVAL_S = 10.0
 FINDINGS_INTERVAL_S = 5.0
 #: Windows kept: the last minutes in full, the rest merged.
@@ -47,7 +47,7 @@ class Viewer:
         self._killed = False
 
     def watch(self, pause: Callable[[float], bool]) -> None:
-        """Until the run ends, or `pause` says that somebody wants to leave."""
+        """Draw until the run ends, or `pause` reports that the user wants to quit."""
         while True:
             begin = time.process_time()
             if self.show():
@@ -57,14 +57,14 @@ class Viewer:
                 return
 
     def show(self) -> bool:
-        """Draw the state as it is; True when the run has ended."""
+        """Draw the current state; True when the run has ended."""
         capture = self._read()
         if capture is None:
             return False
         last = capture.main.windows[-1].last if capture.main.windows else -1
         ended = capture.launcher.end is not None or self._killed
         header = capture.launcher.header
-        # A process that was killed wrote no end. What it wrote last is read once more, and shown.
+        # A killed process wrote no end line. Read and show what it wrote last.
         self._killed = is_running(header.pid, header.host) is False
         if last != self._windows or ended:
             self._windows = last
@@ -96,7 +96,7 @@ class Viewer:
 
 
 def show_once(folder: Path) -> None:
-    """Print the state as it is now."""
+    """Print the current state."""
     capture = TrainingReader(folder, MOST_WINDOWS, MOST_WINDOWS_OF_OTHERS).read()
     analysis = analyze(capture)
     header = capture.launcher.header

@@ -55,14 +55,14 @@ def _write_page(folder: Path) -> Path:
     try:
         private.write_text(path, content)
     except OSError:
-        # A capture of somebody else: the page goes where this user may write.
+        # Another user's capture: write the page to a folder that this user can write to.
         path = Path(tempfile.mkdtemp(prefix="hotloop-")) / PAGE
         private.write_text(path, content)
     return path
 
 
 def _can_show() -> bool:
-    """Whether a browser would have a screen; without one, a text browser would take this one."""
+    """Whether there is a display; without one, a text browser would take over this terminal."""
     if sys.platform in ("win32", "darwin"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -152,7 +152,7 @@ def prove(
     program = Path(command.folder or ".").absolute()
 
     def fixes_of(finding: Finding) -> list[Fix]:
-        # A patch of the program's own lines first: it can be kept.
+        # Try a patch of the program's own lines first: the user can keep it.
         recorded_in = analysis.notes.started_in or ""
         return [*source_fixes(finding, program, recorded_in), *run_time_fixes(analysis, finding)]
 
@@ -207,7 +207,7 @@ def _first_run(command: Command, folder: Path, seconds: float) -> Path:
         except RunFailedError as error:
             hint = why_not_again(error.run.last_lines)
             raise HotloopError(f"{error}\n{hint}") from None
-    # Out of the folder of the runs, which `hotloop clean` deletes: the proof is kept with it.
+    # Moved out of the folder of the runs, which `hotloop clean` deletes.
     label = Path(command.words[1 if command.words[0] == "-m" else 0]).stem
     kept = make_folder(None, label if command.words[0] != "-c" else "program")
     for path in (folder / "first").iterdir():

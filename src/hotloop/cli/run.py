@@ -164,7 +164,7 @@ def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespac
 
 
 def _hint_at_late_options(program: programs.Program, known: Collection[str]) -> None:
-    """Mention options of hotloop that stand behind the program, which gets them as its own."""
+    """Mention hotloop options after the program's name: they are passed to the program."""
     late = [word for word in program.argv[1:] if word.startswith("--") and word in known]
     if late and late[0] != "--help":
         notify(f"{late[0]} is passed to the program; hotloop's own options go before it")
@@ -182,7 +182,7 @@ def _find(words: list[str]) -> programs.Program:
 def _working_folder() -> str:
     try:
         return os.getcwd()
-    except FileNotFoundError:  # it was deleted; a program that needs none runs all the same
+    except FileNotFoundError:  # the folder was deleted; a program that does not need it still runs
         return ""
 
 
@@ -286,7 +286,7 @@ def _show(folder: Path, typed: str, phases: list[str], options: argparse.Namespa
 
 
 def say_unmatched(folder: Path, phases: list[str]) -> None:
-    """Name the patterns that matched nothing, in no process of the run."""
+    """Report `--phase` patterns that matched nothing in any process of the run."""
     from hotloop.analyze.training import read_capture
 
     try:

@@ -73,7 +73,7 @@ def selected_capture(text: str | None, proven: bool = False) -> Path:
         return folder
     captures = list(_captures_in(folder))
     if not captures:
-        return folder  # whoever reads it says what it is not
+        return folder  # the reader reports what is wrong with it
     notify(f"{text} is an experiment; using its newest capture, {as_typed(captures[0])}")
     return captures[0]
 

@@ -1,4 +1,4 @@
-"""`hotloop compare A B --to-return X`: which of two settings gets to a return sooner."""
+"""`hotloop compare A B --to-return X`: which of two settings reaches a return sooner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FORMATS = ("text", "json")
 
 
 def main(options: argparse.Namespace) -> int:
-    """Run both commands over the seeds and print what came out."""
+    """Run both commands over the seeds and print the result."""
     from hotloop.report.output import save
     from hotloop.report.to_return import render
 

@@ -2,7 +2,8 @@
 
 One file per family of causes; each defines `RULES`, functions from an analysis to findings.
 `FAMILIES` lists them and `diagnose` runs them; `evidence` is what they share, `ranking` decides
-what is shown and `verdict` says the whole in one sentence. Nothing here reads a file or prints.
+what is shown and `verdict` sums it up in one sentence. Nothing here reads a file or prints. Uses
+`analyze`; knows nothing about `measure`, `hooks` or how a report looks.
 """
 
 from __future__ import annotations

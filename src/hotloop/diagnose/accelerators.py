@@ -28,19 +28,19 @@ from hotloop.diagnose.recorded import (
     parameters,
 )
 
-#: Below this share of the loop no rule of this family speaks.
+#: Rules of this family find nothing below this share of the loop.
 SMALLEST_PART = 0.02
 
 #: Floating-point operations of one core, from small matrices to large ones (measured 64e9).
 CORE_FLOPS = (2e10, 1e11)
-#: A gradient step of a small network on one core: what Python and torch take without arithmetic.
+#: Overhead of Python and torch in a gradient step of a small network on one core.
 #: Slow hosts of fast devices take most: 1.7 ms in a small PPO on the host of an H200.
 CPU_STEP_S = (2.5e-3, 0.3e-3)
 #: A call that acts, likewise: 0.35 ms there.
 CPU_ACT_S = (0.5e-3, 0.04e-3)
 #: What a gradient step takes on a device at least, launched operation by operation.
 DEVICE_STEP_S = (4e-3, 1.2e-3)
-#: What devices compute in networks of this size, far below what their makers print.
+#: Floating-point rate of devices in networks of this size, far below the vendors' figures.
 DEVICE_FLOPS = (3e12, 3e13)
 
 
@@ -59,7 +59,7 @@ def device_of(analysis: Analysis) -> str | None:
 
 
 def busy_share(analysis: Analysis) -> float | None:
-    """How busy the device was in the loop; None where nobody could say.
+    """How busy the device was in the loop; None if unknown.
 
     Kernel time from recordings counts first: the driver's figure is the share of moments at which
     some kernel ran, which many tiny kernels make look high.
@@ -79,7 +79,7 @@ def on_device(analysis: Analysis) -> bool:
 
 
 def _flops(analysis: Analysis) -> float | None:
-    """Floating-point operations of a gradient step of dense layers: 6 a weight and row."""
+    """Floating-point operations of a gradient step of dense layers: 6 per weight and row."""
     size, batch = parameters(analysis), analysis.run.batch_size
     return 6 * size * batch if size and batch else None
 
@@ -205,7 +205,7 @@ def small_work_on_gpu(analysis: Analysis) -> list[Finding]:
 
 
 def _certain(analysis: Analysis, seconds: float, arithmetic_s: float, guess: float) -> float:
-    """The share of the networks' time that surely goes away on the CPU.
+    """The share of the networks' time that is certainly saved on the CPU.
 
     Calls that launch, copy and wait do. What Python and the framework take around them may stay,
     and the CPU then does the arithmetic.
@@ -225,7 +225,7 @@ def _certain(analysis: Analysis, seconds: float, arithmetic_s: float, guess: flo
 #: More launches in a gradient step than this is worth recording as one graph.
 MANY_LAUNCHES = 50
 #: How much of the time in which the device waits for launches goes away with compiled code or
-#: graphs (LeanRL: 1,022 to 6,809 frames a second).
+#: graphs (LeanRL: 1,022 to 6,809 frames per second).
 LAUNCH_WINS = (0.45, 0.85)
 
 
@@ -308,7 +308,7 @@ def mixed_precision_no_gain(analysis: Analysis) -> list[Finding]:
 
 #: Below this share of the loop, faster matrix products are not worth another rounding.
 SMALLEST_FLOAT32 = 0.10
-#: How much of a float32 matrix product goes away with TF32. Cards for games double their speed; an
+#: How much of a float32 matrix product TF32 saves. Consumer cards double their speed; an
 #: H200 takes a tenth of the time for products of 4,096 by 4,096.
 TF32_WINS = (0.4, 0.95)
 

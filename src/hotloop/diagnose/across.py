@@ -181,7 +181,7 @@ FEW_ENVS = 8
 RUNNER_WINS = (0.5, 0.9)
 #: What a shorter pipeline may save with the same number of environments. An estimate.
 CONNECTOR_WINS = (0.2, 0.7)
-#: Work around the environment this many times its steps is what to look at.
+#: Work around the environment that takes this many times its steps is worth a finding.
 DEARER = 2.0
 
 _PER_CALL = frozenset({"connectors", "policy.act", "collect", "log", "buffer.add", "tensordict"})
@@ -284,7 +284,7 @@ SYNC_WINS = (0.4, 0.95)
 
 
 def frequent_weights(analysis: Analysis) -> list[Finding]:
-    """Weights go to the actors so often that it shows."""
+    """Weights are sent to the actors too often."""
     phases = phases_named(analysis, "sync.weights")
     seconds = sum(phase.loop_s for phase in phases)
     calls = sum(phase.calls for phase in phases)

@@ -1,6 +1,6 @@
-"""A run in a few sentences, and what to do about it, in order: for people who read one page.
+"""A run in a few sentences, and what to do about it, in order of benefit.
 
-The findings come first, as they are proved. After them stands what people ask about every training
+The findings come first. After them come answers to what people ask about every run
 (the size of the network and of its batches, half precision, conversions, hardware), each with the
 share of the loop that it could change at most.
 """
@@ -14,7 +14,7 @@ from hotloop.diagnose.finding import HEALTHY, INFO, Finding
 from hotloop.diagnose.recorded import LEARNING, NETWORKS, parameters
 from hotloop.phases import PARENTS, names_of
 
-#: What is below this share of the loop is not worth anybody's afternoon.
+#: Below this share of the loop, a change is not worth the effort.
 SMALL = 0.03
 #: Phases that people suspect first, named even where they turn out small.
 SUSPECTS = (

@@ -1,4 +1,4 @@
-"""Causes in automatic differentiation: graphs that nobody needs, checks left on, tiny numbers."""
+"""Causes in automatic differentiation: unused graphs, checks left on, subnormal numbers."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from hotloop.diagnose.evidence import (
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
 from hotloop.diagnose.recorded import NETWORKS, at, counted, gauge_rise, lines_of
 
-#: Below this share of the loop no rule of this family speaks.
+#: Rules of this family find nothing below this share of the loop.
 SMALLEST_PART = 0.01
 
 # -- anomaly mode --
 
-#: With anomaly mode every operation of a forward pass writes down its Python stack, which samples
-#: see; what else goes with it (the strings, the extra frames of the graph) is up to half as much
+#: In anomaly mode every operation of a forward pass records its Python stack, which samples
+#: see; its other costs (the strings, the extra frames of the graph) are up to half as much
 #: again.
 STACKS_WIN = (0.9, 1.3)
 #: Measured on small networks, a backward pass that looks for NaN after each operation takes 160 to
 #: 322 microseconds where 90 to 110 would do.
 ANOMALY_BACKWARD = (0.30, 0.65)
-#: Shorter than this share of the loop, it was somebody's search for a fault.
+#: Below this share of the loop, it was on only to debug something.
 ANOMALY_SHARE = 0.05
 _STACKS = in_package("traceback", "linecache", "tokenize")
 
@@ -73,7 +73,7 @@ def anomaly_mode(analysis: Analysis) -> list[Finding]:
 
 
 def _stacks_s(analysis: Analysis) -> float:
-    """Seconds of writing down stacks that the program would have spent without hotloop.
+    """Seconds of recording stacks that the program would have spent without hotloop.
 
     That takes as long as a stack is deep, and hotloop's frames are at the bottom of each.
     """
@@ -87,27 +87,27 @@ def _stacks_s(analysis: Analysis) -> float:
 
 
 def _graph_share(analysis: Analysis) -> float:
-    """The share of acting calls that built a graph, of those that were looked at."""
+    """The share of inspected acting calls that built a graph."""
     seen = counted(analysis, schema.ACTS_SEEN)
     return min(counted(analysis, schema.ACTS_WITH_GRAPH) / seen, 1.0) if seen else 0.0
 
 
 # -- acting with a graph --
 
-#: Looks needed before "never used" means something.
+#: Inspected calls needed before "never used" means something.
 ENOUGH_LOOKS = 5
-#: A batch of one row looks like an act, and is gone back through; so few of the graphs are chance.
+#: A learning pass with batch size 1 looks like an act; up to this share of used graphs is chance.
 MOST_USED = 0.1
 #: Measured: `no_grad` takes 6% (256 wide, 64 rows) to 17% (64 wide, 1 row) off a small network's
 #: call; many small operations, as in sampling from distributions, up to a quarter.
 NO_GRAD_WINS = (0.06, 0.25)
-#: Of so few rows, nearly all of a call is what torch does beside the arithmetic.
+#: With this few rows, nearly all of a call is torch's overhead.
 FEW_ROWS = 8
 FEW_ROWS_WIN = (0.10, 0.25)
 
 
 def missing_no_grad(analysis: Analysis) -> list[Finding]:
-    """Graphs are built while acting, and hardly any of them is gone back through."""
+    """Graphs are built while acting, and backward passes use hardly any of them."""
     watched = counted(analysis, schema.ACT_GRAPHS_WATCHED)
     used = counted(analysis, schema.ACT_GRAPHS_USED)
     if watched < ENOUGH_LOOKS or used > MOST_USED * watched:
@@ -215,7 +215,7 @@ def excess_s(analysis: Analysis, *names: str) -> float:
 
 
 def _first_pace(analysis: Analysis, name: str) -> float:
-    """Seconds a call in the first stretch of learning that has some."""
+    """Seconds per call in the first part of the loop that learns."""
     trends = analysis.trends
     for point in trends.learning if trends else ():
         if point.calls.get(name):

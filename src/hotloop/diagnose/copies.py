@@ -24,14 +24,14 @@ from hotloop.diagnose.finding import LOW, MEDIUM, Finding, Rule
 from hotloop.diagnose.recorded import at, counted, lines_of
 from hotloop.phases import is_unidentified, names_of
 
-#: Less than this on average is a number that Python wanted to see, not data.
+#: Smaller transfers on average are single values read by Python, not data.
 SMALL_TRANSFER_BYTES = 512
-#: Reads a step that are more than one look at the loss.
+#: More reads per step than this are more than reading the loss once.
 FEW_READS = 1.0
 #: A read waits for work that has to be done anyway: public reports have 5 to 7% of a run, and once
 #: half of an optimizer step.
 SYNC_WINS = (0.25, 0.8)
-#: Copies themselves go away, and with them the waits; a published case won half of the run.
+#: The copies go away, and the waits with them; a published case saved half of the run.
 COPY_WINS = (0.5, 0.98)
 #: A buffer on the device is indexed there: 40 microseconds instead of 7 milliseconds for a batch of
 #: 1,024 small images.

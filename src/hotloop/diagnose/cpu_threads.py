@@ -78,8 +78,8 @@ def thread_oversubscription(analysis: Analysis) -> list[Finding]:
             fix="Every operation is split across all threads and waits for the slowest; when "
             "threads outnumber free cores, that one waits for a core. Use one thread per "
             "process for small networks, in the workers too.",
-            # A program that asks for more threads than cores has set the number itself, and does
-            # not listen to the variable.
+            # A program that uses more threads than cores has set the number itself and
+            # ignores the variable.
             verify=verify_command(
                 analysis,
                 callers(analysis, *NETWORKS),
@@ -229,7 +229,7 @@ def fastest_s(analysis: Analysis, phase: Phase) -> float | None:
 
 # -- containers --
 
-#: Held back in this share of the periods, a container's limit is what the run meets.
+#: Throttled in this share of the periods, a run is limited by its container.
 THROTTLED_SHARE = 0.05
 #: What remains of the stalls with as many threads as the limit has cores.
 QUOTA_WINS = (0.6, 1.0)
@@ -300,7 +300,7 @@ def _wasted_by_threads(analysis: Analysis) -> tuple[float, float] | None:
 
 
 def _is_held_back(analysis: Analysis, threads: int) -> bool:
-    """Whether a container's limit, not the cores, is what more threads than it allows meet."""
+    """Whether the container's limit, rather than the number of cores, limits the threads."""
     quota = analysis.notes.machine.quota_cores
     usable = analysis.notes.machine.cores or cores(analysis) or float("inf")
     throttled, periods = (gauge_rise(analysis, name) for name in _QUOTA)

@@ -1,4 +1,4 @@
-"""Causes in what is kept: replay buffers, rollouts, advantages."""
+"""Causes in stored data: replay buffers, rollouts, advantages."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from hotloop.phases import PARENTS, is_unidentified, names_of
 
 # -- one push for each environment --
 
-#: Fewer environments than this are stored one by one at no cost to speak of.
+#: Storing fewer environments than this one by one costs little.
 MANY_ENVS = 4
-#: Pushes a vector step, as a part of the number of environments, that mean "one each".
+#: Pushes per vector step, relative to the number of environments, that mean "one each".
 ONE_EACH = 0.75
 #: A batched push takes about as long as one to three single ones (2 to 5 times faster expected).
 BATCHED_PUSH = (3.0, 1.0)
@@ -81,7 +81,7 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
     ]
 
 
-#: Beside pushes, a loop may look through the infos of finished episodes; that takes less than this.
+#: Besides pushes, a loop may read the infos of finished episodes; that takes less than this.
 INLINE_SHARE = 0.08
 #: What a line calls to keep one row.
 _KEEPS = frozenset({"append", "appendleft", "push", "add", "store", "put", "remember"})
@@ -100,7 +100,7 @@ def _inline_pushes(analysis: Analysis) -> tuple[float, list[SourceLine]]:
     for line in lines:
         loop = called_at(analysis, line)[1]
         if not loop or (line.file, loop) in stepping:
-            continue  # whole vector steps are kept, once a round
+            continue  # whole vector steps are stored, once per step
         seconds = 0.0
         for sample in samples_under(analysis):
             at = program_line(sample.frames)
@@ -140,7 +140,7 @@ def _around_pushes(analysis: Analysis) -> tuple[float, list[SourceLine]]:
 
 # -- sampling --
 
-#: Sampling below this share of the loop is nobody's bottleneck.
+#: Sampling below this share of the loop is not a bottleneck.
 SAMPLE_SHARE = 0.06
 #: Words that only code with priorities uses.
 _PRIORITY = re.compile(r"priorit|sumtree|sum_tree|segmenttree|segment_tree|SumTree", re.IGNORECASE)
@@ -158,7 +158,7 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
     match = _by_priority(analysis)
     use = use_of(samples, match)
     # Drawing with weights, or without replacement, looks at every row; it is done in C.
-    # Python's `random` is left out: mostly it is asked for rows that are all alike.
+    # Python's `random` is left out: it mostly draws uniformly.
     drawn = [s for s in samples if not any(match(f) or _RANDOM(f) for f in s.frames)]
     chosen, lines = at_lines_that_call(analysis, drawn, _DRAWS_FROM_ALL)
     seconds = seconds_in(analysis, "buffer.sample", "buffer.add")
@@ -253,7 +253,7 @@ def buffer_cost_grows(analysis: Analysis) -> list[Finding]:
                 f"{of_loop(analysis, seconds):.0%} of the loop",
                 phase=name,
                 seconds=seconds,
-                # From the cost in the beginning to hardly any: an array does not care how full
+                # From the initial cost to hardly any: an array's cost does not depend on how full
                 # it is, and the beginning's cost had grown too.
                 low=max(0.8 * grown, 0.3),
                 high=0.97,
@@ -289,8 +289,8 @@ def unbounded_rollout(analysis: Analysis) -> list[Finding]:
         return []
     rows = trends.rows_per_update
     rows_grow = rows is not None and rows.grows and rows.ratio >= ROWS_GROWN
-    # Updates of as many rows as ever that get slower have another cause. Minibatches are always of
-    # as many rows: then there are more of them for each step.
+    # Updates that get slower with the same number of rows have another cause. Minibatches have
+    # a fixed number of rows: then there are more of them per step.
     work = _growing_rows(trends) if rows is not None else _growing_updates(analysis)
     if work is None or (not rows_grow and work[1] < 2 * ROWS_GROWN):
         return []
@@ -326,7 +326,7 @@ def unbounded_rollout(analysis: Analysis) -> list[Finding]:
 
 
 def _draws(analysis: Analysis) -> bool:
-    """Whether batches come from a replay buffer, whose length is no fault."""
+    """Whether batches come from a replay buffer, which is meant to grow."""
     return gauge(analysis, schema.BUFFER_LENGTH) is not None
 
 
@@ -351,7 +351,7 @@ def _growing_rows(trends: Trends) -> tuple[float, float] | None:
 
 
 def _iterations(trends: Trends) -> list[tuple[float, float]]:
-    """(steps, rows learned from) of stretches that hold both: an update may outlast a point."""
+    """(steps, rows learned from) of parts of the run with both: an update may outlast a point."""
     found: list[tuple[float, float]] = []
     steps = rows = 0.0
     for point in trends.learning:
@@ -366,7 +366,7 @@ def _iterations(trends: Trends) -> list[tuple[float, float]]:
 def _growing_updates(analysis: Analysis) -> tuple[float, float] | None:
     """The same by the time of updates per environment step, where rows were not counted."""
     trends = analysis.trends
-    # The stretch in which learning begins is in part one without any.
+    # The part in which learning begins is only partly with learning.
     learning = trends.learning[1:] if trends else []
     if len(learning) < 3:
         return None
@@ -396,7 +396,7 @@ def python_gae(analysis: Analysis) -> list[Finding]:
     samples = samples_under(analysis, "advantage")
     inferred = analysis.notes.recognised.get("advantage") == "inferred"
     if inferred and not analysis.run.env_steps:
-        return []  # nobody collects rewards
+        return []  # no rewards are collected
     own = sum(
         sample.seconds
         for sample in samples
@@ -436,7 +436,7 @@ _ARRAYS = in_package("torch", "numpy", "jax", "tensorflow")
 
 
 def _is_programs_own(sample: Sample) -> bool:
-    """Whether the code that uses arrays is the program's, not a library's for reinforcement."""
+    """Whether the code that uses arrays is the program's, not an RL library's."""
     return next((frame.of_program for frame in sample.frames if not _ARRAYS(frame)), False)
 
 
@@ -455,9 +455,9 @@ _BATCHES = re.compile(r"(?:^|[._])(?:make|get|build|to|sample|collate|next)_(?:m
 
 
 def _makes_batches(analysis: Analysis, sample: Sample) -> bool:
-    """Whether the program's line does something else that stands between acting and learning.
+    """Whether the program's line does something else between acting and learning.
 
-    Where nobody says what the code there is, only a loop that does none of this is taken for one
+    Where nothing identifies the code, only a loop that does none of this counts as one
     that goes through the rewards.
     """
     line = program_line(sample.frames)

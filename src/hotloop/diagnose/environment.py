@@ -26,7 +26,7 @@ from hotloop.diagnose.recorded import copies_by_dumping, writes_table
 from hotloop.diagnose.step_parts import step_parts
 from hotloop.phases import names_of
 
-#: A simulator below this cannot be the bottleneck that vectorising removes: Python's own calls are.
+#: A faster simulator is not a bottleneck that vectorizing removes: Python's own calls are.
 HEAVY_STEP_S = 100e-6
 #: The share that makes a run one that waits for its environment (60% in public reports).
 ENV_BOUND_SHARE = 0.60
@@ -35,7 +35,7 @@ ENV_BOUND_SHARE = 0.60
 # -- libraries that are slow to call for one row --
 
 #: A cell through pandas takes 10 to 100 microseconds, from an array 0.1: a published case
-#: won 98% of a step, and what replaces it is not free.
+#: saved 98% of a step, and what replaces it is not free.
 PANDAS_WINS = (0.85, 0.985)
 
 
@@ -80,7 +80,7 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
     ]
 
 
-#: Catalogue: 2-10x of the copying part; what is left is the shallow copy.
+#: The copying gets 2 to 10 times faster; the shallow copy remains.
 DEEPCOPY_WINS = (0.75, 0.98)
 #: Where a library copies what an environment hands out (its infos), the program can only hand out
 #: less.
@@ -89,7 +89,7 @@ HANDED_OUT_SHARE = 0.10
 
 
 def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
-    """State or infos are copied in depth all the time."""
+    """State or infos are deep-copied in every step."""
     inside = inside_steps(analysis)
     within = _copying(analysis, inside)
     # What the loop stores or hands on is copied outside of the environment; both go away.
@@ -186,9 +186,9 @@ def _is_deepcopy(frame: Frame) -> bool:
 
 # -- one function that dominates --
 
-#: A helper that is so much of the environment's time is worth a finding of its own.
+#: A helper with this share of the environment's time is worth its own finding.
 HELPER_SHARE = 0.45
-#: Less than this a step is a handful of Python calls: every observation has to be made somehow.
+#: Less than this per step is a handful of Python calls, which every observation needs.
 HELPER_S = 40e-6
 #: Two programs of the scoreboard gained 5.2 times (0.81) and two orders of magnitude.
 REDUNDANT_WINS = (0.7, 0.97)
@@ -241,7 +241,7 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
     ]
 
 
-#: A helper that is seen waiting this often, in a program that otherwise is seen so less than that,
+#: A helper that waits in this share of its samples, while the rest of the program waits less,
 #: waits for something (a service, a file). On a crowded machine everything waits, for a core.
 WAITS = 0.8
 WORKS = 0.5
@@ -318,12 +318,12 @@ def _below_step(sample: Sample) -> list[Frame]:
 
 #: From two cores' worth to an inner loop that is compiled.
 ENV_BOUND_WINS = (0.3, 0.75)
-#: Environments that have all cores already can only be made simpler: how far nobody can say.
+#: Environments that use all cores already can only be simplified; by how much is unknown.
 SIMPLER_WINS = (0.15, 0.75)
 
 
 def env_bound(analysis: Analysis) -> list[Finding]:
-    """The run waits for its environment, and nothing more can be said."""
+    """The run waits for its environment, and no more specific cause is known."""
     inside = inside_steps(analysis)
     steps = analysis.run.env_steps
     if not steps or of_loop(analysis, inside.seconds) < ENV_BOUND_SHARE:

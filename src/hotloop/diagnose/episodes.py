@@ -19,7 +19,7 @@ from hotloop.phases import names_of
 
 #: A step has grown if it is this many times slower at the end than at the beginning.
 GROWN = 1.4
-#: The fix brings the cost back to the beginning's or below; noise of the line is let off.
+#: The fix brings the cost back to the initial one or below, with an allowance for noise.
 GROWTH_WINS = 0.75
 
 
@@ -89,7 +89,7 @@ def growing_step_cost(analysis: Analysis) -> list[Finding]:
 
 
 def _upper(grown: float) -> float:
-    """At most: even the first windows have grown a little already."""
+    """An upper bound: even the first windows have grown a little already."""
     return min(grown + 0.4 * (1 - grown), 0.99)
 
 

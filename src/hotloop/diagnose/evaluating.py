@@ -1,4 +1,4 @@
-"""Where evaluations are: who calls them, and those that have no function of their own."""
+"""Where evaluations are: the lines that call them, and evaluations written inline."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from hotloop.diagnose.evidence import Use, program_line, samples_under
 from hotloop.diagnose.recorded import called_at
 from hotloop.phases import names_of
 
-#: An environment that is there to judge says so: `eval_env.step(…)`, `self.test_envs.reset()`.
+#: Environments for evaluation are named so: `eval_env.step(…)`, `self.test_envs.reset()`.
 _JUDGES = re.compile(
     r"(?:^|[._])(?:eval|evaluation|test|testing|validation|val)_?(?:v?envs?|environment)"
     r"\.(?:step|reset)$"
 )
 
-#: A function that judges says so too: `test_agent`, `Trainer.validate`, `evaluate_policy`.
+#: So are functions that evaluate: `test_agent`, `Trainer.validate`, `evaluate_policy`.
 _JUDGING = re.compile(r"(?:^|[._])_*(?:eval|test|valid|assess|benchmark|score)", re.IGNORECASE)
 
 
@@ -24,7 +24,7 @@ def evaluated_by(analysis: Analysis) -> list[SourceLine]:
     """The lines that call for evaluations, the most time first.
 
     The innermost line of the program inside an evaluation is the network's or the environment's:
-    what matters is who asked for it.
+    what matters is the line that called it.
     """
     totals: dict[SourceLine, float] = {}
     for sample in samples_under(analysis, "evaluate"):
@@ -42,7 +42,7 @@ def evaluated_inline(analysis: Analysis) -> Use:
     samples = [s for s in samples_under(analysis) if "evaluate" not in names_of(s.path)]
     frames = {frame for sample in samples for frame in sample.frames if frame.of_program}
     loops = {_loop(analysis, frame) for frame in frames if _judges(analysis, frame)} - {None}
-    # A loop that steps something else as well (an environment, an optimizer) is the training's.
+    # A loop that also steps something else (an environment, an optimizer) is a training loop.
     loops -= {_loop(analysis, frame) for frame in frames if _steps_else(analysis, frame)}
     # So is one in which something is learned or stored.
     loops -= {

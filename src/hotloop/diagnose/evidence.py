@@ -1,6 +1,6 @@
-"""What rules ask of an analysis, and how they say what they found.
+"""What rules read from an analysis, and how they build findings.
 
-Every rule uses these, so that shares, gains and places mean the same in all of them. Time is in
+Every rule uses these, so that shares, gains and lines mean the same in all of them. Time is in
 seconds of the main process's training loop unless a name says otherwise.
 """
 
@@ -17,7 +17,7 @@ from hotloop.diagnose.finding import CRITICAL, INFO, WARNING, Finding, Gain
 from hotloop.diagnose.proving import OTHER_WORK, verify_command
 from hotloop.phases import names_of
 
-#: Nothing that a fix could win below this share of the run is worth a warning: measured noise
+#: A fix that could save less than this share of the run gets no warning: measured noise
 #: between two runs of the same program is of this size.
 SMALLEST_WARNING = 0.03
 #: Two runs of one program differ by this part, and a share that was measured in one of them is off
@@ -26,7 +26,7 @@ RUN_NOISE = 0.08
 SHARE_ERROR = 0.18
 #: From this expected gain on, the rest of the report matters less than this finding.
 CRITICAL_GAIN = 1.5
-#: A fix never removes everything: a claim of more is not one to stand behind.
+#: A fix never removes everything: no prediction goes beyond this.
 MOST_OF_A_RUN = 0.99
 STRAY_SAMPLES = 0.15  #: Of the first line's: the phase of a gap is predicted, sometimes wrongly.
 
@@ -149,7 +149,7 @@ def measured_gain_of(share: float, low: float, high: float) -> Gain:
 
 
 def gain_of_run(analysis: Analysis, gain: Gain) -> Gain | None:
-    """What a gain of the loop is worth for the whole run; None where the run was cut short."""
+    """The gain of the whole run from a gain of the loop; None if the run was stopped early."""
     whole, loop_s = whole_run_s(analysis), analysis.run.loop_s
     if analysis.was_cut or whole <= 0:
         return None
@@ -197,7 +197,7 @@ def use_of(samples: Iterable[Sample], match: Match) -> Use:
         frames = sample.frames
         at = None
         for i in range(len(frames) - 1, -1, -1):
-            # The same few frames are in thousands of stacks: each is asked about once.
+            # The same few frames are in thousands of stacks: each is matched once.
             who = id(frames[i])
             answer = answers.get(who)
             if answer is None:
@@ -273,7 +273,7 @@ def callers(analysis: Analysis, *names: str, above: int = 0) -> list[SourceLine]
     """The program's line that enters these phases, as samples saw it, or `above` calls above it.
 
     A stack does not say at which of its frames a phase began. That is the innermost of the
-    program's frames which is neither a function that was recognised as a phase itself nor one
+    program's frames which is neither a function that was recognized as a phase itself nor one
     that libraries call back (a network's `forward`, an environment's `step`).
     """
     shapes = analysis.notes.shapes.values()
@@ -324,7 +324,7 @@ DRIVES = 0.9
 
 
 def without_drivers(analysis: Analysis, lines: list[SourceLine]) -> list[SourceLine]:
-    """The lines to edit: one that drives the whole training is none, where there are others."""
+    """The lines to edit: without one that drives the whole training, if there are others."""
     below = dict.fromkeys(lines, 0.0)
     whole = 0.0
     for sample in samples_under(analysis):
@@ -389,7 +389,7 @@ def finding(
 
 
 def severity_of(gain: Gain) -> str:
-    """How loud to be about a gain: by the middle of its range."""
+    """The severity of a gain, by the middle of its range."""
     if won(gain) < SMALLEST_WARNING:
         return INFO
     return CRITICAL if gain.middle >= CRITICAL_GAIN else WARNING

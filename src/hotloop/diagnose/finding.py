@@ -1,4 +1,4 @@
-"""A finding: one cause of slow training, with its evidence, its place and its fix."""
+"""A finding: one cause of slow training, with its evidence, its source lines and its fix."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HIGH, MEDIUM, LOW = "high", "medium", "low"
 
 @dataclass(frozen=True)
 class Gain:
-    """How many times faster something is expected to get: the range to stand behind."""
+    """How many times faster something is expected to get, as a range."""
 
     low: float
     high: float
@@ -54,7 +54,7 @@ class Finding:
     #: An example of the change, in the terms of the library in use.
     before: str = ""
     after: str = ""
-    #: What the change may do to the learning; empty if nothing.
+    #: How the change may affect learning; empty if it does not.
     learning: str = ""
     #: The gain if the fix removed all that it can remove: 1 / (1 - share). No promise is above it.
     ceiling: float | None = None
@@ -79,5 +79,5 @@ class Finding:
         return 1 - 1 / max(each.middle for each in ranges)
 
 
-#: A rule looks at an analysis and says what it found, if anything.
+#: A rule: from an analysis to findings, if any.
 Rule = Callable[[Analysis], list[Finding]]

@@ -1,4 +1,4 @@
-"""Causes in how a framework is called: conversions, one row at a time, compiled anew, collected."""
+"""Causes in how a framework is called: conversions, single rows, recompilation, collection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hotloop.diagnose.evidence import (
 from hotloop.diagnose.finding import CRITICAL, HIGH, MEDIUM, WARNING, Finding, Rule
 from hotloop.diagnose.recorded import LEARNING, at, called_at, counted, gauge_rise, lines_of
 
-#: Below this share of the loop no rule of this family speaks.
+#: Rules of this family find nothing below this share of the loop.
 SMALLEST_PART = 0.01
 
 # -- tensors of lists --
@@ -78,7 +78,7 @@ def _seconds_at(analysis: Analysis, lines: list[SourceLine]) -> float:
 PREDICT_WINS = (0.92, 0.98)
 #: `predict` pays off for more rows than this: it cuts them into batches.
 PREDICT_ROWS = 1024
-#: Fewer calls a step than this is an evaluation now and then, not a loop that acts.
+#: Fewer calls per step than this is an occasional evaluation, not a loop that acts.
 PREDICTS_PER_STEP = 0.02
 
 
@@ -120,7 +120,7 @@ def predict_in_loop(analysis: Analysis) -> list[Finding]:
 
 #: More rows than this in a gradient step is a batch.
 ROWS_OF_ONE = 2.0
-#: Fewer gradient steps between two environment steps is learning as one goes, not a loop over a
+#: Fewer gradient steps between two environment steps is online learning, not a loop over a
 #: batch.
 STEPS_OF_A_BATCH = 8
 #: A step with a whole batch costs about as much as with one row, at most twice (small networks).
@@ -139,7 +139,7 @@ def per_sample_update(analysis: Analysis) -> list[Finding]:
     if batch < STEPS_OF_A_BATCH:
         return _single_rows(analysis, rows / updates)
     seconds = seconds_in(analysis, *LEARNING)
-    # What is asked of the network for each transition inside that loop is batched with it.
+    # Forward passes for each transition inside that loop are batched with it.
     inside = counted(analysis, schema.PREDICT_S) * (1 - 1 / batch) if batch > 1 else 0.0
     seconds = min(seconds + inside, analysis.run.loop_s)
     if of_loop(analysis, seconds) < SMALLEST_PART:
@@ -170,7 +170,7 @@ def per_sample_update(analysis: Analysis) -> list[Finding]:
     ]
 
 
-#: Single-row steps are worth a word from this share on: before it, learning is not what is slow.
+#: Single-row steps are reported from this share on: below it, learning is not what is slow.
 SINGLE_ROWS_SHARE = 0.2
 #: Eight to thirty-two transitions in one gradient step, which costs as much as one to two.
 SINGLE_ROWS_WIN = (0.6, 0.95)
@@ -245,7 +245,7 @@ def _looping(analysis: Analysis, *names: str) -> list[SourceLine]:
     return found or callers(analysis, *names)
 
 
-# -- traced and compiled anew --
+# -- retraced and recompiled --
 
 #: Fewer than this may be the shapes that a program really has.
 FEW_COMPILES = 5
@@ -259,7 +259,7 @@ REST_OF_LOOP = 0.6
 
 
 def retracing(analysis: Analysis) -> list[Finding]:
-    """A `tf.function` is traced again and again."""
+    """A `tf.function` is retraced repeatedly."""
     if not uses(analysis, "TensorFlow") or not _retraced(analysis):
         return []
     return _traced_again(
@@ -276,7 +276,7 @@ def retracing(analysis: Analysis) -> list[Finding]:
 
 
 def _retraced(analysis: Analysis) -> list[SourceLine]:
-    """Where TensorFlow traced anew; JAX, which many programs only import, notes nothing here."""
+    """Where TensorFlow retraced; JAX, which many programs only import, notes nothing here."""
     return lines_of(analysis, schema.CALL_RETRACED)
 
 
@@ -285,7 +285,7 @@ RECOMPILE_WINS = (0.85, 1.0)
 
 
 def recompilation(analysis: Analysis) -> list[Finding]:
-    """`torch.compile` or `jax.jit` compiles again and again."""
+    """`torch.compile` or `jax.jit` recompiles repeatedly."""
     if uses(analysis, "JAX") and not _retraced(analysis) and counted(analysis, schema.RETRACES):
         return _traced_again(
             analysis,
@@ -348,7 +348,7 @@ def _continues(analysis: Analysis, counter: str) -> bool:
 
 
 #: Once for its first shape and once with sizes left open is how torch compiles a function; each
-#: compilation takes a second or more, so that a few more are no longer its way.
+#: compilation takes a second or more, so more than these are a problem.
 FEW_RECOMPILES = 3
 
 
@@ -403,12 +403,12 @@ def _torch_recompiles(analysis: Analysis) -> list[Finding]:
 
 #: Python still collects by itself, far more rarely.
 COLLECT_WINS = (0.88, 1.0)
-#: Fewer calls than this in a run are nobody's loop.
+#: Fewer calls than this in a run are not in a loop.
 FEW_COLLECTS = 5
 
 
 def gc_every_step(analysis: Analysis) -> list[Finding]:
-    """The program collects garbage, or empties the device's cache, by hand all the time."""
+    """The program explicitly collects garbage, or empties the device's cache, repeatedly."""
     collects, empties = (
         counted(analysis, schema.GC_COLLECTS),
         counted(analysis, schema.EMPTY_CACHES),

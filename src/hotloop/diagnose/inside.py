@@ -1,4 +1,4 @@
-"""What was seen inside environments, in this process or in workers, on one scale."""
+"""Samples inside environments, in this process or in workers, on one scale."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from hotloop.diagnose.evidence import (
 )
 from hotloop.phases import names_of
 
-#: A part of the loop below this is not looked into: with 100 samples a second its own parts
-#: would be counted on one hand.
+#: A smaller share of the loop is not analyzed: with 100 samples per second its own parts
+#: would have a handful of samples.
 SMALLEST_PART = 0.02
 
 
 @dataclass
 class InsideSteps:
-    """What was seen inside environments, wherever they ran, on the scale of the main loop."""
+    """Samples inside environments, wherever they ran, on the scale of the main loop."""
 
     samples: list[Sample]
     #: Seconds of the loop that the environments' own work takes.

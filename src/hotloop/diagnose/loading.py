@@ -26,14 +26,14 @@ from hotloop.diagnose.finding import MEDIUM, WARNING, Finding, Rule
 from hotloop.diagnose.recorded import copies_by_dumping, use_at_lines
 from hotloop.phases import names_of
 
-#: Pages read back from disk a second that slow a program down, and what one takes at least (a
+#: Pages read back from disk per second that slow a program down, and the least time of one (a
 #: fast disk's latency).
 FAULTS_PER_SECOND = 50.0
 FAULT_S = 1e-4
 #: The part of the memory at which the system begins to push pages out.
 NEARLY_FULL = 0.9
-#: Pictures kept as floats take four times the memory for nothing; from this part of the memory on
-#: that is worth a word.
+#: Images stored as floats take four times the memory for nothing; from this part of the memory on
+#: that is reported.
 FLOAT_FRAMES = 0.25
 
 
@@ -149,7 +149,7 @@ def data_loading(analysis: Analysis) -> list[Finding]:
     reading_s, read_at = _reading_in_loop(analysis)
     inside += reading_s
     if analysis.was_cut:
-        # How long such a run would have been nobody knows: only what is in the loop counts.
+        # The full length of such a run is unknown: only what is in the loop counts.
         before = 0.0
     seconds = before + inside
     if whole <= 0 or seconds / whole < LOADING_SHARE:
@@ -196,7 +196,7 @@ def _unnamed_before(analysis: Analysis) -> list[Sample]:
 def _is_preparing(sample: Sample) -> bool:
     """Whether the innermost code is the program's, or of a library for data that it calls.
 
-    Who waits, for a server or for processes that start, prepares nothing; files are waited for.
+    Waiting for a server or for processes to start is not preparing; waiting for files is.
     """
     if sample.waiting and not any(_TABLES(frame) for frame in sample.frames):
         return False

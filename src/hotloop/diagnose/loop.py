@@ -1,4 +1,4 @@
-"""Causes in what the loop does beside collecting: how often it learns, evaluates, logs, saves."""
+"""Causes in what the loop does besides collecting: learning, evaluating, logging, saving."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ LEARN = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.optimi
 # -- gradient steps --
 
 #: Gradient steps for each step of all environments together. Published recipes make one (SAC, TD3)
-#: or less (DQN, 0.25); four are far above all but those that mean to (REDQ, DroQ: 20).
+#: or less (DQN, 0.25); four are far above all but those designed for it (REDQ, DroQ: 20).
 UPDATES_A_ROUND = 4.0
 #: The share of the loop from which fewer updates matter.
 LEARN_SHARE = 0.3
-#: The rate that the gain is given for: one gradient step a round costs 1/n of n, with larger
+#: The rate that the gain is computed for: one gradient step per round costs 1/n of n, with larger
 #: batches up to twice that.
 FEWER = (1.0, 2.0)
-#: Advantages beside so much drawing are a phase that was inferred once or twice, not a method's.
+#: Advantages below this fraction of the time spent drawing batches were inferred by mistake.
 STRAY_ADVANTAGE = 0.1
 
 
@@ -98,7 +98,7 @@ def update_ratio(analysis: Analysis) -> list[Finding]:
 def _is_off_policy(analysis: Analysis) -> bool:
     """Batches are drawn from a replay buffer, and hardly any advantages are computed.
 
-    What a program does before its first update may be taken for an advantage once.
+    What a program does before its first update may be mistaken for an advantage once.
     """
     drawing = seconds_in(analysis, "buffer.sample")
     return drawing > 0 and seconds_in(analysis, "advantage") < STRAY_ADVANTAGE * drawing
@@ -133,7 +133,7 @@ def evaluation(analysis: Analysis) -> list[Finding]:
     times: int | None = calls_of(analysis, "evaluate")
     inline = evaluated_inline(analysis)
     if inline.seconds > seconds:
-        seconds, times = inline.seconds, None  # nobody counted these
+        seconds, times = inline.seconds, None  # these were not counted
     within = _played_in_callbacks(analysis)
     if within > seconds:
         seconds, times, inline = within, None, use_of(_callback_samples(analysis), _of_program)
@@ -192,7 +192,7 @@ def _of_program(frame: Frame) -> bool:
     return frame.of_program
 
 
-#: Logging from this share on is worth a word.
+#: Logging is reported from this share on.
 LOG_SHARE = 0.05
 #: Once in a hundred steps, what remains is collecting the values; a disk that is waited for takes
 #: its time for the large write as well.
@@ -201,10 +201,10 @@ _LOGS = in_package(
     "wandb", "tensorboard", "tensorboardX", "mlflow", "neptune", "comet_ml", "clearml", "aim",
     "logging", "sqlite3", "sqlalchemy", "loguru", "csv",
 )  # fmt: skip
-#: Phases whose own meaning stands, whatever writes inside them. `print(loss.item())` waits for a
+#: Phases that keep their meaning, whatever writes inside them. `print(loss.item())` waits for a
 #: device in `transfer`, and would wait for it elsewhere.
 _NOT_LOGGING = frozenset({"data", "checkpoint", "import", "startup", "evaluate", "log", "transfer"})
-#: What a line calls to write something down that has no frame of its own.
+#: Calls on a line that write something and have no frame of their own.
 _WRITES = frozenset(["print", "write", "writelines", "writerow", "writerows", "flush", "os.fsync",
                      "json.dump", "json.dumps", "commit", "write_text", "write_bytes",
                      *LOG_CALLS])  # fmt: skip
@@ -215,7 +215,7 @@ _TELLS = frozenset(
 
 
 def logging(analysis: Analysis) -> list[Finding]:
-    """Values are written down in every step."""
+    """Values are logged in every step."""
     seconds = seconds_in(analysis, "log")
     named = samples_under(analysis, "log")
     beside = [s for s in samples_under(analysis) if not _NOT_LOGGING & set(names_of(s.path))]
@@ -314,7 +314,7 @@ def checkpointing(analysis: Analysis) -> list[Finding]:
     if of_loop(analysis, seconds) < CHECKPOINT_SHARE:
         return []
     times = calls_of(analysis, "checkpoint")
-    elsewhere = use.seconds + dumped > 0.5 * seconds  # in calls that nobody counted
+    elsewhere = use.seconds + dumped > 0.5 * seconds  # in calls that were not counted
     sb3 = uses(analysis, "Stable-Baselines3")
     return [
         finding(
@@ -383,9 +383,9 @@ def _saves(frame: Frame) -> bool:
 
 # -- healthy --
 
-#: Steps per second must fall by this much for anyone to wonder.
+#: Steps per second must fall by this much to need an explanation.
 WONDER = 1.3
-#: Windows before the first update from which on the beginning is a stretch of its own.
+#: With this many windows before the first update, the beginning is a separate part.
 BEFORE_UPDATES = 1
 #: How much longer episodes must get, and how little slower the steps may.
 LONGER = 1.5
@@ -435,7 +435,7 @@ def longer_episodes(analysis: Analysis) -> list[Finding]:
     slowdown, steps = trends.slowdown, trends.steps_per_episode
     if not steps.grows or min(slowdown.episodes_longer, slowdown.episode) < LONGER:
         return []
-    # A machine that others use as well slows every phase alike; that is not the program's.
+    # Other load on the machine slows every phase alike; that is not the program's fault.
     if slowdown.steps_slower / slowdown.everything_slower > FLAT:
         return []
     if slowdown.steps_slower > slowdown.episodes_longer:
@@ -462,7 +462,7 @@ def longer_episodes(analysis: Analysis) -> list[Finding]:
 
 
 def _as_the_return_rose(analysis: Analysis) -> str:
-    """What longer episodes came to, where returns are known and rose with them."""
+    """How the return changed with longer episodes, if it is known and rose."""
     points, last = analysis.returns.points, analysis.returns.last
     if len(points) < 2 or last is None or last <= points[0].mean:
         return ""

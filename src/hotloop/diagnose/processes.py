@@ -1,4 +1,4 @@
-"""Causes in where environments run: in this process, or in others that must be talked to."""
+"""Causes in where environments run: in this process, or in workers behind pipes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LARGE_OBSERVATION = 16_384
 
 
 def subprocess_overhead(analysis: Analysis) -> list[Finding]:
-    """Environments in processes of their own whose steps are cheaper than the messages."""
+    """Environments in worker processes whose steps are cheaper than the messages."""
     split = split_steps(analysis.phases)
     if split is None or split.step_s <= 0:
         return []
@@ -39,7 +39,7 @@ def subprocess_overhead(analysis: Analysis) -> list[Finding]:
     computing = sum(
         seconds_in(analysis, "env.step", "env.reset", process=name) for name in workers(analysis)
     )
-    # What the parent waited for a core is no message's cost.
+    # Waiting for a CPU core is not the cost of messages.
     stepping = split.step_s * (1 - min(_waited_for_a_core(analysis), 0.9))
     if computing >= CHEAPER_INSIDE * stepping:
         return []
@@ -74,7 +74,7 @@ def subprocess_overhead(analysis: Analysis) -> list[Finding]:
 
 
 def _stepping_lines(analysis: Analysis) -> list[SourceLine]:
-    """Who steps the environments; where no vector has a name, who talks to the pipes."""
+    """The code that steps the environments; without a known vector, the code using the pipes."""
     return callers(analysis, "env.step") or callers(analysis, *BARE_STEP)
 
 
@@ -91,9 +91,9 @@ def _in_process(analysis: Analysis) -> str:
 
 
 def _message_bytes(analysis: Analysis) -> float:
-    """Bytes of a worker's answer, or of an observation; 0 where neither is known.
+    """Bytes of a worker's message, or of an observation; 0 where neither is known.
 
-    With shared memory the answers are small whatever the observations are.
+    With shared memory the messages are small whatever the observations are.
     """
     messages = analysis.run.counters.get(schema.PIPE_MESSAGES, 0.0)
     if messages:
@@ -139,7 +139,7 @@ def pickled_observations(analysis: Analysis) -> list[Finding]:
     ]
 
 
-#: In-process environments from this time a step on gain from processes: a message costs a fifth.
+#: From this time per step on, environments gain from processes: a message costs a fifth of it.
 HEAVY_ENV_S = 0.5e-3
 #: The share of the loop from which that matters.
 SERIAL_SHARE = 0.4
@@ -185,7 +185,7 @@ def serial_heavy_env(analysis: Analysis) -> list[Finding]:
 
 #: Workers for each core from which they only take turns.
 CROWDED = 2.0
-#: What fewer processes win of the waiting: switches, caches, messages.
+#: How much of the waiting fewer processes save: switches, caches, messages.
 CROWD_WINS = (0.1, 0.5)
 
 
@@ -230,10 +230,10 @@ WAITS_FOR_SLOWEST = 1.3
 #: steps uneven.
 UNEVEN = 3.0
 UNEVEN_WORKERS = 1.5
-#: A mean so far above the median says that the rare steps make up most of the time: others that
-#: take a core now and then do not.
+#: A mean this far above the median shows that rare steps make up most of the time: others that
+#: occasionally take a core do not.
 HEAVY_TAIL = 1.8
-#: What asynchronous sampling wins of the waiting.
+#: How much of the waiting asynchronous sampling saves.
 #: More than the waiting where the long steps themselves get shorter.
 STRAGGLER_WINS = (0.4, 1.4)
 
@@ -261,7 +261,7 @@ def stragglers(analysis: Analysis) -> list[Finding]:
         slowest < UNEVEN_WORKERS
     ):
         return []
-    # All steps one after the other are the most that anyone can wait for.
+    # The wait is at most the sum of all steps.
     seconds = min(waiting, sum(busy.values())) - max(fair, mean)
     if of_loop(analysis, seconds) < 0.03:
         return []
@@ -287,7 +287,7 @@ def stragglers(analysis: Analysis) -> list[Finding]:
             "worker, or EnvPool's asynchronous mode), or make the rare long step or reset "
             "shorter.",
             before="obs, rewards, *rest = envs.step(actions)      # waits for all",
-            after="ready = multiprocessing.connection.wait(pipes)   # step those that answered",
+            after="ready = multiprocessing.connection.wait(pipes)   # step those that are ready",
             learning="Faster environments contribute more steps to a rollout.",
         )
     ]
@@ -305,7 +305,7 @@ def _waited_for_a_core(analysis: Analysis) -> float:
     return of_loop(analysis, rise) if rise is not None else 0.0
 
 
-#: Workers that are in their steps for most of the parent's time and use so little of one core
+#: Workers that are in their steps for most of the parent's time and use this little of one core
 #: wait for something else (measured: 0.06 where they slept, 0.33 where they computed on two cores
 #: that others kept busy).
 IN_STEPS = 0.5

@@ -1,4 +1,4 @@
-"""Findings beside what `hotloop prove` measured: the measured gain replaces the predicted one."""
+"""Findings with the gains that `hotloop prove` measured, which replace predicted ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def apply_proof(findings: list[Finding], proof: Proof | None) -> list[Finding]:
 
 
 def is_refuted(finding: Finding) -> bool:
-    """Whether its fix was tried and brought nothing."""
+    """Whether its fix was tried and refuted."""
     return finding.proof is not None and finding.proof.verdict == REFUTED
 
 

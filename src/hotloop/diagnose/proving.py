@@ -1,4 +1,4 @@
-"""The command that proves a fix, as it can be pasted."""
+"""The command that checks a fix, ready to paste."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def verify_command(
     environment: str = "",
     any_work: bool = False,
 ) -> str:
-    """The command that proves a fix: the program as it is beside the changed one.
+    """The command that checks a fix: the unchanged program against the changed one.
 
     `environment` is a setting that is the whole change, such as `OMP_NUM_THREADS=1`. Any other
     change has to be written first; a comment behind the command says what and where. A change of

@@ -1,6 +1,6 @@
 """Causes found by structure alone: a Python loop of the program that runs item by item.
 
-No name is looked at, so code in any language or style is found: what counts is that a function
+Names do not matter, so code in any language or style is found: what counts is that a function
 which training calls again and again spends the time in a loop of its own, in pure Python.
 """
 
@@ -32,9 +32,9 @@ _KNOWN = frozenset(
 #: Phases that only training's own loops are around, and phases that are entered repeatedly.
 _ONLY_TRAINING = frozenset(["learn.backward", "learn.optimizer", "learn.step", "learn.fit"])
 _REPEATED = ("env.", "buffer.", "learn", "advantage")
-#: A loop that spends more of its time than this in native code makes long calls: no item by item.
+#: A loop with more of its time than this in native code makes long calls, not item-by-item work.
 MOST_NATIVE = 0.8
-#: A loop that calls more functions of the program than this drives training, it is no hot spot.
+#: A loop that calls more functions of the program than this drives training and is not a hot spot.
 MOST_CALLEES = 1
 
 #: (file, function, first line) of a loop.

@@ -13,7 +13,7 @@ BUSY_MACHINE = 0.1
 #: A run that uses this share of the cores waits for itself.
 OWN_DOING = 0.75
 #: These compare times of different moments or of different processes. Other programs come and go,
-#: and slow down whichever happens to run beside them.
+#: and slow down what happens to run beside them.
 NEED_QUIET = frozenset(
     ("growing-step-cost", "buffer-cost-grows", "denormals", "stragglers", "slow-rank")
 )
@@ -29,7 +29,7 @@ def cpu_wait_share(analysis: Analysis) -> float | None:
 
 
 def keeps_cores_busy(analysis: Analysis) -> bool | None:
-    """Whether the run itself uses most of the cores; None where nobody could say."""
+    """Whether the run itself uses most of the cores; None if unknown."""
     own, cores = cores_used(analysis), analysis.notes.machine.cores
     return own >= OWN_DOING * cores if own is not None and cores else None
 

@@ -1,7 +1,7 @@
 """Which findings are shown, and in which order.
 
 By what they are worth: the middle of the gain's range. The specific beats the general: a general
-finding stands only where nothing more specific explains the same time. One cause gives one finding.
+finding is shown only if nothing more specific explains the same time. One cause gives one finding.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
 
 #: A finding of this id yields to any of those that explains at least `EXPLAINS` of what it
-#: would win: those say why, this one only says where.
+#: would save: those say why, this one only says where.
 YIELDS_TO: dict[str, frozenset[str]] = {
     "env-bound": frozenset(
         [
@@ -90,7 +90,7 @@ YIELDS_TO: dict[str, frozenset[str]] = {
 }
 EXPLAINS = 0.5
 #: One environment is a choice that most algorithms are published with, not a mistake: whatever
-#: else is wrong is said in its place, from this part of its win on.
+#: else is wrong is reported instead, from this part of its gain on.
 CHOICE, EXPLAINS_CHOICE = "single-env", 0.1
 #: A loop that was found by its structure alone is whatever a rule with a name says it is.
 STRUCTURE = "python-loop"

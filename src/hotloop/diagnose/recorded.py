@@ -44,7 +44,7 @@ def gauge_range(analysis: Analysis, name: str) -> tuple[float, float] | None:
 def gauge_rise(analysis: Analysis, name: str) -> float | None:
     """By how much a gauge that only rises has risen in the loop; None if it was not recorded.
 
-    The first window's own part is not in its first value, so it is taken to be the mean's.
+    The first value does not include the first window's own part, which is assumed to be the mean.
     """
     known = gauge_range(analysis, name)
     if known is None:
@@ -127,7 +127,7 @@ def at_lines_that_call(
 
 def copies_by_dumping(analysis: Analysis, sample: Sample) -> bool:
     """Whether the program's line makes a copy: `pickle.loads(pickle.dumps(x))`, or with `json`."""
-    # A simulator that is asked over the network packs and unpacks as well.
+    # A simulator behind a network connection packs and unpacks as well.
     inside = itertools.takewhile(lambda frame: not frame.of_program, sample.frames)
     if sample.waiting or not all(_PACKS(frame) for frame in inside):
         return False
@@ -136,7 +136,7 @@ def copies_by_dumping(analysis: Analysis, sample: Sample) -> bool:
     return {"dumps", "loads"} <= {name.rpartition(".")[2] for name in called}
 
 
-#: Python's and NumPy's own Python around a call of C: whoever calls it is the program's line.
+#: Python's and NumPy's own Python code around a call of C: its caller is the program's line.
 _NUMPY = in_package("numpy")
 _HELPERS = in_package("random", "json", "pathlib", "codecs", "io", "gzip", "csv", "pickle",
                       "encodings", "_compression", "zipfile", "bz2", "lzma")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Causes in pictures: frames that are drawn, and resized, in every step."""
+"""Causes in images: frames that are drawn, and resized, in every step."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _RESIZES = re.compile(
     r"|ResizeObservation|WarpFrame",
     re.IGNORECASE,
 )
-#: Drawing that nobody looks at goes away whole; an observation that is a picture must be drawn
+#: Unused frames need not be drawn at all; an observation that is an image must be drawn
 #: in some way.
 RENDER_WINS = (0.85, 0.99)
 REDRAW_WINS = (0.5, 0.9)

@@ -1,4 +1,4 @@
-"""Who spends the time of `env.step`: the simulator, each wrapper, or the library around them."""
+"""Splits the time of `env.step`: the simulator, each wrapper, the library around them."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _is_wrapper(frame: Frame) -> bool:
 
 # -- the library around a cheap environment --
 
-#: From this share of the loop on, a library's own work around steps is worth a word.
+#: From this share of the loop on, a library's own work around steps is reported.
 OVERHEAD_SHARE = 0.25
 #: Below this many times the environment's own time it is the price of a library.
 OVERHEAD_TIMES = 2.0

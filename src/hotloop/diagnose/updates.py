@@ -23,7 +23,7 @@ from hotloop.diagnose.finding import HIGH, INFO, MEDIUM, Finding, Rule
 from hotloop.diagnose.recorded import LEARNING, at, called_at
 from hotloop.phases import names_of
 
-#: Below this share of the loop no rule of this family speaks.
+#: Rules of this family find nothing below this share of the loop.
 SMALLEST_PART = 0.02
 
 # -- optimizers --
@@ -33,7 +33,7 @@ SMALLEST_PART = 0.02
 #: gains nothing, and RMSprop has no fused kernel.
 FUSED_WINS = (0.55, 0.83)
 FOREACH_WINS = (0.5, 0.72)
-#: Adam as every tutorial writes it is no mistake: a smaller share is mentioned, not warned of.
+#: Plain Adam, as in every tutorial, is not a mistake: a smaller share is only mentioned.
 LOUD_OPTIMIZER = 0.12
 #: On a GPU a tensor at a time launches a dozen kernels for each: an H200 spent 52% of a loop on 390
 #: tensors, and nearly all of it went away. `foreach` launches a dozen kernels for all tensors.
@@ -98,7 +98,7 @@ def _optimizer_examples(analysis: Analysis, name: str) -> tuple[str, str]:
 
 #: What validation takes is gone without it; only the test for whether it is on remains.
 VALIDATION_WINS = (0.85, 1.0)
-#: It is torch's default, and some programs want it: a smaller share is mentioned, not warned of.
+#: It is torch's default, and some programs want it: a smaller share is only mentioned.
 LOUD_VALIDATION = 0.06
 _CHECKS = in_package("torch/distributions/constraints")
 #: The base class's constructor checks every argument; `log_prob` and `cdf` check the sample.
@@ -307,7 +307,7 @@ def _updates_in(analysis: Analysis, file: str, loop: int) -> bool:
 
 #: What is computed a second time goes away whole; more memory costs a little in the caches.
 RECOMPUTE_WINS = (0.75, 1.0)
-#: Of the memory that there is, what a run may use at its peak and still have room for activations.
+#: Share of memory that a run may use at its peak and still have room for activations.
 ROOMY = 0.5
 _CHECKPOINTS = in_package("torch/utils/checkpoint")
 _BACKWARD = in_package("torch/autograd/graph", "torch/autograd/__init__")

@@ -1,4 +1,4 @@
-"""Causes in how many rows a network sees when it acts."""
+"""Causes in the batch size with which a network acts."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from hotloop.diagnose.proving import base_name
 from hotloop.diagnose.recorded import called_at
 from hotloop.phases import names_of
 
-#: Choosing actions one at a time is worth a word from this share on: below it, more environments
-#: win less than they cost in changed data.
+#: Choosing actions one at a time is reported from this share on: below it, more environments
+#: save less than they cost in changed data.
 SINGLE_SHARE = 0.40
 #: Updates per step from which a run is about learning: more environments do not help it.
 LEARNS_EVERY_STEP = 0.5
-#: Eight environments a call: a forward pass of eight rows takes about as long as of one.
+#: Eight environments per call: a forward pass of eight rows takes about as long as one of one.
 SINGLE_WINS = (0.6, 0.88)
 
 
 def single_env(analysis: Analysis) -> list[Finding]:
-    """One environment, so that the network sees one row at a time."""
+    """One environment, so that the network acts with batch size 1."""
     envs = max(vector_size(analysis), int(gauge(analysis, schema.ENVS_IN_TURN) or 1))
     acting = seconds_in(analysis, "policy.act")
     if envs != 1 or not analysis.run.env_steps or workers(analysis):
@@ -65,7 +65,7 @@ def single_env(analysis: Analysis) -> list[Finding]:
         learning="With n environments a rollout of the same length holds n times as many "
         "transitions: shorten it to keep the number of steps between updates.",
     )
-    # However much it wins, one environment is what most algorithms are published with.
+    # However large the gain, most algorithms are published with one environment.
     return [replace(found, severity=WARNING) if found.severity == CRITICAL else found]
 
 
@@ -136,9 +136,9 @@ def _many_envs(analysis: Analysis) -> str:
     return "envs = gym.make_vec(name, num_envs=8)\nactions = policy(obs)     # (8, …) at once"
 
 
-#: Fewer environments than this are no batch to speak of.
+#: Fewer environments than this are not a batch.
 BATCH = 4
-#: Calls a vector step, as a part of the number of environments, that mean "one each".
+#: Calls per vector step, relative to the number of environments, that mean "one each".
 ONE_EACH = 0.75
 
 
@@ -177,7 +177,7 @@ def unbatched_policy(analysis: Analysis) -> list[Finding]:
 
 
 def _asking_lines(analysis: Analysis) -> list[SourceLine]:
-    """The lines that ask for one action after another: the innermost that are in a loop."""
+    """The lines that choose one action after another: the innermost that are in a loop."""
     totals: dict[SourceLine, float] = {}
     for sample in samples_under(analysis, "policy.act"):
         own = (frame for frame in sample.frames if frame.of_program)
@@ -189,7 +189,7 @@ def _asking_lines(analysis: Analysis) -> list[SourceLine]:
     return [line for line in lines if totals[line] >= STRAY_SAMPLES * totals[lines[0]]]
 
 
-#: A loop that only acts, of agents or games nobody counted: below this share it stays unnamed.
+#: A loop that only acts, over uncounted agents or games, is reported from this share on.
 ACTING_LOOP_SHARE = 0.1
 #: Five to twenty calls made one; each of their rows still has to be converted.
 ACTING_LOOP_WINS = (0.6, 0.95)
@@ -204,7 +204,7 @@ _CHOOSES = frozenset(
 
 
 def _acting_loop(analysis: Analysis) -> list[Finding]:
-    """A loop of the program that does nothing but ask the network for one action after another."""
+    """A loop of the program that only calls the network for one action after another."""
     totals: dict[tuple[str, int], dict[SourceLine, float]] = {}
     for sample in samples_under(analysis, "policy.act"):
         at = program_line(sample.frames)
@@ -231,7 +231,7 @@ def _acting_loop(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "unbatched-policy",
-            title=f"A loop asks the network for one action at a time ({base_name(acted[0].file)}:"
+            title=f"A loop calls the network for one action at a time ({base_name(acted[0].file)}:"
             f"{acted[0].line}): {of_loop(analysis, seconds):.0%} of the loop",
             phase="policy.act",
             seconds=seconds,
@@ -252,7 +252,7 @@ _IN_NETWORK = in_package("torch/nn", "keras", "flax", "haiku", "equinox")
 
 
 def _only_acts(analysis: Analysis, file: str, loop: int, asks: dict[SourceLine, float]) -> bool:
-    """Whether every line that was seen of a loop acts, converts or keeps."""
+    """Whether every sampled line of a loop acts, converts or stores."""
     acting = {line.line for line in asks}
     for number, calls in analysis.notes.lines.get(file, {}).items():
         if calls.loop_line != loop or int(number) in acting:

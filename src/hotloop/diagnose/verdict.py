@@ -1,4 +1,4 @@
-"""The verdict: what a person should take away, what it rests on, and what was not explained.
+"""The verdict: the summary, what it rests on, and what was not explained.
 
 A verdict never claims more than was checked. "No known cause matched" is what rules can say; that
 a run is healthy can only be said where little is left that anything could remove.
@@ -29,7 +29,7 @@ ENOUGH_STEPS = 200
 #: A loop that steps slowly has been observed long enough after this time (500 samples at the
 #: sampler's 100 per second), however few steps it made.
 ENOUGH_SECONDS = 5.0
-#: Below this nothing is known, however fast the environment steps: a window is a second.
+#: A shorter loop cannot be judged, however fast the environment steps: a window is a second.
 LEAST_SECONDS = 0.5
 #: From this share on, time that no phase explains is mentioned.
 MUCH_UNEXPLAINED = 0.05
@@ -78,7 +78,7 @@ def too_short(analysis: Analysis) -> str:
     """Why this capture is too short to judge; empty if it is not."""
     run = analysis.run
     if not has_training_loop(analysis):
-        return ""  # there is nothing of which more could be recorded
+        return ""  # recording for longer would not help
     if run.loop_s >= ENOUGH_SECONDS or not run.loop_s:
         return ""
     if run.env_steps and run.env_steps < ENOUGH_STEPS:
@@ -130,7 +130,7 @@ def without_rule(analysis: Analysis, findings: list[Finding]) -> dict[str, float
     for finding in findings:
         explained = 1 - 1 / max(finding.ceiling or 1.0, 1.0)
         about = inside.get(finding.phase, set())
-        # What is not found in its own phase is explained somewhere: in the largest first.
+        # What a finding's own phase does not cover is taken from the largest phases.
         for name in sorted(left, key=lambda name: (name not in about, -left[name])):
             part = min(left[name], explained)
             left[name] -= part
@@ -177,7 +177,7 @@ def samples(analysis: Analysis) -> int:
 
 
 def iterations(analysis: Analysis) -> int:
-    """How often the loop went round: its updates, its rollouts, or its steps."""
+    """The number of iterations: updates, rollouts or steps."""
     run = analysis.run
     steps = max(calls_of(analysis, "env.step"), run.env_steps, run.gradient_steps)
     return calls_of(analysis, *PARENTS) or steps
@@ -221,7 +221,7 @@ def _headline(
 
 
 def _warm_up(analysis: Analysis) -> str:
-    """What a run can say that ended before learning began."""
+    """The verdict on a run that ended before learning began."""
     starts = learning_starts(analysis)
     where = f" (learning starts at {starts:,} steps)" if starts else ""
     reach = f"--stop-after {2 * starts}steps" if starts else "a longer --stop-after"

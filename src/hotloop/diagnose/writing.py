@@ -1,4 +1,4 @@
-"""How to log less, in the terms of what the program logs with."""
+"""How to log less, for the logger that the program uses."""
 
 from __future__ import annotations
 

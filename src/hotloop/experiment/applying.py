@@ -1,4 +1,4 @@
-"""Writes confirmed patches to the user's program, only when asked, and keeps the way back."""
+"""Writes confirmed patches to the user's program (`prove --apply`), with a reverse patch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hotloop.capture.proofs import CONFIRMED, Proof
 from hotloop.errors import HotloopError
 from hotloop.experiment.patch import FilePatch, apply_to_text, parse_patch, unified_diff
 
-#: The patch that takes the changes back, beside the proof; a later one gets a number.
+#: The patch that undoes the changes, beside the proof; later ones get a number.
 REVERSE = "reverse.patch"
 
 
@@ -23,7 +23,7 @@ def confirmed_diffs(proof: Proof) -> list[str]:
 
 
 def check_together(proof: Proof, diffs: list[str]) -> None:
-    """Several patches are applied at once only if they were measured at once."""
+    """Allow several patches only if they were also confirmed together."""
     if len(diffs) < 2 or (proof.together is not None and proof.together.verdict == CONFIRMED):
         return
     result = proof.together.verdict if proof.together is not None else "not measured"
@@ -76,7 +76,7 @@ def _read(path: Path) -> str:
 
 
 def _refuse_uncommitted(program: Path, names: list[str]) -> None:
-    """Only what git can restore is overwritten."""
+    """Refuse to overwrite what git cannot restore."""
     status = _git(program, "status", "--porcelain", "--", *names)
     if status is None or status.returncode != 0:
         raise HotloopError(f"{program} is not under git; --force writes the changes all the same")

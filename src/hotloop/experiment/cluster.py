@@ -68,7 +68,7 @@ class OnRay:
             shared.close()
 
     def close(self) -> None:
-        """Leave the cluster; Ray that was started for this ends."""
+        """Leave the cluster; stop Ray if it was started for this."""
         if self._started:
             self._ray.shutdown()
 
@@ -180,7 +180,7 @@ def _fit_to_node(launch: Launch) -> Launch:
 
 
 def _in_own_folder(job: Job) -> Answer:
-    """Where the driver's files cannot be seen: run in a folder of our own and send it back."""
+    """Without a shared file system: run in a temporary folder and send it back."""
     folder = Path(tempfile.mkdtemp(prefix="hotloop-"))
     try:
         launches = tuple(
@@ -233,7 +233,7 @@ class _Shared:
 
 
 def _extract(archive: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> None:
-    """A plain file or folder below the target; anything else in the archive is not ours."""
+    """Accept only plain files and folders below the target from the archive."""
     path = (target / member.name).resolve()
     if not path.is_relative_to(target.resolve()):
         return

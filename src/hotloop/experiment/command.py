@@ -18,7 +18,7 @@ _PYTHON = re.compile(r"python(\d+(\.\d+)?)?(\.exe)?")
 
 @dataclass(frozen=True)
 class Command:
-    """A program with its arguments, and what hotloop is to change around it."""
+    """A program with its arguments, and what hotloop changes around it."""
 
     #: The program and its arguments, as `hotloop run` takes them.
     words: tuple[str, ...]
@@ -30,7 +30,7 @@ class Command:
     folder: str | None = None
 
     def __str__(self) -> str:
-        """To be shown and stored: without its secrets."""
+        """The command with secrets masked, to show and store."""
         return shown(self.typed())
 
     def typed(self) -> str:
@@ -91,7 +91,7 @@ def parse_command(written: str | list[str]) -> Command:
 
 
 def check_exists(command: Command) -> None:
-    """Say at once, before anything runs, that a script is not there."""
+    """Fail before anything runs if a script does not exist."""
     name = command.words[0]
     if name in ("-m", "-c"):
         return
@@ -100,7 +100,7 @@ def check_exists(command: Command) -> None:
 
 
 def short_names(first: Command, second: Command) -> tuple[str, str]:
-    """What tells two commands apart, if that is short; else "first" and "second"."""
+    """What differs between two commands, if that is short; else "first" and "second"."""
     sides = []
     for own, other in ((first, second), (second, first)):
         settings = [

@@ -19,13 +19,13 @@ from hotloop.phases import PARENTS
 
 #: A phase with less of the loop than this is not worth an experiment.
 SMALLEST_SHARE = 0.1
-#: A finding that promises less is not worth one either.
+#: Nor is a finding with a smaller predicted gain.
 SMALLEST_GAIN = 1.02
 #: Phases to skip at most: the record should stay readable.
 MOST_PHASES = 4
 #: Each run of the drafted plan should take about this long.
 RUN_SECONDS = 15.0
-#: Phases that nothing is done in, or whose work would be missed at once.
+#: Phases without work of their own, or that a program cannot run without.
 NOT_SKIPPED = ("wait", "import", "startup", "compile")
 
 
@@ -47,7 +47,7 @@ def draft_plan(analysis: Analysis, findings: Sequence[Finding]) -> str:
             lines += ["", *_from_finding(analysis, finding)]
     phases = largest_phases(analysis)
     if phases:
-        lines += ["", "# How much each large phase matters: experiments that no training can keep."]
+        lines += ["", "# How much each large phase matters; these change the training."]
     for phase in phases:
         lines += ["", *_from_phase(phase)]
     return "\n".join(lines) + "\n"

@@ -33,12 +33,12 @@ class Fix:
     diff: str = ""
     #: What it may do to learning; empty if nothing.
     learning: str = ""
-    #: Titles of libraries without which it makes no sense; one of them must be in use.
+    #: Titles of libraries that it applies to; one of them must be in use.
     libraries: tuple[str, ...] = ()
 
     @property
     def keeps_weights(self) -> bool:
-        """Whether equal steps must give equal weights; rounding grows into other actions."""
+        """Whether equal steps must give equal weights; rounding errors grow into other actions."""
         return self.learning in ("", IF_UNCHANGED) and not self.every
 
     @property

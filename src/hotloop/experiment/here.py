@@ -1,4 +1,4 @@
-"""Where runs take place: here, one after the other. `cluster` has the same shape for Ray."""
+"""Runs on this machine, one after the other. `cluster` has the same interface for Ray."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Job:
 
     number: int
     launches: tuple[Launch, ...]
-    #: Whether the others still make sense when one has failed.
+    #: Whether to run the others after one has failed.
     keep_going: bool = False
 
 
 class Place(Protocol):
-    """Somewhere that jobs can be done."""
+    """Where jobs run."""
 
     #: Whether several jobs may be under way at once.
     does_many: bool
@@ -42,7 +42,7 @@ class Here:
             yield job, do(job)
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Nothing to release."""
 
 
 def do(job: Job, retry: bool = False) -> list[Outcome]:

@@ -50,7 +50,7 @@ class Investigator:
     """Tries every hypothesis of a plan, then the confirmed ones together."""
 
     def __init__(self, plan: Plan, folder: Path, place: Place, say: Callable[[str], None]) -> None:
-        science()  # known now, not after an hour of runs
+        science()  # fail now, not after an hour of runs
         check_exists(plan.baseline)
         self.plan = plan
         self.folder = folder
@@ -91,7 +91,7 @@ class Investigator:
         self._together()
 
     def _baseline(self) -> None:
-        """One run before anything else: a baseline that does not work is known at once."""
+        """One run before anything else: a broken baseline fails at once."""
         capture = str(self.folder / "baseline" / "first")
         launch = Launch(
             "baseline", self.plan.baseline, capture, self.plan.stop_after, self.plan.timeout_s
@@ -162,7 +162,7 @@ class Investigator:
             launches = [
                 Launch(
                     "baseline" if index == 0 else f"{phase} slower by {amounts[index - 1]}",
-                    # The first is altered too, by nothing: what altering costs is in both.
+                    # The first has a delay of zero, so both include the cost of altering.
                     replace(
                         self.plan.baseline,
                         options=("--slow", f"{phase}={amounts[index - 1] if index else '0ms'}"),
@@ -193,7 +193,7 @@ class Investigator:
             if not helped or hypothesis.expected.low <= 1.0:
                 continue
             if change.is_experiment:
-                self.result.left_out[name] = "it changes the training, and is no fix"
+                self.result.left_out[name] = "it changes the training and is not a fix"
             elif change.command and any(other.change.command for other, _ in confirmed):
                 self.result.left_out[name] = "it is another command, and there can be one"
             else:
@@ -216,7 +216,7 @@ class Investigator:
 
 @dataclass(frozen=True)
 class ClaimRule(Rule):
-    """Pairs until it is clear what to say of a claim, or without one, until the ratio is known."""
+    """Run pairs until the claim is decided, or without a claim, until the ratio is known."""
 
     most: int = MOST_PAIRS
     expected: Expected | None = None
@@ -235,13 +235,13 @@ class ClaimRule(Rule):
 
 
 def check_skipped(first: Measured, second: Measured) -> None:
-    """A phase that was to be skipped and was not: the figures would mean nothing."""
+    """Fail if a phase was not skipped as planned: the figures would be meaningless."""
     altered = second.analysis.notes.altered
     for phase, skipped in (altered.skip if altered else {}).items():
         if not skipped.calls:
             raise HotloopError(
-                f"{phase} was never skipped: no function is that phase in this program (a `with` "
-                "block and a stretch that is inferred have none)"
+                f"{phase} was never skipped: no function is that phase in this program "
+                "(`with` blocks and inferred phases have none)"
             )
 
 

@@ -1,4 +1,4 @@
-"""One run: `hotloop run` in a process of its own, watched from outside, ended with us."""
+"""One run: `hotloop run` in a separate process, watched from outside, killed with this one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LAST_LINES = 12
 #: A program that was asked to end gets this long before it is killed.
 PATIENCE_S = 10.0
 _SET_PARENT_DEATH_SIGNAL = 1
-#: A run joins no other: it must not find the session that hotloop itself may be part of.
+#: Removed from a run's environment, so it does not join a session that hotloop is part of.
 _SESSION = "HOTLOOP_SESSION"
 
 
@@ -116,7 +116,7 @@ def _run(launch: Launch) -> Outcome:
 
 
 def _put_aside(launch: Launch) -> None:
-    """What an earlier try left (a failed one, or one that was cut short) is kept beside."""
+    """Move aside what an earlier attempt left (one that failed or was interrupted)."""
     number = 1
     while Path(f"{launch.capture}.try-{number}").exists():
         number += 1
@@ -126,7 +126,7 @@ def _put_aside(launch: Launch) -> None:
 
 
 def end(process: subprocess.Popen[Any]) -> int:
-    """End a program and all that it started: first asked, then killed."""
+    """Terminate a program and all its children; kill them if they do not end in time."""
     for number in (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
         _signal_group(process, number)
         try:
@@ -140,7 +140,7 @@ def end(process: subprocess.Popen[Any]) -> int:
 def last_lines(log: Path, most: int = LAST_LINES) -> list[str]:
     """The end of a program's output: its error, where it has one.
 
-    What a program printed before is often written only after that, as its buffer is emptied.
+    Buffered output from before the error is often written only after it.
     """
     try:
         with open(log, "rb") as file:
@@ -178,7 +178,7 @@ def read_outcome(launch: Launch) -> Outcome | None:
 
 
 def identity(launch: Launch) -> str:
-    """What a run is known by: the same one again need not be made again.
+    """The identity of a run: a run that was made before is not repeated.
 
     A digest of the command as it was typed. Masked text would confuse two runs that differ only in
     what was masked, and the text itself may hold a secret.
@@ -190,7 +190,7 @@ def identity(launch: Launch) -> str:
 
 @lru_cache(maxsize=1024)
 def _digest(text: str) -> str:
-    # Slow on purpose: a short secret must not be found by trying.
+    # Slow on purpose: a short secret must not be found by brute force.
     return hashlib.pbkdf2_hmac("sha256", text.encode(), b"hotloop run", 200_000).hex()
 
 
@@ -226,14 +226,14 @@ def _environment(command: Command) -> dict[str, str]:
 
 
 def _own_group() -> dict[str, Any]:
-    """A group of its own: a Ctrl-C is ours, and we pass the end on to all of its processes."""
+    """Start a process group: Ctrl-C reaches hotloop, which then ends the whole group."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
     return {"start_new_session": True, "preexec_fn": _end_with_us()}
 
 
 def _end_with_us() -> Callable[[], None] | None:
-    """Called in the new process: should we be killed, Linux ends it too."""
+    """Called in the new process: if hotloop is killed, Linux kills it too."""
     if not sys.platform.startswith("linux"):
         return None
     import ctypes
@@ -253,7 +253,7 @@ def _signal_group(process: subprocess.Popen[Any], number: int) -> None:
 
 
 def interruptible(work: Callable[[], None]) -> bool:
-    """Do the work; whether a Ctrl-C (or SIGTERM) cut it short. What was done stays done."""
+    """Do the work and return whether Ctrl-C or SIGTERM interrupted it."""
 
     def stop(number: int, frame: object) -> None:
         raise KeyboardInterrupt

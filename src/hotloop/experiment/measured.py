@@ -59,7 +59,7 @@ def _with(outcome: Outcome, launch: Launch, failure: str) -> Outcome:
 
 
 def pair_figures(first: Measured, second: Measured) -> tuple[str, Figures, Figures]:
-    """Both runs over the steps that both made, and what those were counted in."""
+    """Both runs over the steps that both made, and the unit of these steps."""
     unit = common_unit([first.series, second.series])
     if unit is None:
         raise HotloopError(

@@ -3,7 +3,7 @@
 A fixed ABBA takes out any steady drift, but it has a rhythm of its own: noise whose neighbours
 resemble each other then looks like a small effect more often than it should (simulated at a
 correlation of 0.5: 6.5% false alarms instead of 5%). So each side goes first equally often up to
-every look, and chance decides when (permuted blocks, Zelen 1974), among orders in which neighbours
+every check, and chance decides when (permuted blocks, Zelen 1974), among orders in which neighbours
 go the same way as often as not. The chance is seeded: the same plan gives the same order.
 """
 
@@ -18,7 +18,7 @@ DRAWS = 50
 
 
 def pair_orders(schedule: Sequence[int], seed: int = 0) -> list[bool]:
-    """For each pair, whether the second command goes first; balanced up to each look."""
+    """For each pair, whether the second command goes first; balanced up to each check."""
     chance = random.Random(f"hotloop {seed}")
     orders: list[bool] = []
     for upto in schedule:

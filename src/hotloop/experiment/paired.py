@@ -46,7 +46,7 @@ class PairedRuns:
         place: Place,
         say: Callable[[str], None],
     ) -> None:
-        science()  # known now, not after an hour of runs
+        science()  # fail now, not after an hour of runs
         self.commands = commands
         self.names = names
         self.design = design
@@ -55,7 +55,7 @@ class PairedRuns:
         self.say = say
         self.pairs: list[tuple[Figures, Figures]] = []
         self.retried: list[str] = []
-        #: Asked for each pair whether it is what it should be.
+        #: Called for each pair; raises if the pair is invalid.
         self.check: Callable[[Measured, Measured], None] | None = None
         #: Why the pairs ended early, if a run failed.
         self.error: RunFailedError | None = None
@@ -102,7 +102,7 @@ class PairedRuns:
             for number in range(self.design.warm_up)
         ]
         for job, outcomes in self.place.outcomes(jobs):
-            self._both(job, outcomes)  # says at once what is wrong with a command
+            self._both(job, outcomes)  # reports a broken command at once
             seconds = sum(outcome.seconds for outcome in outcomes)
             self.say(f"warm-up done, {seconds:.1f} s for both; it does not count")
 
@@ -122,7 +122,7 @@ class PairedRuns:
         for job, outcomes in self.place.outcomes(jobs):
             first, second = self._both(job, outcomes)
             if not self.pairs:
-                # Told, not refused: here the change may be the very thing that is compared.
+                # Reported, not refused: the change may be what the user wants to compare.
                 self._notes = [str(each) for each in differences(first.analysis, second.analysis)]
             self._unit, a, b = pair_figures(first, second)
             if not all(math.isfinite(f.seconds) and f.seconds > 0 for f in (a, b)):

@@ -106,7 +106,7 @@ def _hunk(name: str, lines: list[str], index: int, match: re.Match[str]) -> tupl
         if sign in (" ", "+"):
             hunk.after.append(rest)
         if sign not in " -+\\":
-            raise HotloopError(f"{name}: line {index + 1} does not belong into a patch")
+            raise HotloopError(f"{name}: line {index + 1} does not belong in a patch")
         index += 1
     return hunk, index
 
@@ -155,7 +155,7 @@ def _find(lines: list[str], wanted: list[str], near: int) -> int | None:
 
 
 def patched_copy(program: Path, patches: list[Path], target: Path) -> Path:
-    """A copy of the program's folder with the patches on; it is made anew each time."""
+    """A fresh copy of the program's folder with the patches applied."""
     if target.exists():
         shutil.rmtree(target)
     _shadow(program, target)
@@ -184,7 +184,7 @@ def _apply(target: Path, file: FilePatch, patch: str) -> None:
 
 
 def _own_path(target: Path, name: PurePosixPath) -> Path:
-    """A path in the copy whose folders are all the copy's own: linked ones are copied first."""
+    """A path in the copy without links in it: linked folders are copied first."""
     folder = target
     for part in name.parts[:-1]:
         folder /= part
@@ -212,7 +212,7 @@ def linked_in_copy(program: Path) -> list[Path]:
         here = Path(folder)
         count += len(files)
         if count > MOST_FILES:
-            break  # such a folder is not copied at all
+            break  # the folder is too large to copy
         folders[:] = [name for name in folders if _is_wanted(here / name, None)]
         links = [here / name for name in folders if (here / name).is_symlink()]
         found += [link for link in links if not _is_small_folder(link)]
@@ -256,7 +256,7 @@ def _shadow(program: Path, target: Path, copies: Callable[[Path], bool] = _is_im
             if (here / name).is_symlink():  # not walked into
                 _put_folder(here / name, copy / name, copies)
         count += len(files)
-        paths = [here / name for name in files if (here / name).exists()]  # not links to nowhere
+        paths = [here / name for name in files if (here / name).exists()]  # no dangling links
         size += sum(path.stat().st_size for path in paths if copies(path))
         _check_amount(program, count, size)
         for path in paths:
@@ -297,6 +297,6 @@ def _put(source: Path, target: Path, copies: Callable[[Path], bool]) -> None:
 def _link(source: Path, target: Path) -> None:
     try:
         target.symlink_to(source.resolve())
-    except OSError:  # Windows without the right to make links
+    except OSError:  # no permission to make links (Windows)
         copy = shutil.copytree if source.is_dir() else shutil.copy2
         copy(source, target)

@@ -58,7 +58,7 @@ class Change:
 
     @property
     def is_experiment(self) -> bool:
-        """Whether it is only there to find out: nobody would train like that."""
+        """Whether it is an experiment only: it changes the training."""
         return bool(self.skip or self.slow)
 
     def __str__(self) -> str:
@@ -112,7 +112,7 @@ class Plan:
     warm_up: int = 1
     minimum: float | None = None
     stretch: float | None = None
-    #: Where patches are looked for.
+    #: The folder of the plan's patches.
     folder: Path = Path(".")
 
 
@@ -160,7 +160,7 @@ def parse_toml(path: Path, text: str) -> dict[str, Any]:
 
 
 class _Reader:
-    """Reads a plan, and knows where in the file everything is."""
+    """Reads a plan and keeps line numbers for error messages."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path

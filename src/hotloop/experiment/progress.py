@@ -1,4 +1,4 @@
-"""How long an experiment will still take, from the runs that are done."""
+"""Estimates the remaining time of an experiment from its finished runs."""
 
 from __future__ import annotations
 

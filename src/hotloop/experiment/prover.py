@@ -49,7 +49,7 @@ SHORTEST_LOOP_S = 3.0
 WIDTH = 0.15
 #: A run of a fix that takes this many times the baseline's is stopped: it does not help.
 LATE = 4.0
-#: A whole interval this many times above a finding's ceiling is not believed.
+#: An interval that lies this many times above a finding's ceiling is not accepted.
 BEYOND = 2.0
 #: What the baseline is called.
 AS_IT_IS = "as it is"
@@ -63,12 +63,12 @@ INTERRUPTED = "interrupted before a pair of runs was complete"
 
 
 class NoTimeError(HotloopError):
-    """No pair of runs was made: that says nothing about a fix."""
+    """No pair of runs was made, so nothing is known about the fix."""
 
 
 @dataclass(frozen=True)
 class ProofRule(Rule):
-    """Pairs until the gain is clear: none at all, or one that is known well enough."""
+    """Run pairs until there is clearly no gain, or the gain is known precisely enough."""
 
     most: int = MOST_PAIRS
 
@@ -101,7 +101,7 @@ class Prover:
         allow_learning_changes: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        science()  # known now, not after the first runs
+        science()  # fail now, not after the first runs
         check_exists(command)
         self.command = replace(command, options=(*command.options, "--weights"))
         self.analysis = analysis
@@ -173,7 +173,7 @@ class Prover:
         self._run_s = loop_s + self._aside_s
 
     def _check_baseline(self) -> None:
-        """One run as it is, first: a program that cannot run again proves nothing about a fix."""
+        """Run the unchanged program first: if it fails, nothing can be proven."""
         launch = Launch(
             AS_IT_IS, self.command, str(self.folder / "as-it-is"), self.proof.stop_after
         )
@@ -187,7 +187,7 @@ class Prover:
             self._run_s = outcomes[0].seconds
 
     def _share(self, left: int) -> float:
-        """The deadline of the next one, with the time left divided evenly."""
+        """The deadline of the next fix, dividing the remaining time evenly."""
         now = self.clock()
         return now + (self._end - now) / max(left, 1)
 
@@ -302,16 +302,16 @@ class Prover:
     # -- a finding without a fix --
 
     def _bound(self, finding: Finding) -> None:
-        """Measure the most that any work on the finding's phase could bring."""
+        """Measure the most that any fix of the finding's phase could gain."""
         if any(each.finding == finding.id for each in self.proof.tried):
             return
         nothing = Fix("", "")
         phase = finding.phase
         if phase in SAY_NOTHING or self._end - self.clock() < 2 * FEWEST_PAIRS * self._run_s:
-            why = "no fix that applies by itself"
+            why = "no fix can be applied automatically"
             self.proof.tried.append(_tried(finding.id, nothing, NOT_TRIED, why=why))
             return
-        self.say(f"{finding.id}: no fix applies by itself; the ceiling without {phase}")
+        self.say(f"{finding.id}: no fix can be applied automatically; the ceiling without {phase}")
         command = replace(self.command, options=(*self.command.options, "--skip", phase))
         folder = self.folder / slug(finding.id) / "without"
         try:
@@ -319,10 +319,11 @@ class Prover:
                 command, f"without {phase}", folder, self._end, LearningSeen(), None
             )
         except HotloopError as error:
-            why = f"no fix that applies by itself, and no ceiling: {str(error).splitlines()[0]}"
+            reason = str(error).splitlines()[0]
+            why = f"no fix can be applied automatically, and no ceiling: {reason}"
             self.proof.tried.append(_tried(finding.id, nothing, NOT_TRIED, why=why))
             return
-        why = f"no fix applies by itself; {phase} skipped is the most that one could bring"
+        why = f"no fix can be applied automatically; none can gain more than skipping {phase}"
         skipped = Fix(f"without {phase}", "")
         self.proof.tried.append(_tried(finding.id, skipped, CEILING, found, why))
         self._say_result(self.proof.tried[-1])
@@ -364,7 +365,7 @@ class LearningSeen:
 
 
 def _check_effect(fix: Fix, analysis: Analysis) -> None:
-    """A fix that changed no call would be compared with itself."""
+    """Fail if the fix changed no call: the program would be compared with itself."""
     notes = [analysis.notes, *analysis.worker_notes.values()]
     for each in fix.fixes:
         if not sum(note.fixes.get(each, 0) for note in notes):

@@ -34,7 +34,7 @@ class SameLearning:
             side += [value] if value is not None else []
 
     def notes(self) -> list[str]:
-        """What is known of it, as sentences."""
+        """The result, as sentences."""
         if self._verdicts:
             verdict, pairs = worst(self._verdicts), len(self._verdicts)
             return [f"Learning: {verdict} after equal steps ({pairs} pairs, warm-up included)."]

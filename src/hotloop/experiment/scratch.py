@@ -28,7 +28,7 @@ def links_in_words(program: Path) -> str:
 
 
 def why_not_again(lines: Sequence[str]) -> str:
-    """What may keep a program from running in a copy of its folder, from its last lines."""
+    """A hint why a program failed in a copy of its folder, from its last lines."""
     if any("FileNotFoundError" in line or "No such file" in line for line in lines):
         left_out = ", ".join(f"{name}/" for name in sorted(LEFT_OUT & {"runs", ".git"}))
         return (
@@ -65,7 +65,7 @@ class ScratchPlace:
 
     @classmethod
     def unlimited(cls, place: Place, scratch: Path) -> ScratchPlace:
-        """One that has all the time that it needs."""
+        """The same without a deadline."""
         return cls(place, scratch, math.inf, 0.0, time.monotonic)
 
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, list[Outcome]]]:

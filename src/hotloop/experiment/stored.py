@@ -47,7 +47,7 @@ def load(folder: Path) -> Result:
 
 
 def _decoded(kind: Any, value: Any) -> Any:
-    """JSON as the type that it was: dataclasses, lists, tuples, dictionaries and plain values."""
+    """Decode JSON into its type: dataclasses, lists, tuples, dictionaries and plain values."""
     origin, inner = get_origin(kind), get_args(kind)
     if is_dataclass(kind) and isinstance(kind, type):
         hints = get_type_hints(kind)

@@ -1,4 +1,4 @@
-"""The loop of a sweep: every setting once a round, round after round."""
+"""The loop of a sweep: each round runs every setting once."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class SweepRuns:
         place: Place,
         say: Callable[[str], None],
     ) -> None:
-        science()  # known now, not after an hour of runs
+        science()  # fail now, not after an hour of runs
         if design.expect is not None:
             self._check_expectation(design)
         self.settings = settings

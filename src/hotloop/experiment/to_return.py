@@ -86,7 +86,7 @@ class ReturnRuns:
             self._launch(side, name, command, seed, target)
             for side, name, command in zip("ab", self.names, self.commands, strict=True)
         ]
-        # Which side is first changes from pair to pair: the machine may drift.
+        # Alternate which side goes first: the machine may drift.
         job = Job(seed, tuple(reversed(launches)) if seed % 2 else tuple(launches))
         by_side: dict[str, Measured] = {}
         for _, outcomes in self.place.outcomes([job]):
@@ -162,7 +162,7 @@ def attempt_of(seed: int, run: Measured, target: float, equal_steps: float) -> A
 
 
 def auto_target(sides: list[RunReturns]) -> float:
-    """What both settings reached in a run each."""
+    """A target that both settings reached in one run each."""
     if any(side.best is None or not side.points for side in sides):
         raise HotloopError("--to-return: fewer than 100 episodes ended in a run; let it run longer")
     best = min(side.best or 0.0 for side in sides)

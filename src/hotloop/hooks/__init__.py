@@ -3,7 +3,7 @@
 `context.HookContext` holds the state of one run; the session makes it and nothing else does.
 `library` is what a library's table is made of, `wrapping` hooks a function where a plain region is
 not enough, `protocols` types what hooks share, and `install` attaches the tables as their libraries
-are imported and detaches everything again. The rooms say the rest.
+are imported and detaches everything again. Each folder's docstring describes the rest.
 
 Only this package knows names of libraries. It may use `measure`, `capture.schema` and `phases`; it
 knows nothing about `run`, `analyze`, `diagnose`, `report` or `integrations`.

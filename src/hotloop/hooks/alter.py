@@ -12,7 +12,7 @@ whole says how much the phase matters (as in causal profiling, Curtsinger & Berg
 them change the program, and the capture records it.
 
 `install` and `redirect` call `HookContext.altered` for every function that gets a phase; phases are
-changed nowhere else. What has no function (a `with` block, a stretch that is inferred
+changed nowhere else. What has no function (a `with` block, a gap that is inferred
 from what surrounds it) cannot be skipped; a `with` block can be slowed.
 """
 
@@ -42,7 +42,7 @@ Function = Callable[..., Any]
 #: A counter of the capture: microseconds that `slow` has added so far.
 DELAY_COUNTER = schema.ALTERED_DELAY_US
 
-#: Delays below this are waited out awake: a sleep cannot be that short.
+#: Shorter delays are busy-waits: a sleep cannot be that short.
 _SHORTEST_SLEEP_S = 0.0003
 
 #: A function that is called on more objects than this is called on new ones each time (a loss's
@@ -74,7 +74,7 @@ def parse_amount(text: str) -> Amount:
     """`2ms`, `500us`, `0.1s` or `20%`."""
     match = _AMOUNT.fullmatch(text.strip().lower())
     if match is None:
-        raise HotloopError(f"{text!r} is no amount to slow by; write 2ms, 500us, 0.1s or 20%")
+        raise HotloopError(f"{text!r} is not a delay; write 2ms, 500us, 0.1s or 20%")
     number = float(match["number"])
     if match["unit"] == "%":
         return Amount(share=number / 100.0)
@@ -148,7 +148,7 @@ class Alterations:
     # -- functions --
 
     def altered(self, function: Function, phases: tuple[str, ...], dynamic: bool) -> Function:
-        """A function that is about to be put into these phases, changed if that was asked.
+        """A function that is about to get these phases, altered if the run asks for it.
 
         `dynamic`: which phase it is shows only when it is called.
         """
@@ -161,7 +161,7 @@ class Alterations:
         return self.whatever_it_is(function) if dynamic else self.function(function, phases)
 
     def function(self, function: Function, phases: tuple[str, ...]) -> Function:
-        """`function`, which is always these phases, changed as was asked."""
+        """`function`, which always has these phases, altered as requested."""
         for phase in phases:
             if phase in self.skip:
                 function = self._skipping(function, phase)
@@ -172,7 +172,7 @@ class Alterations:
         return function
 
     def whatever_it_is(self, function: Function) -> Function:
-        """`function`, which is one phase at one moment and another at the next."""
+        """`function`, whose phase may differ from call to call."""
         versions = {
             phase: self.function(function, (phase,))
             for phase in (*self.skip, *self.slow, *self.every)
@@ -249,7 +249,7 @@ class Alterations:
         return slow
 
     def _is_on(self, phase: str) -> bool:
-        # Workers that were forked from this process do as they always did.
+        # Workers forked from this process are not altered.
         return phase not in self.inside and os.getpid() == self._pid
 
     @property
@@ -261,10 +261,10 @@ class Alterations:
             return self._inside.phases  # type: ignore[no-any-return]
 
     def delay(self, phase: str, took_s: float) -> None:
-        """Wait as long as was asked, and count it.
+        """Wait as long as requested, and count it.
 
-        What is counted is what was asked for: on a busy machine the thread may wake up later, but
-        that is other programs' doing, and a comparison takes it out like any other wait.
+        The requested delay is counted: on a busy machine the thread may wake up later, but
+        other programs cause that, and a comparison subtracts it like any other wait.
         """
         seconds = self.slow[phase].of(took_s)
         if seconds >= _SHORTEST_SLEEP_S:
@@ -294,7 +294,7 @@ class Alterations:
                 self.altered(function, (name or function.__qualname__,), dynamic=False)
             )
 
-        # A program imports `profile` after this, and so gets the one that knows.
+        # A program imports `profile` after this, and so gets the slowed one.
         hotloop.profile = profiler.profile = self.profile(plain)
         profiler.profile_function = profile_function  # type: ignore[method-assign]
 
@@ -305,7 +305,7 @@ class Alterations:
         return undo
 
     def profile(self, profile: Function) -> Function:
-        """`hotloop.profile` whose `with` blocks are slowed where that was asked."""
+        """`hotloop.profile` whose `with` blocks are slowed as requested."""
 
         def altered_profile(*args: Any, **kwargs: Any) -> Any:
             region = profile(*args, **kwargs)
@@ -373,7 +373,7 @@ def begin(context: HookContext, skip: list[str], slow: list[str], every: list[st
 
 
 def _is_resumed(function: Any) -> bool:
-    """Generators and coroutines give their results bit by bit: there is no last one."""
+    """Whether it is a generator or coroutine function, which has no last result to return."""
     return (
         inspect.isgeneratorfunction(function)
         or inspect.iscoroutinefunction(function)

@@ -1,8 +1,8 @@
-"""What the hooks of one run share: the session makes it, each library's table gets it.
+"""What the hooks of one run share: created by the session, passed to each library's table.
 
 Nothing of a run lives at module level in `hooks`. A table is a function that receives a
 `HookContext` and keeps what it remembers in closures or in objects of that context, so a second run
-in the same process starts from nothing. A forked child continues with its own copy of the
+in the same process starts empty. A forked child continues with its own copy of the
 parent's context: the functions that are hooked there refer to it.
 """
 
@@ -47,9 +47,9 @@ class HookContext:
         self.on_import: list[Callable[[str], None]] = []
         #: Called with a class that came from another process by value.
         self.on_class: list[Callable[[type], None]] = []
-        #: What tables say about this run as a whole, for the report.
+        #: Remarks of tables about this run, for the report.
         self.remarks: list[Callable[[], list[str]]] = [events.remarks]
-        #: Seconds that this process waited for others, by what these are called.
+        #: Seconds that this process waited for others, by their names.
         self.waited_for: dict[str, float] = {}
         #: This process's part of the run, where there is one.
         self.process: RunProcess | None = None
@@ -69,13 +69,13 @@ class HookContext:
             return None
 
     def altered(self, function: Function, *phases: str, dynamic: bool = False) -> Function:
-        """A function that is about to be put into these phases, changed if the run asks for it."""
+        """A function that is about to get these phases, altered if the run asks for it."""
         if self.alterations is None:
             return function
         return self.alterations.altered(function, phases, dynamic)
 
     def name_process(self, name: str, again: bool = True) -> None:
-        """Show this worker in the report under the name of what it does."""
+        """Show this worker in the report under a descriptive name."""
         process = self.process
         if process is not None and process.role != "main" and (again or process.unnamed):
             process.role = name
@@ -102,7 +102,7 @@ class HookContext:
 
     @cached_property
     def flow(self) -> Flow:
-        """Gaps between events and what network calls are for."""
+        """Gaps between events, and the purpose of network calls."""
         from hotloop.hooks.inference.gaps import Flow
 
         return Flow(self.profiler)

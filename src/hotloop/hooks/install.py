@@ -1,8 +1,8 @@
-"""Puts the hooks on as libraries are imported, and takes them off again completely.
+"""Attaches hooks as libraries are imported, and removes them completely.
 
-Python's import system calls `_find_and_load` for every module that is not loaded yet; standing
-there costs nothing once a program runs. A target that a library no longer has is noted, never an
-error; nothing here may ever stop the program.
+Python's import system calls `_find_and_load` for every module that is not loaded yet; a hook
+there costs nothing once modules are loaded. A target that a library lacks is noted and never an
+error; nothing here may stop the program.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Hooks:
         #: Libraries whose `setup` waits for a package to be whole: (package, library).
         self._setups: list[tuple[str, Library]] = []
         self._undo = context.undo
-        #: What is hooked already, each kept so that its address is not another's.
+        #: What is hooked already; kept alive so that its address is not reused.
         self._hooked: dict[tuple[Any, ...], Any] = {}
         #: Title -> what is known of a library: version, targets put on, targets not found.
         self.libraries: dict[str, dict[str, Any]] = {}
@@ -64,7 +64,7 @@ class Hooks:
     # -- on and off --
 
     def install(self) -> None:
-        """Hook what is imported already, and whatever will be."""
+        """Hook what is imported already, and what will be."""
         for name in list(sys.modules):
             self._imported(name)
         core = self._profiler.core
@@ -77,19 +77,19 @@ class Hooks:
         self._undo.append(redirect(core, _importlib, "_find_and_load", time_imports))
 
     def uninstall(self) -> None:
-        """Take every hook off: each target is again what it was."""
+        """Remove every hook and restore each target."""
         self.context.remove_all()
 
     def redirect(self, owner: Any, name: str, make: Wrapper) -> None:
-        """Let calls of `owner.name` run `make(original)`, until the hooks are removed."""
+        """Redirect calls of `owner.name` to `make(original)`, until the hooks are removed."""
         self._undo.append(redirect(self._profiler.core, owner, name, make))
 
     def undo(self, call: Undo) -> None:
-        """Also do this when the hooks are taken off."""
+        """Also do this when the hooks are removed."""
         self._undo.append(call)
 
     def remark(self, ask: Callable[[], list[str]]) -> None:
-        """Let the report say this as well."""
+        """Add a remark to the report."""
         self._remarks.append(ask)
 
     def notes(self) -> dict[str, Any]:
@@ -99,7 +99,7 @@ class Hooks:
         }
         remarks = [text for ask in self._remarks for text in self._guard("remarks", ask) or ()]
         if remarks:
-            notes[Notes.remarks] = list(dict.fromkeys(remarks))  # two libraries may agree
+            notes[Notes.remarks] = list(dict.fromkeys(remarks))  # each remark once
         if self.context.waited_for:
             notes[Notes.waited_for] = dict(self.context.waited_for)
         return notes
@@ -220,7 +220,7 @@ class Hooks:
             try:
                 native.follow_subclasses((*self._owners, owner), made)
             except NotImplementedError:
-                pass  # a Python whose `object` is made in another way
+                pass  # a Python with another layout of `object`
             else:
                 self._owners.add(owner)
                 return lambda: native.follow_subclasses((), made)

@@ -1,4 +1,4 @@
-"""What a library's table is made of, and how a table is read."""
+"""The parts of a library's table, and how a table is loaded."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Library:
     #: Called once the library's top-level package has been imported, for hooks that are not
     #: targets (a registration that the library itself offers). Returns what removes it again.
     setup: Callable[[], Undo | None] | None = None
-    #: What a reader of the report must know about this run; called as each window closes.
+    #: Remarks about this run for the report; called as each window closes.
     remarks: Callable[[], list[str]] | None = None
 
 

@@ -18,7 +18,7 @@ Note: TypeAlias = Callable[..., object]
 #: Removes something again.
 Undo: TypeAlias = Callable[[], object]
 #: An object of a hooked library (a tensor, a model, an environment). hotloop must not import the
-#: library, so nothing but the object's behaviour at run time can be relied on.
+#: library, so nothing but the object's behavior at run time can be relied on.
 Foreign: TypeAlias = Any
 
 
@@ -37,7 +37,7 @@ class RunProcess(Protocol):
 
 
 class Region(Protocol):
-    """A timed stretch of code, by its name; made by `Core.region`."""
+    """A timed piece of code, by its name; made by `Core.region`."""
 
     @property
     def name(self) -> str: ...

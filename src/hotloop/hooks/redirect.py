@@ -21,7 +21,7 @@ _Kind = TypeVar("_Kind")
 if TYPE_CHECKING:
     from hotloop.hooks.context import HookContext
 
-#: Decorators around one function; more than anybody stacks, and an end for those in a circle.
+#: Maximum number of decorators around one function, which also ends cycles.
 _MOST_LAYERS = 16
 
 #: Types of compiled functions that are hooked in place: `PjitFunction` of JAX.
@@ -29,7 +29,7 @@ compiled_types: set[type] = set()
 
 
 def redirect(core: Any, owner: Any, name: str, make: Wrapper) -> Undo:
-    """Let calls of `owner.name` run `make(original)`. Returns a callable that undoes it."""
+    """Redirect calls of `owner.name` to `make(original)`. Returns a callable that undoes it."""
     raw = raw_attribute(owner, name)
     detach = core.attach(function_in(raw), make)
     if detach is None:
@@ -49,7 +49,7 @@ def replace(owner: Any, name: str, make: Wrapper) -> Undo:
     setattr(owner, name, placed)
 
     def undo() -> None:
-        # What the program has put there since is left alone, unless it is a decorator around ours.
+        # What the program has put there since is kept, unless it is a decorator around the hook.
         if not _is_around(vars(owner).get(name), placed):
             return
         if inherited:
@@ -76,9 +76,9 @@ def function_in(raw: Any) -> Any:
 
 
 def is_really(value: Any, kind: type[_Kind]) -> TypeGuard[_Kind]:
-    """Whether a value is of this kind, without asking it: `isinstance` reads its `__class__`.
+    """Whether a value is of this type, without reading its `__class__`, as `isinstance` does.
 
-    That may be a property, and a lazy proxy then loads what it stands for.
+    That may be a property, and a lazy proxy then loads its target.
     """
     return issubclass(type(value), kind)
 
@@ -86,7 +86,7 @@ def is_really(value: Any, kind: type[_Kind]) -> TypeGuard[_Kind]:
 def wrapped_by(function: Any) -> Any:
     """What a decorator has wrapped, or None.
 
-    Objects of a program may raise anything when they are asked for an attribute.
+    Objects of a program may raise anything when an attribute is read.
     """
     try:
         return function.__wrapped__
@@ -95,7 +95,7 @@ def wrapped_by(function: Any) -> Any:
 
 
 def written(function: Any) -> Any:
-    """The function that somebody wrote, behind its decorators."""
+    """The innermost function, behind its decorators."""
     for _ in range(_MOST_LAYERS):
         inner = wrapped_by(function)
         if not isinstance(inner, FunctionType):

@@ -1,7 +1,7 @@
-"""Baselines of the pytest plugin: what a test took when it was good, one small file a test.
+"""Baselines of the pytest plugin: the speed to compare a test with, one small file per test.
 
 A baseline is the main shard of a capture without its samples, so that every statistic of a
-comparison can be had from it. It names no file and no argument of the machine that made it.
+comparison can be computed from it. It contains no paths and no arguments of the machine.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def store(path: Path, capture: Capture, contention: Contention) -> None:
 
 
 def load(path: Path) -> tuple[Analysis, Contention] | None:
-    """The baseline, understood, and what others took from it; None if there is none."""
+    """The decoded baseline, and what other programs took from it; None if there is none."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -63,7 +63,7 @@ def load(path: Path) -> tuple[Analysis, Contention] | None:
         growing.take(line)
     shard = growing.shard()
     if shard is None or not shard.windows:
-        raise HotloopError(f"{path}: no baseline; make it anew with --hotloop-update-baseline")
+        raise HotloopError(f"{path}: no baseline; recreate it with --hotloop-update-baseline")
     return analyze(Capture(path.parent, [shard])), _contention(shard.notes)
 
 

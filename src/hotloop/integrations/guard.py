@@ -96,14 +96,12 @@ class Guard:
         analysis = analyze(capture)
         if analysis.run.startup_s == 0.0 and not analysis.phases:
             shutil.rmtree(folder, ignore_errors=True)
-            return (
-                "no training loop was seen in this test, so there is nothing to hold limits against"
-            )
+            return "no training loop was recognized in this test, so its limits cannot be checked"
         checks = self._checks(capture, analysis)
         broken = [limit_text(check) for check in checks if check.verdict == BROKEN]
         self.lines += [f"{limit_text(check)}: {check.verdict}" for check in checks]
         if all(check.verdict == KEPT for check in checks):
-            shutil.rmtree(folder, ignore_errors=True)  # there is nothing to look into
+            shutil.rmtree(folder, ignore_errors=True)  # nothing to investigate
         if not broken:
             return None
         more = [f"hotloop report {as_typed(folder)} shows where the time went"]

@@ -1,4 +1,4 @@
-"""An MCP server: a coding assistant asks why training is slow, and gets what was measured.
+"""An MCP server: a coding assistant asks why training is slow and gets measurements.
 
 Four tools, each one command of hotloop in a process of its own, so that a program's output never
 mixes with the protocol. Results are short: an assistant pays for every word that it reads.

@@ -27,7 +27,7 @@ NAME = "hotloop"
 HEIGHT = 620
 
 
-class Report:
+class CellReport:
     """A capture's report, in whatever way a front end can show it."""
 
     def __init__(self, folder: Path, text_only: bool = False) -> None:
@@ -49,7 +49,7 @@ class Report:
     def _repr_html_(self) -> str | None:
         if self._text_only:
             return None
-        # A page of its own: it can neither see the notebook nor be seen by it.
+        # A sandboxed frame: the page and the notebook cannot access each other.
         page = html.escape(self._render("html"), quote=True)
         return (
             f'<iframe srcdoc="{page}" sandbox="allow-scripts" title="hotloop report" '
@@ -63,12 +63,12 @@ class Report:
 
 
 def load(shell: Any) -> None:
-    """Let a shell know the magics."""
+    """Register the magics with a shell."""
     shell.register_magic_function(_magic(shell), magic_kind="line_cell", magic_name=NAME)
 
 
 def unload(shell: Any) -> None:
-    """Let it forget them."""
+    """Unregister them."""
     for magics in shell.magics_manager.magics.values():
         magics.pop(NAME, None)
 
@@ -147,7 +147,7 @@ def _show(folder: Path, text_only: bool) -> None:
 
     try:
         display.display(  # type: ignore[no-untyped-call]
-            Report(folder, text_only)
+            CellReport(folder, text_only)
         )
     except HotloopError as error:
         print(f"hotloop: {error}", file=sys.stderr)

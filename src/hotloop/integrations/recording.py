@@ -1,4 +1,4 @@
-"""A stretch of a program as a capture of its own, in a process that continues afterwards.
+"""Records part of a program as a capture, in a process that continues afterwards.
 
     with record("runs/first"):
         train()
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Recording:
     """Measures from `begin` to `end`; also a `with` block. A program's exit is an end too."""
 
-    #: The one that measures, if one does.
+    #: The active recording, if any.
     current: Recording | None = None
 
     def __init__(
@@ -61,7 +61,7 @@ class Recording:
 
     @property
     def is_on(self) -> bool:
-        """Whether this is what measures now."""
+        """Whether this recording is active."""
         return self._session is not None
 
     @property
@@ -69,7 +69,7 @@ class Recording:
         return self._session
 
     def begin(self) -> Recording:
-        """Begin to measure, unless somebody does already."""
+        """Begin to measure, unless another recording is active."""
         measures = current_session()
         if measures is not None:
             if Recording.current is not None:
@@ -159,7 +159,7 @@ def record(
     quiet: bool = False,
     scalars: bool = False,
 ) -> Recording:
-    """Begin to measure now: up to `.end()`, the end of a `with` block, or that of the program.
+    """Begin to measure: until `.end()`, the end of a `with` block, or the program's exit.
 
     `output` is the capture's folder (it must not exist), `name` a name for one below
     runs/hotloop; `phases` are as `hotloop run --phase` takes them; `quiet` prints no report;

@@ -26,7 +26,7 @@ from hotloop.measure.profiler import Profiler
 
 #: Seconds of training between two points: above a window's length, so that a point is a mean.
 LEAST_S = 2.0
-#: Later on, the share of the time so far: a curve of a day has some hundred points, as any screen.
+#: Later, a share of the time so far: the curve of a day has a few hundred points.
 SHARE = 0.01
 #: How often a program may leave out the tag that we follow before we follow another.
 PATIENCE = 5
@@ -45,7 +45,7 @@ class Sink:
     last_step: float | None = None
 
     def follows(self, tag: Any, step: Any) -> bool:
-        """Whether to write after this tag; one that never comes again is given up."""
+        """Whether to write after this tag; a tag that no longer appears is replaced."""
         at = step if isinstance(step, (int, float)) else None
         if tag != self.tag and self.tag is not None:
             self.missed += 1
@@ -105,7 +105,7 @@ class Scalars:
         try:
             sink = self._sinks.setdefault(writer, Sink())
         except TypeError:
-            return None  # a writer of the program's own that cannot be distinguished from others
+            return None  # a custom writer that cannot be distinguished from others
         total = self._total
         passed = total.seconds - sink.before.seconds
         return sink if passed >= max(LEAST_S, SHARE * total.seconds) else None
@@ -119,7 +119,7 @@ class Scalars:
         return found
 
     def _own_work(self, call: Callable[[], None]) -> None:
-        """Do something that is not the program's: guarded, and taken out of its time."""
+        """Do hotloop's own work: errors are caught, and its time is not the program's."""
         begin = self._clock()
         self._busy = True
         try:
@@ -143,7 +143,7 @@ class Scalars:
 
     def _after_scalar(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """TensorBoard's `add_scalar`, torch's and tensorboardX's."""
-        plain = self._core.original(original)  # our own points are no `log` phase
+        plain = self._core.original(original)  # hotloop's own points are not a `log` phase
 
         def add_scalar(writer: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(writer, *args, **kwargs)
@@ -189,7 +189,7 @@ class Scalars:
         def log(run: Any, *args: Any, **kwargs: Any) -> Any:
             data = _argument(args, kwargs, 0, "data")
             sink = self._due(run) if isinstance(data, dict) else None
-            # What goes to TensorBoard comes to such a run by itself.
+            # Such a run already gets what is written to TensorBoard.
             if sink is None or getattr(run.settings, "sync_tensorboard", False):
                 return original(run, *args, **kwargs)
             row = dict(data)
@@ -218,7 +218,7 @@ class Scalars:
         return dump
 
     def _quietly(self, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """What a logger writes to its own TensorBoard is not a further place."""
+        """A logger's own TensorBoard writer is not a separate writer."""
         before, self._busy = self._busy, True
         try:
             return call(*args, **kwargs)

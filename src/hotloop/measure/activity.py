@@ -1,9 +1,9 @@
 """Device activity by phase: what each node of the region tree launched, copied and waited for.
 
 The input is a list of activities (calls of the driver on the host, kernels and copies on the
-device, joined by their correlation) and the slices of the same stretch. A piece of device work
+device, joined by their correlation) and the slices of the same recording. A piece of device work
 belongs to the node that the main thread was at when it was launched, whenever it ran: a backward
-pass launches from a thread of autograd's own while the main thread waits in `learn.backward`. Pure:
+pass launches from one of autograd's threads while the main thread waits in `learn.backward`. Pure:
 no clock, no device.
 """
 
@@ -58,7 +58,7 @@ class Call:
 
 @dataclass
 class HostTimeline:
-    """Where the main thread was at each moment of a stretch."""
+    """Where the main thread was at each moment of a recording."""
 
     begin_ns: int
     end_ns: int
@@ -105,7 +105,7 @@ def timeline(calls: Iterable[Call], begin_ns: int, end_ns: int) -> HostTimeline:
 
 
 def _joined(calls: Iterable[Call]) -> list[Call]:
-    """A call that a closing window has cut is one call: its parts meet at the very nanosecond."""
+    """Join the parts of a call that a closing window cut: one ends where the next begins."""
     parts: dict[tuple[str, int], Call] = {}
     whole: list[Call] = []
     for call in sorted(calls, key=lambda c: (c.begin_ns, c.end_ns)):
@@ -122,7 +122,7 @@ def _joined(calls: Iterable[Call]) -> list[Call]:
 
 
 class RecordedWork:
-    """Place -> what it had the devices do, in whole calls and in parts of calls."""
+    """Node -> its device work, in whole calls and in parts of calls."""
 
     def __init__(self) -> None:
         self.whole: dict[str, DeviceDelta] = {}
@@ -142,7 +142,7 @@ def attribute(
     end_ns: int,
     counted: dict[str, int] | None = None,
 ) -> RecordedWork:
-    """What each node had the devices do between those two moments.
+    """The device work of each node between two moments.
 
     `counted` says how many calls of each node ended there: a gap may be in several slices.
     """
@@ -161,7 +161,7 @@ def attribute(
     for call in host:
         if begin_ns <= call.begin_ns < end_ns:
             _count_call(found.of(line.at(call.begin_ns)), call, busy, usual)
-    # Also what was waited for after the recording ended: its kernels are still in the queue then.
+    # Include waits after the end of the recording: its kernels are still in the queue then.
     waits = union(wait for call in host if (wait := _wait_in(call, usual)) is not None)
     awaited_until = begin_ns
     for each in sorted(work, key=lambda a: a.begin_ns):
@@ -180,7 +180,7 @@ def attribute(
 
 
 def seen_share(activities: list[Activity]) -> float:
-    """Share of the launches, up to the last whose work was seen, that have theirs."""
+    """Share of the launches whose work was recorded, up to the last such launch."""
     seen = {a.correlation for a in activities if a.kind not in CALLS}
     launches = [a for a in activities if a.kind == LAUNCH]
     last = max((a.begin_ns for a in launches if a.correlation in seen), default=0)
@@ -189,7 +189,7 @@ def seen_share(activities: list[Activity]) -> float:
 
 
 def _known_up_to(host: list[Activity], work: list[Activity], end_ns: int) -> int:
-    """The first launch whose work was not seen: it was still in the queue as recording ended."""
+    """The first launch whose work was not recorded: it was still queued at the end."""
     seen = {a.correlation for a in work}
     missing = [a.begin_ns for a in host if a.kind == LAUNCH and a.correlation not in seen]
     # A launch here and there that leaves no work (an empty graph) is not the queue's end.
@@ -198,7 +198,7 @@ def _known_up_to(host: list[Activity], work: list[Activity], end_ns: int) -> int
 
 
 def _calls_a_slice(slices: list[Call], end_ns: int, counted: dict[str, int]) -> dict[str, float]:
-    """Place -> calls that one of its slices stands for: one, or less where gaps go on later."""
+    """Node -> calls per slice: one, or less where a gap continues in a later slice."""
     ended: dict[str, int] = {}
     for call in slices:
         if call.end_ns < end_ns:
@@ -207,11 +207,11 @@ def _calls_a_slice(slices: list[Call], end_ns: int, counted: dict[str, int]) -> 
 
 
 def _keep_cycles(line: HostTimeline, launches: list[Activity]) -> None:
-    """Of each node, count from one call to another of the same kind, so that all kinds are even.
+    """For each node, count from one call to the next of the same kind, to balance all kinds.
 
     A node may have calls of several kinds in turn: a gradient is cleared, clipped and applied. A
-    stretch is more likely cut in a long call than in a short one, so that its whole calls, all
-    taken together, have too few of the long kind. Calls that launch equally much are of a kind.
+    recording is more likely cut in a long call than in a short one, so that its whole calls, all
+    taken together, have too few of the long kind. Calls with equally many launches are of one kind.
     """
     for each in launches:
         call = line.at(each.begin_ns)
@@ -244,7 +244,7 @@ def _count_calls(line: HostTimeline, found: RecordedWork, a_slice: dict[str, flo
 
 
 def _usual_launch(host: list[Activity]) -> int:
-    """How long a launch takes that nothing holds up."""
+    """The usual duration of a launch that is not blocked."""
     lengths = sorted(a.end_ns - a.begin_ns for a in host if a.kind == LAUNCH)
     return lengths[len(lengths) // 2] if lengths else 0
 
@@ -297,7 +297,7 @@ def _count_work(delta: DeviceDelta, each: Activity) -> None:
 def _count_idle(
     work: list[Activity], launched: dict[int, Activity], line: HostTimeline, found: RecordedWork
 ) -> None:
-    """Every stretch without a kernel, by what the next kernel was waiting for."""
+    """Every period without a kernel, by what the next kernel was waiting for."""
     begin_ns, end_ns = line.begin_ns, line.end_ns
     copies = union((a.begin_ns, a.end_ns) for a in work if a.kind in COPIES)
     kernels = sorted((a for a in work if a.kind == KERNEL), key=lambda a: a.begin_ns)
@@ -308,7 +308,7 @@ def _count_idle(
         if begin > free_since and cause is not None:
             delta = found.of(line.at(cause.begin_ns))
             copying = overlap(copies, free_since, begin)
-            # Up to when the host had it launched; a kernel may begin before its launch returns.
+            # When the host had launched it; a kernel may begin before its launch returns.
             there = min(max(cause.end_ns, free_since), begin)
             late = there - free_since - overlap(copies, free_since, there)
             delta.copy_ns += copying
@@ -316,7 +316,7 @@ def _count_idle(
             delta.queue_ns += begin - free_since - copying - late
         free_since = max(free_since, end)
     if end_ns > free_since and work:
-        # Nothing more was launched: the host is late, wherever it is.
+        # Nothing more was launched: the device waits for the host.
         found.of(line.at(end_ns - 1)).late_ns += end_ns - free_since
 
 
@@ -349,7 +349,7 @@ def union(intervals: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def overlap(intervals: list[tuple[int, int]], begin: int, end: int) -> int:
-    """How much of one stretch lies in intervals that are in order."""
+    """How much of one interval lies in others, which are sorted."""
     total = 0
     index = max(bisect_right(intervals, (begin, begin)) - 1, 0)
     for each_begin, each_end in intervals[index:]:

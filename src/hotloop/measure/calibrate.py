@@ -13,7 +13,7 @@ _ROUNDS = 7
 
 
 def measure_cost() -> RegionCost:
-    """The smallest of a few rounds: the cost without what else the machine was doing."""
+    """The minimum of a few rounds: the cost without other load on the machine."""
     core = Core()
     core.enable()
     best: RegionCost | None = None

@@ -1,8 +1,8 @@
-"""Cards as their driver sees them: load, memory, power and clocks, read about once a second.
+"""GPU cards as their driver reports them: load, memory, power, clocks, about once a second.
 
 NVIDIA's come from the driver's own library (NVML) through ctypes, AMD's from files that the kernel
-keeps. Nothing is installed for it and nothing is started on the card. What a driver does not say is
-left out; why nothing can be read is one line for the report.
+keeps. Nothing is installed, and nothing runs on the card. What a driver does not report is
+left out; if nothing can be read, one line of the report says why.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ ROOT = Path("/")
 
 #: NVML's errors that users can do something about (nvml.h, nvmlReturn_t).
 _ANSWERS = {
-    3: "this driver does not say",
+    3: "this driver does not report it",
     4: "no permission to read it",
     9: "the driver is not loaded",
     15: "the GPU was lost",
-    18: "driver and library do not fit",
-    999: "the driver says only that something is wrong",
+    18: "driver and library versions do not match",
+    999: "the driver reports an unknown error",
 }
 _SM_CLOCK = 1
 _NAMES = ("libnvidia-ml.so.1", "nvml.dll")
@@ -37,7 +37,7 @@ class CardError(Exception):
 
 @dataclass(frozen=True)
 class Reading:
-    """One look at a card; None is what the driver does not say."""
+    """One reading of a card; None is what the driver does not report."""
 
     #: Share of the last sample period in which at least one kernel ran.
     busy: float | None = None
@@ -73,7 +73,7 @@ class NvidiaCard:
             self._ask("nvmlDeviceGetHandleByIndex_v2", index, ctypes.byref(self._card))
 
     def read(self) -> Reading:
-        """One look; a card that was lost raises."""
+        """Read the card once; raises if the card is gone."""
         load, memory = _Utilization(), _Memory()
         power, clock = ctypes.c_uint(), ctypes.c_uint()
         seen = [
@@ -110,7 +110,7 @@ def _load() -> Any:
             return ctypes.CDLL(name)
         except OSError:
             continue
-    raise CardError("the driver's library (NVML) is not there")
+    raise CardError("the driver's library (NVML) was not found")
 
 
 class AmdCard:
@@ -167,7 +167,7 @@ class CardWatch:
         self._off = False
 
     def look(self, gauges: dict[str, float], uuid: str, index: int, used: int) -> None:
-        """One look; what goes wrong is said once, and then there are no more looks."""
+        """Read the card once; an error is reported once and ends the readings."""
         if self._off:
             return
         try:
@@ -176,7 +176,7 @@ class CardWatch:
                 self._last = self._clock()
                 if self._card.cards > used:
                     self.remarks.append(
-                        f"{self._card.cards} GPUs are there, {used} in use: load, memory, power "
+                        f"{self._card.cards} GPUs, {used} in use: load, memory, power "
                         "and clocks are of the one in use."
                     )
             self._write(gauges, self._card.read())
@@ -187,7 +187,7 @@ class CardWatch:
             self.remarks.append(f"The GPU's load, memory, power and clocks are not known: {error}.")
 
     def busy_ns(self, busy: float) -> float:
-        """A share of the time since the last look, as an amount that adds up."""
+        """A share of the time since the last reading, as an amount that adds up."""
         now = self._clock()
         seconds, self._last = now - self._last, now
         return busy * seconds * 1e9

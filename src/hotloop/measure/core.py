@@ -22,7 +22,7 @@ else:
         try:
             from hotloop.measure._native import Core, Sampler
         except ImportError as error:
-            WHY_TWIN = f"the native core is not there ({error})"
+            WHY_TWIN = f"the native core cannot be imported ({error})"
     if WHY_TWIN is not None:
         from hotloop.measure.twin import Core, Sampler
     NATIVE = WHY_TWIN is None

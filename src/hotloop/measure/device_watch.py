@@ -1,10 +1,10 @@
 """The thread that watches a device: short recordings now and then, memory by phase in between.
 
-A recording ("stretch") slows launches while it lasts and stops the program for some milliseconds
-as it ends. That cost, not the length, is kept within a hundredth of the loop's time: a loop with
+A recording slows launches while it lasts and stops the program for some milliseconds
+when it ends. That cost, not the length, is kept within 1% of the loop's time: a loop with
 few, long kernels is recorded for seconds, one with many tiny kernels for hundredths of a second.
-Each recording begins in the phase that least is known about for its share of the time: figures are
-kept per call, so recordings need not be a fair draw. A failure here ends the recordings, is
+Each recording begins in the phase with the least recorded time for its share: figures are
+kept per call, so recordings need not be random. A failure here ends the recordings, is
 reported, and never reaches the program.
 """
 
@@ -29,36 +29,36 @@ from hotloop.phases import names_of
 #: Share of the loop's time that recordings may cost, reading them included. Time in the phase
 #: `wait` is not counted.
 BUDGET = 0.01
-#: Seconds that recordings may cost ahead of that share, so that a run of ten seconds is known too.
+#: Seconds that recordings may cost beyond that share, so that a run of ten seconds has some.
 CREDIT_S = 0.15
 #: Loop time before the first recording: kernels are loaded and caches warmed in it.
 WARM_UP_S = 0.5
-#: How long a recording is. The first one only tells how many events there are per second; from
+#: Length of a recording. The first one only measures the number of events per second; from
 #: then on a recording is as long as `MOST_EVENTS` allow, so that it spans whole iterations.
 FIRST_S, LONGEST_S = 0.015, 2.0
 #: What one driver call costs more while it is recorded (H200: a launch of 4 to 6 µs takes a quarter
 #: longer).
 SLOWER_CALL_S = 1.5e-6
-#: In `full` mode they follow each other, after a pause in which the driver's tracer can go.
+#: Pause between recordings in `full` mode, in which the driver's tracer can stop.
 FULL_S, PAUSE_S = 0.25, 0.25
 #: What a recording costs (H200: 10 ms to start, 5 µs per event to stop and 8 µs to read).
 START_COST_S, EVENT_COST_S = 0.02, 15e-6
-#: Events that one recording should not go beyond: the program stands still while they are read.
+#: Maximum number of events per recording: the program is stopped while they are read.
 MOST_EVENTS = 6000
-#: Between two looks at the memory of a device in use, and at whether one is in use.
+#: Seconds between readings of device memory, and between checks whether a device is in use.
 TICK_S, IDLE_TICK_S = 0.1, 1.0
-#: A phase is worth a recording of its own from this share of the loop's time on. It is waited for
-#: by looking where the main thread is, so often and so long.
+#: From this share of the loop on, a recording waits until the program is in a phase. The main
+#: thread's position is polled at this interval, for at most this long.
 WORTH, LOOK_S, PATIENCE_S = 0.01, 0.003, 0.3
 #: Recordings in a row without any activity after which the report says so.
 MOST_EMPTY = 4
-#: Launches of a recording whose work must be in it too.
+#: Share of a recording's launches whose work must be in it too.
 ENOUGH_SEEN = 0.9
 #: Slices kept during a recording.
 ROOM = 200_000
-#: A device that fails this often is left alone.
+#: After this many failures, stop recording.
 MOST_FAILURES = 2
-#: How long the program's end waits for a recording to be over.
+#: How long the program's exit waits for a recording to end.
 LONGEST_END_S = 10.0
 
 OFF, WINDOWS, FULL = MODES = ("off", "windows", "full")
@@ -80,7 +80,7 @@ class Device(Protocol):
     def start(self) -> None: ...
 
     def settle(self) -> None:
-        """Wait for what has been launched: it is recorded only once it has run."""
+        """Wait for launched work: it is recorded only after it has run."""
 
     def stop(self, to_clock_ns: int) -> list[Activity]: ...
 
@@ -108,7 +108,7 @@ class DeviceWatch:
         self._thread: OwnThread | None = None
         self._recording = threading.Lock()
         self._preparing = self._prepared = False
-        #: Order of recordings: a generator of its own, so that the program's draws stay its own.
+        #: A separate random generator, so that the program's random numbers do not change.
         self._random = random.Random(os.getpid())
         self.device: Device | None = None
         #: Nanoseconds that recordings and their reading took.
@@ -124,13 +124,13 @@ class DeviceWatch:
         self._before: dict[str, int] = {}
         self._known: dict[str, int] = {}
         self.remarks: list[str] = []
-        #: Place -> most bytes (allocated, reserved) that were seen while it was the innermost.
+        #: Node -> peak bytes (allocated, reserved) while it was the innermost.
         self.peaks: dict[int, list[int]] = {}
 
     # -- life --
 
     def begin(self) -> None:
-        """As the training loop begins: watch from a thread of our own."""
+        """Start the watching thread when the training loop begins."""
         if self._mode == OFF or self._thread is not None:
             return
         self._stop.clear()
@@ -140,7 +140,7 @@ class DeviceWatch:
         self._thread.start()
 
     def prepare(self) -> None:
-        """Make ready for recordings, in the main thread and once its device is in use."""
+        """Prepare recordings, in the main thread, once a device is in use."""
         if self._mode == OFF or self._prepared or self._preparing or not _in_main_thread():
             return
         self._preparing = True
@@ -151,12 +151,12 @@ class DeviceWatch:
                 if device.records() is None:
                     device.prepare()
         except Exception:
-            pass  # it fails again where that is reported
+            pass  # fails again later, where errors are reported
         finally:
             self._preparing = False
 
     def end(self) -> None:
-        """The program is over: no recording may outlive it."""
+        """Stop at the end of the program: no recording may outlive it."""
         self._stop.set()
         if self._thread is not None and not self._thread.is_current:
             self._thread.join(LONGEST_END_S)
@@ -168,7 +168,7 @@ class DeviceWatch:
         self.spent_ns = self.stretches = self.recorded_ns = 0
 
     def give_way(self) -> None:
-        """The program starts the framework's profiler itself: there is only one."""
+        """Give way to the program: it starts the framework's profiler, and there is only one."""
         if self._preparing or in_own_thread():
             return
         with self._recording:
@@ -228,12 +228,12 @@ class DeviceWatch:
         elapsed = self._clock() - began
         if elapsed < WARM_UP_S * 1e9 or self._imports():
             return False
-        # The jitter keeps recordings from falling into step with the program.
+        # The jitter keeps recordings from synchronizing with the program.
         wanted = self.spent_ns + self._next_cost_ns * (1 + 0.2 * self._random.random())
         wanted -= CREDIT_S * 1e9
         if wanted > BUDGET * elapsed:
             return False
-        # What a program waits for others is not what it is slowed down in.
+        # Recordings do not slow a program down while it waits for other processes.
         waited = sum(ns for path, ns in self._since_begin().items() if _is_wait(path))
         return wanted <= BUDGET * (elapsed - waited)
 
@@ -248,10 +248,10 @@ class DeviceWatch:
         return {path: ns - self._before.get(path, 0) for path, ns in times.items()}
 
     def _await_phase(self) -> None:
-        """Wait, but not for long, until the program is where the least is known."""
+        """Wait briefly until the program is in the phase with the least recorded time."""
         since = self._since_begin()
         whole = sum(since.values())
-        # Who waits for others launches nothing.
+        # A program that waits for others launches nothing.
         worth = {
             path: ns
             for path, ns in since.items()
@@ -298,7 +298,7 @@ class DeviceWatch:
             self._idle_ns = 0
             self.spent_ns += cost
             self._profiler.gauges[schema.GPU_SPENT_S] = self.spent_ns / 1e9
-            # The first one also loads the driver's tracer, so its cost says nothing of the next.
+            # The first one also loads the driver's tracer, so its cost does not predict the next.
             self._next_cost_ns = int((START_COST_S + self._events_next * EVENT_COST_S) * 1e9)
 
     def _stretch(self, device: Device) -> None:
@@ -321,7 +321,7 @@ class DeviceWatch:
             packed, lost = core.slices()
         finally:
             self._profiler.give_trace_back(lent)
-        # Waiting for the device, even if it burns a core, is not in the program's way.
+        # Waiting for the device does not delay the program, even if it uses a core.
         settling = self._clock()
         device.settle()
         self._idle_ns += self._clock() - settling
@@ -344,7 +344,7 @@ class DeviceWatch:
         self._fit_length(len(activities), seconds)
 
     def _close(self) -> dict[str, int]:
-        """Close a window: calls of each node up to that very moment."""
+        """Close a window and return the calls of each node up to that moment."""
         with self._profiler.lock:
             self._profiler.close_window()
             return self._profiler.calls()
@@ -357,7 +357,7 @@ class DeviceWatch:
             self._known[path] = self._known.get(path, 0) + delta.host_ns
 
     def _is_complete(self, activities: list[Activity]) -> bool:
-        """Whether what was launched is there too: a recording that lost it must not count."""
+        """Whether the launched work was recorded: a recording that lost it must not count."""
         if seen_share(activities) >= ENOUGH_SEEN:
             return True
         text = "Recordings in which launches had no kernels were left out."
@@ -369,8 +369,8 @@ class DeviceWatch:
         self._empty = self._empty + 1 if empty else 0
         if self._empty == MOST_EMPTY:
             self.remarks.append(
-                f"{MOST_EMPTY} recordings in a row held no device activity: the device was not "
-                "used then, or its driver gave nothing away (no permission, another profiler)."
+                f"{MOST_EMPTY} recordings in a row had no device activity: the device was not "
+                "used, or its driver does not show it (no permission, another profiler)."
             )
 
     def _calls(self, packed: bytes) -> list[Call]:
@@ -382,7 +382,7 @@ class DeviceWatch:
         ]
 
     def _fit_length(self, events: int, seconds: float) -> None:
-        """The next is as long as may be without reading more than enough events."""
+        """Make the next recording as long as the maximum number of events allows."""
         fitting = seconds * MOST_EVENTS / max(events, 1)
         self._length_s = min(max(fitting, FIRST_S / 3), LONGEST_S)
         self._events_next = events * self._length_s / seconds

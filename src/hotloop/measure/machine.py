@@ -1,7 +1,7 @@
 """The machine: cores, container limits, memory, accelerators.
 
-Everything is read from files that the system keeps; no library is asked, nothing is started. What a
-system does not say is None. `root` stands in for `/` where a test brings a machine of its own.
+Everything is read from system files; no library is loaded, nothing is started. What a
+system does not report is None. Tests pass a `root` in place of `/`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NO_LIMIT = 1 << 60
 
 @dataclass(frozen=True)
 class Throttling:
-    """How often and how long a container was held back because its share was used up."""
+    """How often and how long a container was throttled by its CPU quota."""
 
     periods: int
     throttled: int
@@ -95,7 +95,7 @@ def swap_bytes(root: Path = ROOT) -> tuple[int, int] | None:
 
 
 def accelerators(root: Path = ROOT, system: str = "", machine: str = "") -> list[str]:
-    """Accelerators that the system shows: "CUDA", "ROCm", "MPS"; one entry a device."""
+    """Accelerators that the system shows: "CUDA", "ROCm", "MPS"; one entry per device."""
     system, machine = system or sys.platform, machine or platform.machine()
     if system == "darwin":
         return ["MPS"] if machine == "arm64" else []
@@ -109,7 +109,7 @@ def accelerators(root: Path = ROOT, system: str = "", machine: str = "") -> list
         found = ["CUDA"] * sum(name.removeprefix("nvidia").isdigit() for name in devices)
     for node in _names(root / "sys/class/kfd/kfd/topology/nodes"):
         folder = root / "sys/class/kfd/kfd/topology/nodes" / node
-        if _table(folder / "properties").get("simd_count"):  # a processor's node has none
+        if _table(folder / "properties").get("simd_count"):  # a CPU's node has none
             found.append("ROCm")
     return found
 
@@ -124,7 +124,7 @@ def driver_version(root: Path = ROOT) -> str | None:
 
 @dataclass(frozen=True)
 class RunTimes:
-    """Seconds of the main thread on a core, and ready without one; the latter of all threads."""
+    """Seconds that the main thread ran and waited for a core, and that all threads waited."""
 
     on_core: float
     waiting: float
@@ -132,7 +132,7 @@ class RunTimes:
 
 
 def run_times(root: Path = ROOT) -> RunTimes | None:
-    """How this process's threads have fared.
+    """CPU time and waiting of this process's threads.
 
     Linux keeps both for each thread (`Documentation/scheduler/sched-stats.rst`). Waiting of all
     threads is the direct sign of more threads than cores.
@@ -147,12 +147,12 @@ def run_times(root: Path = ROOT) -> RunTimes | None:
     return RunTimes(main[0] / 1e9, main[1] / 1e9, all_waiting / 1e9)
 
 
-#: One small file each is read once a second; nobody trains with more threads than this.
+#: One small file per thread is read once a second, so their number is limited.
 _MOST_THREADS = 256
 
 
 def _schedstat(tasks: str, name: str) -> tuple[int, int] | None:
-    # As few steps as possible: at each of them another thread of the program may go on first.
+    # As few bytecodes as possible: at each, the GIL may go to another thread.
     try:
         with open(f"{tasks}/{name}/schedstat", "rb", buffering=0) as file:
             on_core, waiting = file.read(64).split()[:2]

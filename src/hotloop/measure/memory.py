@@ -1,7 +1,7 @@
-"""Resident memory of this process: now, and the exact peak of a stretch of code.
+"""Resident memory of this process: now, and the exact peak inside a region.
 
-Linux keeps a high-water mark that can be set back, so a region that asks gets its true peak, not
-the peak of what was sampled. Elsewhere the peak is the larger of what is seen at both ends.
+Linux keeps a high-water mark that can be reset, so a region gets its true peak, not
+the peak of samples. Elsewhere the peak is the larger of the values at entry and exit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def resident_bytes() -> int:
         except (OSError, ValueError, IndexError):
             return 0
     try:
-        import psutil  # not ours to require; there with Ray, SB3's extras and many others
+        import psutil  # optional; often installed, by Ray or SB3's extras
     except ImportError:
         return 0
     return int(psutil.Process().memory_info().rss)
@@ -42,7 +42,7 @@ def _high_water_bytes() -> int:
 
 def _reset_high_water() -> None:
     try:
-        # 5 sets the high-water mark back to what is resident now (man 5 proc).
+        # 5 resets the high-water mark to the current value (man 5 proc).
         with open("/proc/self/clear_refs", "wb") as clear:
             clear.write(b"5")
     except OSError:
@@ -52,13 +52,13 @@ def _reset_high_water() -> None:
 class MemoryPeaks:
     """Exact peaks of the regions that ask for them, nested ones included.
 
-    There is one high-water mark for the whole process. So whenever it is about to be set back,
-    what it says is first given to every region that is open.
+    There is one high-water mark for the whole process. So whenever it is about to be reset,
+    its value is first passed to every open region.
     """
 
     def __init__(self) -> None:
         self._open: list[list[int]] = []
-        #: Name -> (highest peak, most that one call added to what was there as it began).
+        #: Name -> (highest peak, largest increase within one call).
         self.cpu_bytes: dict[str, tuple[int, int]] = {}
         self.gpu_bytes: dict[str, int] = {}
         #: Regions that are open, of all threads: torch keeps one mark for the process.
@@ -85,7 +85,7 @@ class MemoryPeaks:
 
 
 class MemoryRegion:
-    """A region that also notes its exact peak of memory; made anew for each `with`."""
+    """A region that also records its exact memory peak; created for each `with`."""
 
     __slots__ = ("_gpu", "_peak", "_peaks", "_region")
 
@@ -117,7 +117,7 @@ class MemoryRegion:
 class _GpuPeak:
     """torch's own peak of allocated device memory, when the program uses torch with CUDA.
 
-    Nested regions share torch's one mark: an inner region sets it back, so it hands what it read
+    Nested regions share torch's one mark: an inner region resets it, so it passes its value
     to those around it.
     """
 

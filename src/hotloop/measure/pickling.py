@@ -1,8 +1,8 @@
-"""How what hotloop puts into a program travels to another process.
+"""Pickles hotloop's objects inside a program, for other processes.
 
 Programs send their classes and functions to workers (cloudpickle does so by value), and with them
 whatever they refer to: `hotloop.profile`, a region, a hooked method. The other process must get
-its own profiler and the plain function, never ours.
+its own profiler and the plain function, never those of this process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def shared_profiler() -> Any:
 
 
 def shared_core() -> Any:
-    """The core of that profiler: `profile` and `count` are its methods."""
+    """The core of that profiler, whose methods `profile` and `count` are."""
     return shared_profiler().core
 
 

@@ -1,4 +1,4 @@
-"""The profiler that programs use: regions, counters, and what they come to.
+"""The profiler that programs use: regions, counters and their sums.
 
 One global profiler serves `hotloop.profile` and friends. Under `hotloop run` it is on and its
 windows go to the capture; in a program of its own it is off until `enable()`.
@@ -44,7 +44,7 @@ def _no_reports() -> Reports:
 
 
 class Profiler:
-    """Regions and counters of this process; `get_profiler()` is the one that everybody shares."""
+    """Regions and counters of this process; `get_profiler()` returns the shared one."""
 
     #: Loads what renders figures; set by the package, because measuring must not depend on it.
     reports: ClassVar[Callable[[], Reports]] = staticmethod(_no_reports)
@@ -59,11 +59,11 @@ class Profiler:
             on_loop=self._on_loop,
             reduce=(pickling.shared_core, ()) if shared else None,
         )
-        #: `with profile("name"):`; the core's own, so that nothing stands in between.
+        #: `with profile("name"):`; the core's own method, called without a wrapper.
         self.profile: Callable[..., AbstractContextManager[Any]] = self.core.profile
         self.count: Callable[..., None] = self.core.count
         self.categories: dict[str, str] = {}
-        #: Phases that no library named: "inferred" from what surrounds them, or known by "shape".
+        #: Phases that no library named: "inferred" from the order of events, or known by "shape".
         self.recognised: dict[str, str] = {}
         #: Phases that were not measured between stretches.
         self.rested: set[str] = set()
@@ -79,9 +79,9 @@ class Profiler:
         self.at_loop: list[Callable[[], None]] = []
         #: Values as they are now (a buffer's length), copied into each window as it closes.
         self.gauges: dict[str, float] = {}
-        #: Own work of the thread that watches devices, in nanoseconds of the next window.
+        #: Cost of the device watch since the last window, in nanoseconds.
         self.device_ns = 0
-        #: What nodes had a device do since the last window: whole calls, and parts of calls.
+        #: Device work of nodes since the last window: whole calls, and parts of calls.
         self.device: dict[str, DeviceDelta] = {}
         self.device_parts: dict[str, DeviceDelta] = {}
         self._lock = threading.RLock()
@@ -159,7 +159,7 @@ class Profiler:
         self._sink = sink
 
     def mark(self, name: str, how: str) -> None:
-        """Say how a phase was recognised: "inferred" or by "shape"."""
+        """Record how a phase was recognized: "inferred" or by "shape"."""
         self.recognised[name] = how
 
     def close_window(self) -> Window:
@@ -222,17 +222,17 @@ class Profiler:
         return self._paths
 
     def own_times(self) -> dict[str, int]:
-        """Place -> nanoseconds of its own, up to the last window."""
+        """Node -> own time in nanoseconds, up to the last window."""
         with self._lock:
             return {path: delta.self_ns for path, delta in self._total.phases.items()}
 
     def calls(self) -> dict[str, int]:
-        """Place -> calls that ended there, up to the last window."""
+        """Node -> calls that ended there, up to the last window."""
         with self._lock:
             return {path: delta.calls for path, delta in self._total.phases.items()}
 
     def lend_trace(self, room: int) -> bool:
-        """Keep slices for somebody else for a while; a trace that is kept already pauses."""
+        """Keep slices for a recording; a trace in progress pauses."""
         with self._lock:
             if self.tracer is not None:
                 self.tracer.pause(self._clock(), self._paths)
@@ -247,7 +247,7 @@ class Profiler:
                 self.tracer.resume()
 
     def notes(self) -> dict[str, Any]:
-        """What a reader must know of the regions beside their times."""
+        """What a reader must know about the regions besides their times."""
         notes: dict[str, Any] = {}
         if self.categories:
             notes[Notes.categories] = dict(self.categories)
@@ -299,9 +299,9 @@ class Profiler:
         begin = self._clock()
         for call in self.at_loop:
             call()
-        # Before the window closes: that counts up to then, and what is counted cannot be skipped.
+        # Before the window closes, because everything up to then is counted in it.
         self.core.skip(self._clock() - begin)
-        # What came before the training loop and what belongs to it never share a window.
+        # Start-up and the training loop never share a window.
         if self._sink is not None:
             begin = self._clock()
             self.close_window()

@@ -1,7 +1,7 @@
 """Plans stretches: when calls are measured, and when most hooks rest.
 
 Everything is measured for the first half minute of the loop, and again after every change of
-behaviour: learning begins, a phase appears, the rate of steps drifts, the loop stalls. Then only
+behavior: learning begins, a phase appears, the rate of steps drifts, the loop stalls. Then only
 stretches of whole iterations are measured, at random moments (`native/stretches.c`), and the
 measured share falls with the time since the last change, down to a few percent.
 
@@ -26,11 +26,11 @@ LOWEST_SHARE = 0.03
 HIGHEST_SHARE = 0.5
 #: Shortest stretch: long enough that the caches are warm for most of it.
 STRETCH_S = 0.1
-#: Iterations that have to be known before the next is taken to be like them.
+#: Iterations to measure before assuming that the next ones are alike.
 FEWEST_ITERATIONS = 4
 #: Calls per second below which a hook or a region of the program's own need not rest.
 RARE_PER_S = 5.0
-#: Phases that never rest: a report shows each of them, and resets tell where episodes begin.
+#: Phases that never rest: a report shows each call, and resets mark where episodes begin.
 ALWAYS_ON = frozenset({"evaluate", "checkpoint", "env.reset"})
 #: Steps per second that differ by more than this factor from the block before are a change.
 DRIFT = 1.5
@@ -39,7 +39,7 @@ LATE, LATE_S = 10.0, 3.0
 
 
 class StretchingCore(Protocol):
-    """What is used of the native core; the Python twin measures every call."""
+    """The part of the native core that is used here; the twin measures every call."""
 
     @property
     def head_entries(self) -> int: ...
@@ -181,7 +181,7 @@ class Stretches:
         if self._late_s < max(LATE / self._rate, LATE_S):
             return False
         if self._since_s - self._full_s <= self._late_s:
-            self._unfit.add(self._head)  # it never was noticed
+            self._unfit.add(self._head)  # no hook reported entering it
         return True
 
 

@@ -1,8 +1,8 @@
-"""Threads of hotloop's own, which the program never meets.
+"""hotloop's own threads, which the program does not see.
 
 They are not in `threading.enumerate()`, so a program that joins every thread, or waits until it is
 the only one, behaves as without hotloop. They block signals, so a signal that the program has
-blocked (to take it with `sigwait`) does not find an open thread of ours and kill the process. They
+blocked (to take it with `sigwait`) is never delivered to one of them and kills the process. They
 remain visible in `sys._current_frames()` and to debuggers.
 
 Code that runs in them must not call `threading.current_thread()`, which would register them: that
@@ -80,14 +80,14 @@ class OwnThread:
         try:
             self._run()
         except BaseException:
-            pass  # nobody waits for a result; whoever needs to know catches it itself
+            pass  # there is no caller to raise to; `run` catches what must be reported
         finally:
             stay_unregistered()
             self._ended.release()
 
 
 def _name_thread() -> None:
-    """Let the system's tools tell this thread from the program's; Linux only."""
+    """Name this thread for the system's tools; Linux only."""
     try:
         with open(f"/proc/self/task/{_thread.get_native_id()}/comm", "w", encoding="ascii") as name:
             name.write(f"{NAME_PREFIX}thread")
@@ -96,7 +96,7 @@ def _name_thread() -> None:
 
 
 def in_own_thread() -> bool:
-    """Whether hotloop runs here, and not the program."""
+    """Whether the current thread is hotloop's, not the program's."""
     return getattr(_local, "is_own", False)
 
 

@@ -1,6 +1,6 @@
 """Keeps single calls for a trace, within a budget: `run --trace`.
 
-Until half of the budget is used every call is kept. After that whole windows are, with ever longer
+Until half of the budget is used, every call is kept. After that, whole windows are, with increasing
 pauses between them, so that the trace of a long run still shows its middle and its end.
 """
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Calls kept of the main process: about 5 MB in the capture, 20 MB as a Chrome trace.
 MOST_SLICES = 200_000
-#: A worker keeps so much less: there may be many, and they all do the same.
+#: A worker keeps this fraction: there may be many, and they all do the same.
 WORKERS_PART = 8
 
 
@@ -56,11 +56,11 @@ class Tracer:
         elif self._left > 0:
             self._waiting -= 1
             if self._waiting <= 0:
-                # A quarter of what is left: a burst must not be the last.
+                # A quarter of what is left, so that a burst does not use it all.
                 self._begin(max(self._left // 4, 1))
 
     def pause(self, end_ns: int, paths: list[str]) -> None:
-        """Somebody else needs the slices for a while; what was kept so far is written."""
+        """A recording needs the slices for a while; write those kept so far."""
         if self._room:
             self._keep(end_ns, paths)
         self._paused = True
@@ -72,7 +72,7 @@ class Tracer:
             self._begin(self._room)
 
     def finish(self) -> None:
-        """No more calls; the file is complete."""
+        """Stop keeping calls and complete the file."""
         self._stop()
         self.write()
         if self._writer is not None:

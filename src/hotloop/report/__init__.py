@@ -10,5 +10,6 @@ a terminal, `web` in a browser. `after_run` prints the report when a run has end
 `investigation` are text and JSON, the `..._page` files pages, `experiment_pictures` pictures.
 `units`, `gains`, `terminal`, `palette`, `figures` and `plain_data` are shared.
 
-May use `analyze` and `diagnose`, and reads captures only through them or to export them.
+May use `analyze` and `diagnose`, and reads captures only through them or to export them. It knows
+nothing about `run`, `measure`, `hooks` or how experiments are run.
 """

@@ -29,7 +29,7 @@ def show_end(
 ) -> None:
     """Print the report of what was just recorded, and what to type next.
 
-    `typed` is its folder as the user would type it; commands find it without that if `is_newest`.
+    `typed` is its folder as the user would type it; commands need no folder if it `is_newest`.
     `refine` adds to findings what needs more than a capture.
     """
     try:
@@ -39,7 +39,7 @@ def show_end(
         return
     run = analysis.run
     if run.failed and not run.env_steps and not run.gradient_steps:
-        # Its own error stands above; a table of its imports would only hide that.
+        # The program's error is printed above; a table of imports would hide it.
         write(
             sys.stderr,
             "hotloop: the program failed before its first training step; "

@@ -16,7 +16,7 @@ SCHEMA = "hotloop.compare/1"
 
 _COLOURS = {FASTER: "green", SLOWER: "red", UNKNOWN: "yellow", NOT_COMPARABLE: "yellow"}
 
-#: An interval from one end to more than this many times it says nothing.
+#: An interval whose ends differ by more than this factor is not shown.
 ANYTHING = 10.0
 
 #: Columns of a side's name above its times.
@@ -26,7 +26,7 @@ _FIGURES = 50
 
 NOT_INTERLEAVED = (
     "These two runs were not interleaved: whatever else changed on the machine between them is in "
-    "the difference too. `hotloop compare` on the two commands tells the two apart."
+    "the difference too. `hotloop compare` on the two commands separates them."
 )
 
 
@@ -34,7 +34,7 @@ NOT_INTERLEAVED = (
 
 
 def in_words(judgement: Judgement) -> str:
-    """A verdict with what belongs to it: "no difference (within ±1.2%)"."""
+    """A verdict with its precision: "no difference (within ±1.2%)"."""
     if judgement.verdict == SAME:
         return f"no difference (within ±{_percent(judgement.within)})"
     if judgement.verdict == UNKNOWN:
@@ -132,7 +132,7 @@ def _title(comparison: Comparison, style: Style, result: PairedResult | None) ->
 
 
 def because(comparison: Comparison) -> str:
-    """Which phase most of the change is in; nothing where none is."""
+    """The phase with most of the change; empty if there is none."""
     if comparison.responsible is None:
         return ""
     name = clean(label(comparison.responsible))
@@ -143,7 +143,7 @@ def because(comparison: Comparison) -> str:
 
 
 def label(name: str) -> str:
-    """How a phase's own time is called in a table."""
+    """The label of a phase's own time in a table."""
     if name == NO_PHASE:
         return NO_PHASE_LABEL
     return f"{name} itself" if name in PARENTS else name
@@ -153,7 +153,7 @@ def _table(comparison: Comparison, style: Style) -> str:
     if not comparison.pairs:
         return ""
     rows = rows_of(comparison)
-    # Beside the figures of a row there is so much room for its name.
+    # What the figures of a row leave for its name.
     longest = max(style.width - _FIGURES, 20)
     table = [
         [fit(clean(text), longest).rstrip(), _seconds(row.first), _seconds(row.second), ratio(row)]
@@ -178,7 +178,7 @@ def rows_of(comparison: Comparison) -> list[tuple[str, Judgement]]:
     """What a table shows, the whole first; phases that are too short to judge are left out."""
     rows = [("whole", comparison.whole)]
     if comparison.whole.verdict == NOT_COMPARABLE:
-        # The reason stands above the table, in full.
+        # The full reason is above the table.
         rows = [("whole", replace(comparison.whole, why="see above"))]
     for phase in comparison.phases:
         small = phase.own.why.startswith("below")
@@ -196,7 +196,7 @@ def _seconds(value: float | None) -> str:
 
 
 def work_notes(comparison: Comparison) -> list[str]:
-    """What is not the same amount of work on both sides."""
+    """How the amount of work differs between the two sides."""
     lines = []
     for change in comparison.work:
         sides = f"{change.first:.4g} and {change.second:.4g}"
@@ -210,7 +210,7 @@ def work_notes(comparison: Comparison) -> list[str]:
 
 
 def small_print(comparison: Comparison, result: PairedResult | None) -> list[str]:
-    """What to know before one believes the figures."""
+    """Caveats of the figures."""
     lines = list(comparison.notes)
     if not comparison.interleaved:
         lines.insert(0, NOT_INTERLEAVED)

@@ -1,7 +1,7 @@
 """Everything about one run in one JSON document, `hotloop.detailed/1`.
 
 The report's document with more inside: bottlenecks ranked by score, all functions, the windows as
-they went, and the tree of phases and functions. For those who want to draw or reckon themselves.
+they went, and the tree of phases and functions. For your own charts and computations.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from hotloop.report.view import DEFAULT_VIEW, View
 
 SCHEMA = "hotloop.detailed/1"
 
-#: What each mark says, in the words of those who look for it.
+#: What each mark means.
 RECOMMENDATIONS = {
     "CRITICAL": "takes more than 30% of the loop: start here",
     "SLOW": "takes more than 100 ms per call",

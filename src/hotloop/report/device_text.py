@@ -11,7 +11,7 @@ from hotloop.report import units
 from hotloop.report.document import transfer_lines
 from hotloop.report.terminal import Style, clean, fit, wrapped
 
-#: From this share of the loop on, waiting for kernels is the first thing to say.
+#: From this share of the loop on, the block begins with the wait for kernels.
 _GPU_BOUND = 0.5
 #: A share of the loop below this is left out of a sentence.
 _SMALLEST = 0.005
@@ -110,7 +110,7 @@ def _memory(use: DeviceUse) -> str:
     if use.reserved_mb is not None:
         text += f", {units.megabytes(use.reserved_mb)} reserved"
     growth = use.growth_mb_per_minute
-    # Less than a megabyte a minute is how an allocator breathes.
+    # Less than a megabyte per minute is normal variation of an allocator.
     if growth is not None and growth >= 1:
         text += f"; it grows by {growth:.0f} MB per minute"
     return text + " (read 10 times per second)."

@@ -13,7 +13,7 @@ SCHEMA = "hotloop.doctor/1"
 
 
 def doctor_text(checks: list[Check], style: Style) -> str:
-    """One sentence a check, each problem followed by its remedy."""
+    """One sentence per check, each problem followed by its remedy."""
     lines = []
     for check in checks:
         mark, colour = _mark(check, style)

@@ -40,12 +40,12 @@ class Report:
     categories: dict[str, float]
     #: How the run ended, if not normally.
     ending: str = ""
-    #: None for figures that were never written down.
+    #: None for figures without a capture.
     history: RunHistory | None = None
 
 
 def remarks(analysis: Analysis) -> list[str]:
-    """What a reader must know of how the run was measured."""
+    """Remarks on how the run was measured."""
     limits = analysis.notes.sampling_limits
     found = [*analysis.notes.remarks, *([limits] if limits else [])]
     if analysis.notes.gpu_failure:
@@ -67,7 +67,7 @@ def _share_error(analysis: Analysis) -> str:
 def make_report(
     analysis: Analysis, findings: list[Finding], history: RunHistory | None = None
 ) -> Report:
-    """The report of an analysis: what it says, worked out once."""
+    """The report of an analysis, computed once."""
     return Report(
         analysis,
         findings,
@@ -83,10 +83,10 @@ _FAILED = {"exit": "failed", "os._exit": "failed in os._exit"}
 
 
 def ending(run: Run) -> str:
-    """How a run ended, where that was not the normal way."""
+    """How a run ended; empty if it ended normally."""
     if run.end is None:
         if run.header.cost is None:
-            return ""  # figures of a profiler that no program was recorded with
+            return ""  # figures of a profiler without a recorded program
         return "The program was killed or is still running: figures are up to its last window."
     reason, code = run.end.reason, run.end.code
     if reason == "KeyboardInterrupt":
@@ -213,7 +213,7 @@ def _run(report: Report) -> dict[str, Any]:
 
 
 def _named(row: dict[str, Any], key: str, analysis: Analysis) -> dict[str, Any]:
-    """A row with its process by the name that it has itself, where another than main trains."""
+    """A row with its process's own name, if another process than main trains."""
     trainer = analysis.notes.trains_in
     if trainer is not None:
         row[key] = {"main": trainer, LAUNCHER: "main"}.get(row[key], row[key])

@@ -107,7 +107,7 @@ _LABELS = {
     "frame_is_observation": "the frame is the observation",
 }
 _UNITS = ("s", "mb", "bytes")
-#: Shares whose names do not say so.
+#: Shares whose names do not contain `share`.
 _SHARES = ("gpu_busy", "waiting_for_cores", "waiting_for_a_core", "graphs_alive")
 
 

@@ -16,7 +16,7 @@ PICTURES = ("png", "svg")
 
 
 def headline(result: Result | Comparison) -> str:
-    """What came out, in one sentence."""
+    """The result in one sentence."""
     if isinstance(result, (PairedResult, Comparison)):
         return comparison.headline(_sides(result)[0])
     if isinstance(result, Sweep):

@@ -39,7 +39,7 @@ _STYLE: Any = {
     "axes.titlelocation": "left",
     "axes.titlecolor": TEXT,
     "text.color": TEXT,
-    "text.parse_math": False,  # a name with dollars in it is a name
+    "text.parse_math": False,  # a name may contain dollar signs
     "xtick.color": MUTED,
     "ytick.color": MUTED,
     "svg.fonttype": "none",  # text stays text
@@ -63,7 +63,7 @@ def drawn(format: str, inches: tuple[float, float], paint: Callable[[Figure], No
     from matplotlib.figure import Figure
 
     with warnings.catch_warnings(), matplotlib.rc_context(_STYLE):
-        # It warns of every sign that its font lacks; a box in the picture says the same.
+        # matplotlib warns about every character that its font lacks; the picture shows a box.
         warnings.simplefilter("ignore")
         figure = Figure(figsize=inches, dpi=DPI, layout="constrained")
         FigureCanvasAgg(figure)
@@ -76,7 +76,7 @@ def drawn(format: str, inches: tuple[float, float], paint: Callable[[Figure], No
 
 
 def _settle(figure: Figure) -> None:
-    """Keep the layout as it is, rounded: its last digits differ from one time to the next."""
+    """Round the computed layout: its last digits differ between runs."""
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for axes in figure.axes:
@@ -85,7 +85,7 @@ def _settle(figure: Figure) -> None:
 
 
 def heading(axes: Axes, title: str, below: str) -> None:
-    """What came out, and what was run."""
+    """The result, and what was run."""
     axes.axis("off")
     axes.set_ylim(0, 1)
     lines = wrap(fit(clean(title), 2 * TITLE).rstrip(), TITLE)

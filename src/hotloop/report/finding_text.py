@@ -23,7 +23,7 @@ def finding_text(finding: Finding, verdict: Verdict, style: Style) -> str:
     lines = [head + (f"  {gain}{sure}" if gain else "")]
     if proof := proven(finding):
         lines.append(wrapped(clean(proof), style, indent=2))
-    # The verdict above may be this very title: it is said once.
+    # Do not repeat a title that is already the verdict above.
     if finding.title.rstrip(".") not in verdict.sentence:
         lines.append(wrapped(finding.title, style, indent=2))
     for place in finding.where[:3]:
@@ -42,7 +42,7 @@ def finding_text(finding: Finding, verdict: Verdict, style: Style) -> str:
 def _change(finding: Finding) -> list[str]:
     """The change in the user's own lines, or an example that is marked as one."""
     if finding.patch:
-        # The file stands above; its hunks say the lines.
+        # The file is named above, and the hunks have the lines.
         return [f"    {clean(line)}".rstrip() for line in finding.patch.splitlines()[2:]]
     signed = (("-", finding.before), ("+", finding.after))
     example = [f"    {sign} {clean(line)}" for sign, text in signed for line in text.splitlines()]
@@ -53,7 +53,7 @@ def _command(command: str, style: Style) -> str:
     """A command to be pasted: never cut, continued on the next line where it is too long."""
     command, _, comment = command.partition("  # ")
     if comment:
-        # Before the command, as it is what has to be done first.
+        # Before the command, because it has to be done first.
         return wrapped(f"# {comment}", style, indent=2) + "\n" + _command(command, style)
     if len(command) + 2 <= style.width:
         return f"  {command}"

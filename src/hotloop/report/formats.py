@@ -1,7 +1,7 @@
 """The formats of a report, by name and by a file's ending.
 
 A format is one line of the table; its renderer is imported when it is used, so `--help` and a
-report on a terminal wait for nothing else.
+report on a terminal load nothing else.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ FORMATS: dict[str, Format] = {
 
 
 def known_endings() -> str:
-    """Every ending, to be listed for a person."""
+    """Every ending, for an error message."""
     return ", ".join(ending for each in FORMATS.values() for ending in each.endings)
 
 
 def format_of(path: Path) -> str:
-    """The format that a file's ending asks for; the longest ending wins."""
+    """The format of a file's ending; the longest ending wins."""
     matches = [
         (len(ending), name)
         for name, each in FORMATS.items()

@@ -17,7 +17,7 @@ _SMALLEST_SHARE = 0.005
 #: Columns of a phase's name, and of two events.
 _PHASE = 16
 _GAP = 32
-#: Stretches of unidentified code that are listed: from this share of the loop on, and how many.
+#: Gaps to list: from this share of the loop on, and at most how many.
 _SMALLEST_LISTED = 0.01
 _MOST_LISTED = 6
 
@@ -61,7 +61,7 @@ def _line(function: Function, style: Style) -> str:
 
 
 def _name_and_state(function: Function, room: int) -> tuple[str, str]:
-    """A function with its lines and its state, in that room.
+    """A function with its lines and its state, within a width.
 
     Where that is too long, the library's own line is left out first, then the state; names last.
     """

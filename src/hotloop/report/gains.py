@@ -1,4 +1,4 @@
-"""Expected gains in words, with the digits that keep a range what it is."""
+"""Expected gains in words, with enough digits to keep the ends of a range distinct."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hotloop.capture.proofs import (
 )
 from hotloop.diagnose.finding import HEALTHY, Finding, Gain
 
-#: Below this a gain is nothing that could be measured.
+#: Smaller gains cannot be measured.
 _NOTHING = 1.005
 
 
@@ -69,7 +69,7 @@ def _sentence(text: str) -> str:
 
 
 def promised(finding: Finding) -> str:
-    """What a fix is expected to bring, and its ceiling; empty where nothing is promised."""
+    """The expected gain of a fix and its ceiling; empty where none is predicted."""
     if finding.severity == HEALTHY:
         return ""
     if finding.measured_gain is not None and finding.proof is not None:

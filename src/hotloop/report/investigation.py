@@ -54,7 +54,7 @@ def goal_in_words(investigation: Investigation) -> list[str]:
 
 
 def together_in_words(investigation: Investigation) -> str:
-    """What the confirmed changes come to."""
+    """The combined result of the confirmed changes."""
     names = units.listing(clean(name) for name in investigation.combined_of)
     if not investigation.combined_of:
         return "No change was confirmed that you could keep."
@@ -99,7 +99,7 @@ def investigation_text(investigation: Investigation, style: Style) -> str:
 
 
 def small_print(investigation: Investigation) -> list[str]:
-    """What was left out, what changes the training, and whether it went to its end."""
+    """What was left out, what changes the training, and whether the plan was completed."""
     lines = [f"Left out: {clean(n)} ({why})." for n, why in investigation.left_out.items()]
     lines += _warnings(investigation)
     if investigation.interrupted:

@@ -1,4 +1,4 @@
-"""Keys as they are pressed, without a line's end; on a system or a pipe without them, none."""
+"""Single key presses, without Enter; none on a pipe or an unsupported system."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TextIO
 
 
 class Keys:
-    """While open, a terminal hands over each key at once and does not show it."""
+    """While open, the terminal passes each key on at once and does not echo it."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

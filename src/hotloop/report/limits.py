@@ -11,7 +11,7 @@ from hotloop.report.terminal import clean
 
 
 def limit_text(check: LimitCheck) -> str:
-    """One line: the figure, between what it lies, and the limit."""
+    """One line: the figure, its interval, and the limit."""
     write = units.percent if check.kind == SHARE else times
     what, limit = {
         SHARE: (f"{clean(check.phase)} {{}} of the loop", f"at most {write(check.limit)}"),

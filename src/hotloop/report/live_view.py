@@ -61,7 +61,7 @@ def _returned(now: LiveState) -> list[str]:
 
 
 def _starved(analysis: Analysis) -> list[str]:
-    """First of all, when it is so: every other figure rests on it."""
+    """A warning about waiting for a CPU core, shown first because it affects all figures."""
     if analysis.bound is None or analysis.bound.cores <= BUSY_MACHINE:
         return []
     return [f"waits for a CPU core {analysis.bound.cores:.0%} of the time"]
@@ -98,7 +98,7 @@ def _state(now: LiveState, analysis: Analysis, style: Style) -> list[str]:
 
 
 def _joined(parts: list[str], width: int) -> list[str]:
-    """Parts in as many lines as they need: a number is neither cut nor left out."""
+    """Parts on as many lines as they need, so that no number is cut or left out."""
     lines = [""]
     for part in parts:
         longer = f"{lines[-1]} · {part}" if lines[-1] else part

@@ -27,7 +27,7 @@ from hotloop.report.terminal import clean
 from hotloop.report.view import DEFAULT_VIEW, View
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~])")
-#: What would become an element, a mention of somebody, or a link.
+#: What would become an element, a mention of a user, or a link.
 _ENTITIES = (
     ("&", "&amp;"),
     ("<", "&lt;"),
@@ -35,7 +35,7 @@ _ENTITIES = (
     ("://", "&#58;//"),
     ("www.", "www&#46;"),
 )
-#: Below this share of the loop a row says nothing that helps.
+#: Rows below this share of the loop are left out.
 _SMALLEST_SHARE = 0.001
 #: What limits a process, the largest shares; and functions of each process but the main one.
 _MOST_LIMITS = 3
@@ -65,7 +65,7 @@ def render(report: Report, view: View = DEFAULT_VIEW) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that Markdown and HTML take as it is."""
+    """Text escaped for Markdown and HTML."""
     text = _SPECIAL.sub(r"\\\1", clean(text))
     for special, entity in _ENTITIES:
         text = text.replace(special, entity)
@@ -79,7 +79,7 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Advice, in which code stands between backticks."""
+    """Advice with code between backticks."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)
@@ -106,7 +106,7 @@ def _headline(analysis: Analysis) -> str:
 
 
 def _in_short(analysis: Analysis, findings: list[Finding]) -> str:
-    """The page that is read if only one is: what it was, and what to do, in order."""
+    """The summary: what ran, and what to do, in order."""
     said = [f"- {escape(line)}" for line in summary(analysis)]
     advised = [
         f"{number}. {prose(line)}"
@@ -152,7 +152,7 @@ def _finding(finding: Finding) -> str:
 
 
 def _indented(source: str) -> str:
-    """A block of code that nothing in it can end."""
+    """A code block with a fence that its text cannot end."""
     return "\n".join("    " + clean(line) for line in source.splitlines())
 
 

@@ -88,7 +88,7 @@ def shell(
 
 
 def embed(data: Any) -> str:
-    """JSON that can stand inside a script element: it holds no `<`, and only ASCII."""
+    """JSON that is safe inside a script element: no `<`, and only ASCII."""
     text = json.dumps(json_ready(data), ensure_ascii=True, separators=(",", ":"), default=str)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -25,7 +25,7 @@ from hotloop.report.sampled import place_words, states_words
 SCHEMA = "hotloop.page/1"
 
 MOST_FUNCTIONS = 80
-#: Phases drawn apart on the time line; more colours cannot be told apart.
+#: Phases drawn separately on the timeline; more colours cannot be distinguished.
 MOST_BANDS = 9
 #: Cells of a process's strip.
 STRIP_CELLS = 60
@@ -131,7 +131,7 @@ def _categories(report: Report) -> list[list[Any]]:
 
 
 def _trees(analysis: Analysis) -> list[dict[str, Any]]:
-    """For each group of processes its tree, with names and files said once."""
+    """For each group of processes its tree, with names and files stored once."""
     found: list[dict[str, Any]] = []
     for label, processes in list(groups(analysis).items())[:MOST_GROUPS]:
         root = flame(analysis, processes)
@@ -175,7 +175,7 @@ def _tree(box: Box, texts: dict[str, int]) -> list[Any]:
     return row
 
 
-# -- the course --
+# -- the timeline --
 
 
 def _course(

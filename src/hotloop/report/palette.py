@@ -1,4 +1,4 @@
-"""One colour a category, the same in every view: the page, the pictures, the live view.
+"""One colour per category, the same in every view: the page, the pictures, the live view.
 
 Light enough that dark text on them reads well (at least 7:1), and distinct in lightness as well
 as by hue where categories meet most often.

@@ -126,7 +126,7 @@ def _categories(axes: Axes, report: Report) -> None:
 def _over_time(
     axes: Axes, history: RunHistory, analysis: Analysis, run: list[series.SeriesPoint]
 ) -> None:
-    """Share of time by phase over the run, with what is not the loop and what interrupts it."""
+    """Share of time by phase over the run, with start-up, end and interruptions marked."""
     axes.set_title("As it went: share of time by phase", pad=12)
     if not run:
         return
@@ -221,7 +221,7 @@ def _returns(axes: Axes, analysis: Analysis, run: list[series.SeriesPoint]) -> N
 
 
 def _clock(seconds: float) -> str:
-    """A moment of the run, as short as it can be said."""
+    """A time of the run in its shortest form."""
     for factor, unit in ((3600, "h"), (60, "min")):
         if seconds >= 2 * factor:
             return f"{seconds / factor:.3g} {unit}"

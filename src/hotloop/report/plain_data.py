@@ -1,4 +1,4 @@
-"""Data as JSON can hold it."""
+"""Data that JSON can represent."""
 
 from __future__ import annotations
 

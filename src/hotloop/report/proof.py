@@ -1,4 +1,4 @@
-"""What `hotloop prove` found out, as text."""
+"""The result of `hotloop prove`, as text."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from hotloop.report import units
 
 
 def headline_part(analysis: Analysis) -> str:
-    """`return 187 (last tenth)`, what evaluations came to beside it; empty without returns."""
+    """`return 187 (last tenth)`, with that of evaluations; empty without returns."""
     returns = analysis.returns
     if returns.last is None:
         return ""
@@ -21,7 +21,7 @@ def headline_part(analysis: Analysis) -> str:
 
 
 def small_print(analysis: Analysis) -> str:
-    """What has to be known of the return; empty where there is nothing."""
+    """Remarks on the return; empty if there are none."""
     returns = analysis.returns
     if returns.why_none:
         return f"No return is shown: {returns.why_none}." if analysis.run.env_steps else ""

@@ -1,8 +1,8 @@
-"""Ways to show a picture that changes: a whole screen, the foot of one, or lines.
+"""Ways to show a changing view: the whole screen, the bottom of one, or lines.
 
 `FullScreen` is for a terminal of its own. `Foot` keeps the last rows of a terminal that another
 program writes to: that program's output scrolls above. `Lines` is for pipes and terminals that
-cannot be drawn on. Each writes whole frames in one call, so that nothing comes in between.
+cannot be drawn on. Each writes a whole frame in one call, so that output does not interleave.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TextIO
 
 from hotloop.report.terminal import Style
 
-#: A foot smaller than this says nothing; a terminal must keep twice as much for the program.
+#: Minimum rows of a foot; the terminal must keep twice as many for the program.
 SMALLEST_FOOT = 6
 LARGEST_FOOT = 10
 
 
 class FullScreen:
-    """The alternate screen: what was there before comes back."""
+    """The alternate screen: the previous contents are restored."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -116,7 +116,7 @@ def _cells(sweep: Sweep, phases: list[str]) -> list[list[str]]:
 
 
 def _aligned(rows: list[list[str]]) -> list[str]:
-    """Numbers end below each other; the marks behind them begin below each other."""
+    """Align numbers on the right and the marks behind them on the left."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     return [
         "  ".join(
@@ -170,7 +170,7 @@ def _expectation(expected: Expectation, sweep: Sweep, style: Style) -> str:
 
 
 def blame_sentences(expected: Expectation, sweep: Sweep) -> list[str]:
-    """Which phase is behind what was not expected, and what the excess is made of."""
+    """The phase responsible for the excess, and what the excess consists of."""
     lines = []
     if expected.responsible is not None:
         last = f"{expected.variable}={expected.rows[-1].value}"
@@ -196,7 +196,7 @@ def meaning(expected: Expectation) -> str:
 
 
 def slower_in_words(row: Deviation) -> str:
-    """ "14 times slower than predicted", or that it came as predicted."""
+    """ "14 times slower than predicted", or "as predicted"."""
     reach = max(abs(row.factor.low), abs(row.factor.high))
     if not row.factor.excludes_zero and reach <= math.log1p(NOTABLE):
         return f"as predicted (within ±{units.percent(math.expm1(reach))})"
@@ -247,7 +247,7 @@ def power(interval: Interval) -> str:
 
 
 def small_print(sweep: Sweep) -> list[str]:
-    """What else the machine did during the runs."""
+    """Failed and repeated runs."""
     lines = [f"{clean(name)} failed once and was repeated." for name in sweep.retried]
     for failure in sweep.failures:
         lines.append(f"{clean(failure.name)} {failure.why}: later rounds leave it out.")

@@ -75,7 +75,7 @@ def _look(sweep: Sweep) -> str:
 def _axis(sweep: Sweep) -> dict[str, Any]:
     """The variable along which the chart runs: the first, and whether it is a number.
 
-    `in_proportion` is what each setting would come to if the smallest one said it all.
+    `in_proportion` is the figure of each setting in proportion to the smallest one.
     """
     name, values = next(iter(sweep.variables.items()))
     numeric = is_numeric(values)

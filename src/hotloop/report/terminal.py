@@ -1,4 +1,4 @@
-"""The terminal: its width, its colours, and text that cannot harm it."""
+"""The terminal: its width, its colours, and text that is safe to print."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 NARROW, WIDE = 80, 120
 
-#: Also halves of a letter, which no file can hold.
+#: Also lone surrogates, which cannot be encoded.
 _CONTROL = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -31,7 +31,7 @@ class Style:
     width: int = 100
     colour: bool = False
     unicode: bool = True
-    #: Whether the terminal makes a path or an address one can click.
+    #: Whether the terminal supports clickable links.
     links: bool = False
 
     def link(self, text: str, path: str | Path) -> str:
@@ -58,12 +58,12 @@ class Style:
 
 
 def clean(text: str) -> str:
-    """Text from a program, without what could move a cursor or turn a line around."""
+    """Text from a program, without escapes that move the cursor or reverse the text."""
     return _CONTROL.sub("�", text)
 
 
 def fit(text: str, width: int) -> str:
-    """Text cut to a number of columns; names may lose their middle, numbers never come here."""
+    """Text cut to a number of columns: names lose their middle. Never used for numbers."""
     if len(text) <= width:
         return text.ljust(width)
     if width < 5:
@@ -88,7 +88,7 @@ def wrapped(text: str, style: Style, *paint: str, indent: int = 0) -> str:
 
 
 def paragraph(text: str, style: Style, *paint: str) -> str:
-    """A sentence or more in as many lines as it takes."""
+    """Sentences, wrapped."""
     lines = [line for part in text.splitlines() for line in wrap(clean(part), style.width)]
     return "\n".join(style.paint(line, *paint) for line in lines)
 
@@ -130,12 +130,12 @@ def _knows_links(environment: Mapping[str, str]) -> bool:
 
 
 def silence(stream: TextIO) -> None:
-    """Nobody reads it any more: Python would complain again as it closes the stream."""
+    """Redirect a closed stream, so that Python does not fail again when it closes it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def write(stream: TextIO, text: str) -> None:
-    """Print, and be silent when nobody reads any more."""
+    """Print, and ignore a closed pipe."""
     try:
         stream.write(text if text.endswith("\n") else text + "\n")
         stream.flush()
@@ -147,5 +147,5 @@ def write(stream: TextIO, text: str) -> None:
         silence(stream)
         sys.exit(0)
     except OSError:
-        silence(stream)  # closed by the program; what is in its buffer must not fail later
+        silence(stream)  # closed by the program; flushing its buffer must not fail later
         raise

@@ -50,7 +50,7 @@ def text_report(report: Report, style: Style, view: View = DEFAULT_VIEW) -> str:
 
 
 def _process_report(report: Report, style: Style, view: View) -> str:
-    """Another process than the main one: its phases, limits and functions."""
+    """A process other than the main one: its phases, limits and functions."""
     analysis = report.analysis
     of_process = [p for p in analysis.phases if p.process == view.process and p.thread == "main"]
     largest = max(of_process, key=lambda phase: phase.self_s, default=None)

@@ -99,7 +99,7 @@ def _interval(factor: Factor) -> str:
 
 
 def text(result: TimeToReturn, style: Style) -> str:
-    """The result on a screen."""
+    """The result as text."""
     blocks = [wrapped(headline(result), style, "bold")]
     if result.trade:
         blocks.append(f"Verdict: {clean(result.names[1])} is {result.trade}.")
@@ -130,7 +130,7 @@ def _shown(value: float, attempt: Attempt) -> tuple[float, bool]:
 
 
 def _median(values: list[tuple[float, bool]], show: Callable[[float], str]) -> str:
-    """When half of the runs were there, or that they took longer."""
+    """When half of the runs had reached the target, or that they took longer."""
     if not values:
         return "-"
     value, reached = median_of(values)

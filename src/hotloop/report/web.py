@@ -1,7 +1,7 @@
-"""The live view as a page: a server on the loopback address, for whoever knows its token.
+"""The live view as a page: a server on the loopback address, protected by a token.
 
 It serves two addresses, the page and its data, both below the token, and nothing else. A request
-that was meant for another host (a page elsewhere that had its name point here) is refused, and so
+for another host name (DNS rebinding) is refused, and so
 is one that a page of another site makes; such a page may only hold a link for a person to click.
 """
 
@@ -45,7 +45,7 @@ class LiveServer:
     def __init__(self, folder: Path, port: int = 0) -> None:
         self._reader = TrainingReader(folder, most_of_main=MOST_WINDOWS)
         self._lock = threading.Lock()
-        self._reader.read()  # says now, not at the first request, that there is no capture
+        self._reader.read()  # fails now, not at the first request, if there is no capture
         self._token = secrets.token_urlsafe(18)
         handler = type("Handler", (_Handler,), {"live": self})
         try:
@@ -94,7 +94,7 @@ class LiveServer:
 
 
 def _is_own(headers: Message, host: str) -> bool:
-    """Whether a person or the page itself asks; every browser says so if it is another site."""
+    """Whether a user or the page itself made a request; browsers mark those of other sites."""
     if headers.get("Origin", f"http://{host}") != f"http://{host}":
         return False
     if headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin"):
@@ -107,7 +107,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Nothing: a browser that closes a connection is no error of anybody's."""
+        """Nothing: a browser that closes a connection is not an error."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,5 +1,5 @@
 """Runs a program and records it: the composition root.
 
 Builds a session out of `measure`, `hooks` and `capture`, starts the program, follows it into child
-processes and closes the capture whatever way it ends. Nothing else may join the two halves.
+processes and closes the capture however it ends. No other room may import both halves.
 """

@@ -1,4 +1,4 @@
-"""How a program that another process of the run has started joins it."""
+"""Lets a program started by another process of the run join it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a run has done so far, in whichever of its processes.
+"""How much a run has done so far, over all of its processes.
 
 Each process counts for itself and writes that down with its windows, so that the sum is known to
 about a second. Workers of a vector environment count the same steps as the process that drives
@@ -46,7 +46,7 @@ class Counting:
 
 
 def total_of(shards: list[Shard], counter: str) -> float:
-    """A counter of processes of which some drive others."""
+    """A counter over processes, some of which drive others."""
     main = next((_process(shard) for shard in shards if shard.name == "main"), None)
     own: dict[Process | None, float] = {}
     below: dict[Process | None, list[Process]] = {}
@@ -58,14 +58,14 @@ def total_of(shards: list[Shard], counter: str) -> float:
         process, parent = _process(shard), _parent(shard)
         if process == main:
             continue
-        # What somebody else started for the program (Ray, a fork server) is the main one's.
+        # Processes started by others (Ray, a fork server) count as the main process's.
         started = below.setdefault(parent if parent in own and parent != process else main, [])
         if process not in started:
             started.append(process)
 
     def total(process: Process | None, depth: int = 0) -> float:
         if depth > len(own):
-            return 0.0  # a process number that was used again
+            return 0.0  # a reused process id
         others = sum(total(each, depth + 1) for each in below.get(process, ()))
         return max(own.get(process, 0.0), others)
 

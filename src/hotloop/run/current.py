@@ -1,6 +1,6 @@
 """The session of this process.
 
-Exits and forks come to a process from outside any object, so they need one place where they find
+Exits and forks reach a process from outside any object, so they need one place to find
 the session. It is the only state that a run keeps at module level.
 """
 
@@ -23,12 +23,12 @@ _current = _Current()
 
 
 def current_session() -> Session | None:
-    """The session that measures this process, if one does."""
+    """The session that measures this process, if any."""
     return _current.session
 
 
 def set_current(session: Session | None) -> None:
-    """Let this session measure the process."""
+    """Make this the session of the process."""
     _current.session = session
 
 

@@ -1,6 +1,6 @@
-"""Marks where a script's definitions end, so that hooks can look at them before they are used.
+"""Marks where a script's definitions end, so that hooks can inspect them before they are used.
 
-An imported module can be looked at when its import is over. A script never is: its loop runs at the
+An imported module can be inspected after its import. A script cannot: its loop runs at the
 end of the very code that defines its classes. So after each run of definitions the script's code
 negates a constant, which is an object of hotloop. Everything else is compiled as it stands, in one
 piece and with its own lines: functions and classes have the code that Python gives them.

@@ -1,4 +1,4 @@
-"""Runs a program from start to end, and treats what leaves it as Python does."""
+"""Runs a program from start to end, and handles its exceptions and exits as Python does."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run_program(
 
 
 def _stopped(error: BaseException) -> None:
-    """The program was told to end, by an exception that may arrive inside any code.
+    """The program was stopped by an exception that may arrive inside any code.
 
     Code that catches everything (a library's construction, a C++ callback) raises something else
     instead, or leaves an object half made: none of that is the program's fault.

@@ -1,4 +1,4 @@
-"""The exits of a process, so that its capture is finished whichever it takes.
+"""Finishes the capture of a process at each of its exits.
 
 A normal end and `os._exit` finish it. For SIGTERM see `termination`. Any other signal that kills
 the process costs the last window: the reader treats a shard without an end as killed.
@@ -18,7 +18,7 @@ from hotloop.run.forks import hush_forks
 
 
 class Exits:
-    """Finishes whichever session is current as the process exits, until it is released."""
+    """Finishes the current session when the process exits, until it is released."""
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], object]] = []
@@ -32,7 +32,7 @@ class Exits:
         self._undo += hush_forks(core)
 
     def release(self) -> None:
-        """The process continues without the session: each exit is again what it was."""
+        """Restore all exits: the process continues without a session."""
         while self._undo:
             self._undo.pop()()
 
@@ -42,7 +42,7 @@ class Exits:
             if current is not None:
                 current.finish(**end)
         except Exception:
-            pass  # the program ends, whatever becomes of its capture
+            pass  # an error here must not keep the program from exiting
 
     def _watch_immediate_exit(self, core: Core) -> None:
         """`os._exit` runs no `atexit` function; the object that the program has stays the same."""

@@ -1,7 +1,7 @@
-"""Forks in a process that has threads of hotloop's own.
+"""Forks in a process with hotloop's threads.
 
 From Python 3.12 on, `os.fork` warns in a process with several threads. hotloop's must not make a
-program warn that has only one of its own, so the warning is held back for exactly that case. The
+single-threaded program warn, so the warning is suppressed for exactly that case. The
 function object stays the program's own.
 """
 
@@ -28,7 +28,7 @@ def _filter() -> tuple[object, ...]:
 
 
 def hush_forks(core: Any) -> list[Callable[[], object]]:
-    """Hold back the warning about hotloop's threads. Returns callables that undo it."""
+    """Suppress the warning about hotloop's threads. Returns callables that undo it."""
     if sys.version_info < (3, 12) or not os.path.isdir(_TASKS):
         return []
     from hotloop.hooks.redirect import redirect

@@ -1,4 +1,4 @@
-"""Lines of hotloop's own among the program's output."""
+"""Prints hotloop's own lines between the program's output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def notify(text: str) -> None:
             return
         print(line, file=stream, flush=True)
     except (OSError, ValueError):
-        pass  # a closed pipe: nobody reads it
+        pass  # a closed pipe
 
 
 def _stream() -> TextIO | None:
@@ -36,6 +36,6 @@ def _above_tqdm_bars(line: str, stream: TextIO) -> bool:
         if not list(getattr(tqdm, "_instances", ())):
             return False
         tqdm.write(line, file=stream)
-    except Exception:  # a release that works otherwise
+    except Exception:  # a release with another interface
         return False
     return True

@@ -20,7 +20,7 @@ _MOST_HOSTS = 1000
 
 
 def process_name(role: str) -> str:
-    """How people know a process; a child is asked late, when it has its name."""
+    """The name of a process for people; read late for a child, when it has its name."""
     return _child_name(role) if role in (FORKED, STARTED) else role
 
 

@@ -1,7 +1,7 @@
 """Runs a user's program in this interpreter exactly as Python itself would.
 
 `sys.argv`, `sys.path[0]`, `__main__` and its attributes are what `python script`, `python -m` or
-`python -c` would set, and what leaves the program (an exception, an exit code) is treated as
+`python -c` would set, and an exception or exit code of the program is treated as
 Python treats it. The one difference is invisible: hotloop's own frames are taken out of the
 traceback before it is shown.
 """
@@ -42,7 +42,7 @@ class ProgramError(Exception):
 
 @dataclass
 class Program:
-    """A program that was found: how to name it, and how to become it."""
+    """A program that was found: its name, and how to run it as `__main__`."""
 
     label: str
     argv: list[str]
@@ -85,7 +85,7 @@ def find_script(script: str, arguments: list[str]) -> Program:
 
 
 def _joined(file: str) -> str:
-    """An absolute path that is not made shorter: Python leaves `./train.py` what it is."""
+    """An absolute path, not normalized: Python keeps `./train.py` as it is."""
     return file if os.path.isabs(file) else os.path.join(os.getcwd(), file)
 
 
@@ -177,7 +177,7 @@ def _show_lines_of(code: CodeType, source: str) -> None:
 
 
 def execute(program: Program, defined: Callable[[], None] | None = None) -> None:
-    """Become the program. Whatever it raises comes out of here.
+    """Run the program as `__main__`. What it raises is raised here.
 
     `defined` is called whenever some of the script's definitions have just run.
     """
@@ -207,7 +207,7 @@ def _source_of(main: ModuleType) -> bytes | None:
 
 
 def show_exception(error: BaseException) -> None:
-    """As Python shows an exception that nobody caught, without the frames of hotloop."""
+    """Show an uncaught exception as Python does, without hotloop's frames."""
     error = error.error if isinstance(error, ProgramError) else error
     seen: set[int] = set()
     each: BaseException | None = error

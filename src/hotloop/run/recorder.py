@@ -2,8 +2,7 @@
 
 It sleeps, wakes once a second and holds the GIL for about a millisecond. The program never waits
 for the disk: a window that closes in the program's own thread (as the loop begins) is written by
-this one, and no lock is held during a write. Whatever it is asked to record, one bad item costs
-that item only.
+this one, and no lock is held during a write. A bad item costs that item only.
 """
 
 from __future__ import annotations
@@ -43,12 +42,12 @@ class Recorder:
         self._open_shard = open_shard
         self._interval_s = interval_s
         self._writer: ShardWriter | None = None
-        #: What the shard's end says, once the process ends.
+        #: The shard's end line, once the process ends.
         self._end: dict[str, Any] | None = None
         self._closed = False
         self._wake = threading.Event()
         self._thread: OwnThread | None = None
-        #: Windows that are not written yet, and the lock of whoever writes them.
+        #: Windows that are not written yet, and the lock for writing them.
         self._waiting: list[Window] = []
         self._writing = threading.RLock()
         self._warned = False
@@ -151,7 +150,7 @@ class Recorder:
             self._profiler.core.failures[f"recorder: {what}"] = repr(error)
 
     def _keep(self, window: Window) -> None:
-        """Queue a window that closed in whichever thread, with what is true now."""
+        """Queue a window, closed in any thread, with the current notes."""
         if self._writer is None and not self._waiting and not _did_something(window):
             return  # a helper process of some library: nothing to record
         cpu = process_time_ns()

@@ -1,7 +1,7 @@
-"""Everything that hotloop does inside one process of a run, from its start to any kind of end.
+"""Everything that hotloop does inside one process of a run, from its start to its end.
 
 The main process starts a session from the command line; a child starts its own (`children`). A
-session switches the shared profiler on, samples, records, and closes its shard whichever way the
+session switches the shared profiler on, samples, records, and closes its shard however the
 process ends.
 """
 
@@ -74,7 +74,7 @@ class Session:
 
     @property
     def unnamed(self) -> bool:
-        """Whether this process has joined a run and nobody has named it yet."""
+        """Whether this process has joined a run and has no name yet."""
         return self.role in (FORKED, STARTED)
 
     @property
@@ -91,7 +91,7 @@ class Session:
         """Begin to measure this process.
 
         A process that only forks others (a fork server) gets no threads, because a fork copies
-        none of them and may copy a lock that one of them holds. It is no worker either: what it
+        none of them and may copy a lock that one of them holds. Nor is it a worker: what it
         imports for its children is not recorded.
         """
         self._command = command
@@ -121,7 +121,7 @@ class Session:
         return child
 
     def stop_after(self, limit: StopAfter) -> Stopper:
-        """End the program when it has done that much."""
+        """End the program when it reaches the limit."""
         from hotloop.run.stopping import Stopper
 
         stopper = Stopper(notify)
@@ -129,12 +129,7 @@ class Session:
             self.profiler.at_loop.append(stopper.training_began)
             OwnThread(lambda: stopper.stop_in(limit, lambda: self.finished)).start()
         else:
-
-            def stop() -> None:
-                self._take_weights()
-                stopper.stop()
-
-            self.profiler.core.watch(limit.what, limit.amount, stop)
+            self.profiler.core.watch(limit.what, limit.amount, self._stop_by(stopper))
             self.recorder.every_window(stopper.looks_at(Path(self.settings.folder), limit))
         self.recorder.every_window(stopper.check)
         self.recorder.note(Notes.stop_after, str(limit))
@@ -147,13 +142,8 @@ class Session:
         from hotloop.run.stopping import Stopper
 
         stopper = Stopper(notify)
-
-        def stop() -> None:
-            self._take_weights()
-            stopper.stop()
-
         assert self.attached.context is not None
-        self.attached.context.returns.watch(target, stop)
+        self.attached.context.returns.watch(target, self._stop_by(stopper))
         self.recorder.every_window(stopper.check)
         return stopper
 
@@ -190,7 +180,7 @@ class Session:
             os.kill(os.getpid(), self.dies_of)
 
     def leave(self) -> None:
-        """After `finish`, in a process that continues: everything is again as it was."""
+        """After `finish`, in a process that continues: restore everything."""
         self._exits.release()
         self.attached.detach()
         self._invitation.remove()
@@ -199,6 +189,15 @@ class Session:
             set_current(None)
 
     # -- inside --
+
+    def _stop_by(self, stopper: Stopper) -> Callable[[], None]:
+        """Ends the program, after its weights have been recorded."""
+
+        def stop() -> None:
+            self._take_weights()
+            stopper.stop()
+
+        return stop
 
     def _take_weights(self) -> None:
         if self._weights is not None:

@@ -1,4 +1,4 @@
-"""What a run was asked to do, and how its child processes get to know."""
+"""The settings of a run, and how they reach its child processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BOOTSTRAP = Path(__file__).resolve().parent.parent / "bootstrap"
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run was asked to do; its children do the same."""
+    """The settings of a run; its child processes use the same."""
 
     folder: str
     functions: str = "samples"

@@ -1,11 +1,11 @@
-"""Ends a long training early, without an edit: `--stop-after 60s | 5000steps | 2episodes`.
+"""Ends training early, without an edit: `--stop-after 60s | 5000steps | 2episodes`.
 
 Seconds count from the first training step: how long imports take depends on the machine.
 `60s-total` counts from the start of the program.
 
 The end is a SystemExit raised in the program's own thread, so that its `finally` blocks and
 `atexit` functions run as after `sys.exit()`. A main thread that waits for others in a system call
-is woken by a signal that means nothing else. What the main process counts ends it exactly; what
+is woken by a signal that is not used otherwise. What the main process counts ends it exactly; what
 others count (workers with environments of their own) ends it a second or two later (`counting`).
 """
 
@@ -46,9 +46,9 @@ _UNITS = {
 _MOST_TRIES = 5
 _RETRY_SECONDS = 5.0
 
-#: How much longer than its limit a program runs in which no training step is recognised.
+#: How much longer than its limit a program runs if no training step is recognized.
 UNRECOGNISED_SECONDS = 60.0
-#: How long a waiting thread takes to see that the program is over or its training began.
+#: How often a waiting thread checks whether the program has ended or its training has begun.
 _LONGEST_SLEEP = 0.5
 
 #: A program that has counted nothing after this time may never do so.
@@ -90,7 +90,7 @@ def parse_stop_after(text: str) -> StopAfter:
 
 
 def end_children() -> None:
-    """End the processes that the program would wait for at its exit: they would run forever."""
+    """End the processes that the program would wait for at its exit, forever."""
     processes = sys.modules.get("multiprocessing")
     for child in processes.active_children() if processes is not None else ():
         if not child.daemon:
@@ -98,7 +98,7 @@ def end_children() -> None:
 
 
 def _woken(number: int, frame: object) -> None:
-    """Runs in the main thread, where the exception that waits for it is raised then."""
+    """Runs in the main thread, so that the pending exception is raised there."""
 
 
 class Stopper:
@@ -113,7 +113,7 @@ class Stopper:
         self._tried_at = 0.0
         self.asked = False
         self._began: float | None = None
-        #: Ignored unless somebody listens to it, and then it is theirs.
+        #: Ignored by default; if the program handles it, it is not used.
         self._signal: int | None = getattr(signal, "SIGURG", None)
         if (
             self._signal is not None
@@ -134,7 +134,7 @@ class Stopper:
             self._began = self._clock()
 
     def stop_in(self, limit: StopAfter, is_over: Callable[[], bool]) -> None:
-        """Wait for the seconds of a limit, and stop then; a program that is over needs none."""
+        """Wait for the seconds of a limit, then stop the program if it is still running."""
         started = self._clock()
         while (left := self._due(limit, started) - self._clock()) > 0:
             sleep(min(left, _LONGEST_SLEEP))
@@ -142,12 +142,12 @@ class Stopper:
                 return
         if self._began is None and not limit.in_total:
             self._say(
-                f"no training step was recognised within {self._clock() - started:.0f} s: stopping"
+                f"no training step was recognized within {self._clock() - started:.0f} s: stopping"
             )
         self.stop()
 
     def _due(self, limit: StopAfter, started: float) -> float:
-        """When to stop, as far as known: the first training step may move it."""
+        """When to stop, as known so far: the first training step may move it."""
         if limit.in_total:
             return started + limit.amount
         if self._began is not None:
@@ -174,14 +174,14 @@ class Stopper:
                 hinted = True
                 if not total:
                     self._say(
-                        f"no {limit.what.replace('_', ' ')} were counted so far, in no process: "
-                        f"--stop-after may never end this run, where 60s would"
+                        f"no {limit.what.replace('_', ' ')} were counted so far in any process: "
+                        "--stop-after may never end this run; a time such as 60s would"
                     )
 
         return look
 
     def check(self) -> None:
-        """A program that swallowed the stop is asked again; called about once a second."""
+        """Stop the program again if it caught the exception; called about once a second."""
         if not self.asked or self._clock() - self._tried_at < _RETRY_SECONDS:
             return
         if self._tried < _MOST_TRIES:

@@ -1,6 +1,6 @@
-"""Looks at the machine and at every framework that is installed, each in a process of its own.
+"""Surveys the machine and every installed framework, each in a separate process.
 
-A framework may crash, hang or take a device as it is imported; so a child asks it, within a time
+A framework may crash, hang or take a device when imported; so a child imports it, within a time
 limit, and prints what it found as one line.
 """
 
@@ -20,9 +20,9 @@ from typing import Any
 from hotloop.measure import machine
 from hotloop.measure.core import NATIVE, WHY_TWIN
 
-#: Nobody waits longer for a check; `--wait` gives slow disks more.
+#: Time limit of a check in seconds; `--wait` gives slow disks more.
 TIME_LIMIT_S = 8.0
-#: Over this time the load of the machine is measured.
+#: Seconds over which the load of the machine is measured.
 LOAD_S = 0.3
 
 #: Variables that limit what programs see, and those that set threads. Only what follows from them
@@ -73,7 +73,7 @@ FRAMEWORKS: dict[str, tuple[str, str]] = {
     "cv2": ("cv2", _CV2),
 }
 
-#: Imports every library that hotloop has a table for, with the hooks on, and tells how they fit.
+#: Imports every library that hotloop has a table for, with hooks, and reports missing targets.
 _HOOKS = """
 import importlib, importlib.util
 from hotloop import get_profiler
@@ -94,7 +94,7 @@ found = {"libraries": hooks.libraries, "failures": dict(hooks.failures)}
 
 def survey(time_limit_s: float = TIME_LIMIT_S) -> dict[str, Any]:
     """Everything, as the fields of `analyze.doctor.Survey`."""
-    busy = busy_cores(LOAD_S)  # before our own processes make it busy
+    busy = busy_cores(LOAD_S)  # before the child processes below make it busy
     titles = [title for title in FRAMEWORKS if _is_installed(title)]
     with ThreadPoolExecutor(len(titles) + 1) as pool:
         asked = pool.submit(ask, _HOOKS, time_limit_s)
@@ -125,7 +125,7 @@ def survey(time_limit_s: float = TIME_LIMIT_S) -> dict[str, Any]:
 
 
 def busy_cores(seconds: float, path: Path = Path("/proc/stat")) -> float | None:
-    """Cores that were busy during a short time; None where the system does not say."""
+    """Cores that were busy during a short time; None if the system does not report it."""
     before = _cpu_ticks(path)
     time.sleep(seconds)
     after = _cpu_ticks(path)
@@ -217,6 +217,6 @@ def ask(code: str, time_limit_s: float = TIME_LIMIT_S) -> dict[str, Any]:
     for line in reversed(done.stdout.splitlines()):
         if line.startswith(mark):
             found = json.loads(line.removeprefix(mark))
-            return found if isinstance(found, dict) else {"error": "an answer of another kind"}
+            return found if isinstance(found, dict) else {"error": "unexpected output"}
     last = done.stderr.strip().splitlines()[-1:] or [f"ended with exit code {done.returncode}"]
     return {"error": last[0][:300]}

@@ -1,4 +1,4 @@
-"""Writes the last window of a process that SIGTERM ends, where that delays nobody.
+"""Writes the last window of a process that SIGTERM ends, where there is time for it.
 
 See `measure/native/termination.c`: Python reports no handler, and a process that computes dies at
 once, with the loss of its last window.
@@ -17,7 +17,7 @@ LONGEST_END_S = 1.0
 
 
 class Termination:
-    """Waits for SIGTERM in a thread of its own, and calls `finish` then."""
+    """Waits for SIGTERM in a separate thread, then calls `finish`."""
 
     def __init__(self, core: Core, finish: Callable[[], None]) -> None:
         self._native = native_parts(core)
@@ -32,7 +32,7 @@ class Termination:
             self._thread.start()
 
     def end(self) -> None:
-        """The capture is closed: SIGTERM is no longer of interest."""
+        """Stop waiting for SIGTERM: the capture is closed."""
         if self._thread is not None:
             self._native.end_termination()
             if not in_own_thread():

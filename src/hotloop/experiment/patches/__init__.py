@@ -2,7 +2,7 @@
 
 A patch is written for the lines that a finding names, as a unified diff of the user's code; other
 characters stay as they are. Where the code has another shape there is no patch. Every patch is
-tried on a copy, and its weights are compared with the original's, before anybody sees it confirmed.
+tried on a copy, and its weights are compared with the original's, before it is confirmed.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _OF_ONE_ITEM = ("item", "float", "int", "bool")
 
 
 class NoFitError(Exception):
-    """The code has not the shape that a patch is for."""
+    """The code does not have the shape that the patch handles."""
 
 
 def batched_push(source: Source, line: int, folder: Path) -> list[Edit]:

@@ -1,4 +1,4 @@
-"""Classes of the program on their way to another process, and as they arrive there.
+"""Keeps hooks compatible with cloudpickle: classes of the program sent to other processes.
 
 cloudpickle sends the script's classes as they are, with whatever hotloop put into them. A hooked
 method must go with its class, not by its name: a worker may have imported the script again and has
@@ -33,7 +33,7 @@ class ClassesByValue:
         self._hooked = hooked
 
     def imported(self, name: str) -> None:
-        """A module is there."""
+        """Called when a module has been imported."""
         package, _, last = name.rpartition(".")
         if last in _PICKLERS and package.rpartition(".")[2] == "cloudpickle":
             self._send(sys.modules[name])

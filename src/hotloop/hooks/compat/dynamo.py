@@ -1,10 +1,10 @@
-"""Keeps `torch.compile` out of hotloop's own code, and hooks out of its sight.
+"""Keeps `torch.compile` from compiling hotloop's own code and from seeing its hooks.
 
-Below a compiled function every frame of Python is compiled that it has not seen, notes of hooks
-among them: after a graph ends before `loss.backward()`, the note of that backward pass is next.
-dynamo is asked to run these as they are.
+Below a compiled function, every new Python frame is compiled, including notes of hooks
+when they run: after a graph ends before `loss.backward()`, the note of that backward pass is next.
+dynamo is configured to skip these.
 
-What a compiled function calls is compiled as if it had no hook. dynamo asks whether a function is
+What a compiled function calls is compiled as if it had no hook. dynamo checks whether a function is
 exactly of type `function`, which a hooked one is not in Python 3.11 (`inplace_switch.c`). While a
 frame is compiled, all of them are; while compiled code runs, those in a graph are, for its guards.
 """
@@ -33,7 +33,7 @@ _TYPES_DIFFER = sys.version_info[:2] == (3, 11) or sys.version_info >= (3, 13)
 
 
 class DynamoCompatibility:
-    """Tells the compiler about every module of hotloop, whichever of the two comes first."""
+    """Makes the compiler skip every module of hotloop, in either order of import."""
 
     def __init__(self, context: HookContext) -> None:
         self._context = context
@@ -41,7 +41,7 @@ class DynamoCompatibility:
         self._skip: Callable[[CodeType], None] | None = None
 
     def imported(self, name: str) -> None:
-        """A module is there."""
+        """Called when a module has been imported."""
         if name == _COMPILER:
             self._skip = getattr(sys.modules[name], "skip_code", None)
             self._redirect(sys.modules[name], "set_eval_frame", self._around_runs)
@@ -111,7 +111,7 @@ def _codes(module: ModuleType) -> Iterator[CodeType]:
             continue
         for each in list(vars(value).values()) if isinstance(value, type) else (value,):
             for function in _functions(each):
-                # What a decorator of another module put around it is not ours.
+                # A wrapper from another module's decorator is not hotloop's.
                 code = function.__code__
                 if code.co_filename == module.__file__:
                     yield from _with_inner(code)

@@ -1,6 +1,6 @@
 """Accelerators as the frameworks expose them, and recordings of their activity.
 
 Implements `measure.device_watch.Device` for torch and JAX, and starts the watch of a run. A device
-is asked only once the program itself uses it: asking would start its driver. Knows nothing about
+is queried only once the program itself uses it: a query would start its driver. Knows nothing about
 phases.
 """

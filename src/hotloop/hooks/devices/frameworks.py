@@ -1,7 +1,7 @@
 """Devices as the frameworks expose them: torch with CUDA or ROCm, torch with MPS, JAX.
 
-One interface for all (`measure.device_watch.Device`). A device is only asked once the program
-itself has begun to use it: asking would start its driver.
+One interface for all (`measure.device_watch.Device`). A device is only queried once the program
+itself has begun to use it: a query would start its driver.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class TorchMps:
     def records(self) -> str | None:
         return (
             "torch records no activity of an MPS device: kernel time, launches and copies are not "
-            "known; transfers, synchronisations and memory are."
+            "known; transfers, synchronizations and memory are."
         )
 
     def prepare(self) -> None: ...
@@ -162,7 +162,7 @@ def cards(device: TorchCuda) -> CardWatch:
 
 
 def known_devices() -> list[Device]:
-    """Devices that this machine may have, in the order in which they are asked."""
+    """Devices that this machine may have, in the order in which they are tried."""
     from hotloop.hooks.devices.jax import JaxDevice
 
     seen = set(machine.accelerators())

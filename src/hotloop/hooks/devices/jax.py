@@ -35,7 +35,7 @@ class JaxDevice:
         jax = sys.modules.get("jax")
         bridge = sys.modules.get("jax._src.xla_bridge")
         if jax is None or not getattr(bridge, "_backends", None):
-            return False  # asking JAX for its devices would start them
+            return False  # querying JAX's devices would start them
         return any(device.platform in ("gpu", "cuda", "rocm") for device in jax.devices())
 
     def records(self) -> str | None:
@@ -60,7 +60,7 @@ class JaxDevice:
         self._session = self._profiler().ProfilerSession(options)
 
     def settle(self) -> None:
-        """JAX waits by itself as a recording ends."""
+        """Nothing: JAX itself waits when a recording ends."""
 
     def stop(self, to_clock_ns: int) -> list[Activity]:
         session, self._session = self._session, None

@@ -67,7 +67,7 @@ class Kineto:
 
     def stop(self, to_clock_ns: int) -> list[Activity]:
         """End, and return what happened; the time of day and `to_clock_ns` make hotloop's clock."""
-        # As its own `__exit__` does, but for the wait for a device that the program keeps busy.
+        # Like its own `__exit__`, without waiting for a device that the program keeps busy.
         results = sys.modules["torch"].autograd._disable_profiler()
         handle, path = tempfile.mkstemp(prefix="hotloop-", suffix=".json")
         try:
@@ -83,7 +83,7 @@ def _leave_nothing_behind() -> None:
     """Detach CUPTI when a recording ends: otherwise every launch stays about a fifth slower.
 
     It detaches at the program's next call of CUDA, so recordings must not follow at once.
-    CUDA before 12.6 cannot do it together with CUDA graphs (says torch's own profiler).
+    CUDA before 12.6 cannot do it together with CUDA graphs (according to torch's profiler).
     """
     torch = sys.modules["torch"]
     version = [int(part) for part in re.findall(r"\d+", str(torch.version.cuda))[:2]]

@@ -40,7 +40,7 @@ class Watching:
         return watching
 
     def look(self) -> None:
-        """Once per window, in the recorder's thread: the card as its driver sees it."""
+        """Once per window, in the recorder's thread: read the card's driver."""
         device = self.watch.device
         if not isinstance(device, TorchCuda):
             return
@@ -51,7 +51,7 @@ class Watching:
         except Exception as error:  # a device that was lost may fail anywhere
             self._cards = None
             self.watch.device = None
-            self.watch.remarks.append(f"The device could not be asked any more: {error!r:.200}.")
+            self.watch.remarks.append(f"The device can no longer be read: {error!r:.200}.")
 
     def notes(self) -> dict[str, Any]:
         """Its notes in the capture."""

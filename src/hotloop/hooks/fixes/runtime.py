@@ -1,4 +1,4 @@
-"""Applies the run-time fixes that a run was asked for, as the modules that they change arrive."""
+"""Applies the run-time fixes of a run as the modules they change are imported."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Applied:
         self.effects += 1
 
     def redirect(self, owner: Any, name: str, make: Callable[[Function], Function]) -> None:
-        """Let calls of `owner.name` run `make(original)`, wherever the program has bound it."""
+        """Redirect calls of `owner.name` to `make(original)`, wherever the program has bound it."""
         if hasattr(owner, name):
             self.context.undo.append(redirect(self.context.core, owner, name, make))
 

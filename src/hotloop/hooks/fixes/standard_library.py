@@ -1,4 +1,4 @@
-"""Fixes in what is not a neural network: threads, garbage collection, NumPy and pandas calls."""
+"""Fixes outside of neural networks: threads, garbage collection, NumPy and pandas calls."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ The order of events alone does not identify code: between an environment step an
 call a program may store the transition, render, or parse a file. So the instructions between the
 two events are read, once for each pair of events, and a phase is inferred only where their names
 show it: `advantages` are computed, an `action` is chosen, a minibatch is indexed. Any other code is
-reported as the stretch between two events, with its lines.
+reported as the gap between two events, with its lines.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Position:
 
 
 def position() -> Position:
-    """Where the code that caused the present event is."""
+    """The position of the code that caused the current event."""
     frames: list[tuple[CodeType, int]] = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and len(frames) < MOST_FRAMES:
@@ -114,7 +114,7 @@ class Names:
 
 
 def names_between(code: list[Stretch]) -> Names:
-    """What the instructions of some stretches name."""
+    """The names that appear in these instructions."""
     names: set[str] = set()
     stores = False
     for stretch in code:
@@ -134,7 +134,7 @@ def _names_of(instruction: dis.Instruction) -> Iterator[str]:
 
 
 def lines_of(code: list[Stretch]) -> list[str]:
-    """File, lines and function of each stretch that has lines: `train.py:80-96 main`."""
+    """File, lines and function of each piece of code: `train.py:80-96 main`."""
     found = []
     for stretch in code:
         lines = [

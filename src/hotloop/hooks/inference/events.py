@@ -1,4 +1,4 @@
-"""The events of a training loop, and who keeps their order.
+"""The events of a training loop, and the object that follows their order.
 
 The native module does (`EventOrder` in `measure/native/events.c`). It infers what lies between two
 events and what each network call is for; no second implementation exists. Without the native module
@@ -15,7 +15,7 @@ from hotloop.measure.core import NATIVE
 STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER, PREPARE, INFERENCE = range(9)
 EVENTS = 9
 
-#: What a report says where nothing can be inferred.
+#: The remark of a report in which nothing can be inferred.
 NEEDS_NATIVE = (
     "Phases between the calls of libraries, gradient steps, batch sizes and transfers are not "
     "inferred: that needs hotloop's native module."
@@ -23,7 +23,7 @@ NEEDS_NATIVE = (
 
 
 def remarks() -> list[str]:
-    """What a reader of the report must know."""
+    """Remarks for the report."""
     return [] if NATIVE else [NEEDS_NATIVE]
 
 
@@ -38,7 +38,7 @@ class NoEvents:
         self.envs = 0
 
     def happened(self, event: int) -> None:
-        """Something has ended; what follows is a gap until the next event."""
+        """An event has ended; what follows is a gap until the next event."""
 
     def stepped(self, envs: int) -> None:
         """That many environments were stepped once, together."""

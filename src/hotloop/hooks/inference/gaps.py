@@ -1,4 +1,4 @@
-"""What a program does between the calls that hooks can see.
+"""Names what a program does between the calls that hooks can see.
 
 Single-file programs write their advantage, their loss and their storage inline, at module level, so
 there is nothing to put a region around. Two kinds of evidence name such a gap. The order of events
@@ -126,10 +126,10 @@ EVENT_NAMES = {
     INFERENCE: "inference",
 }
 
-#: Stretches whose lines are noted of one gap: it begins in one function and ends in another.
+#: Pieces of code to list for one gap: it begins in one function and ends in another.
 MOST_STRETCHES = 4
 
-#: Gaps whose code was not found and is looked for again.
+#: Maximum number of gaps without code to search for again.
 MOST_LOST = 64
 
 #: Phases that hooks time themselves: a gap adds to what a call of these begins or ends with.
@@ -242,7 +242,7 @@ class Flow:
         return None
 
     def _forget(self) -> None:
-        """Libraries name other phases than they did before."""
+        """Called when libraries name other phases than before."""
         for name in list(self.named):
             self._profiler.recognised.pop(name, None)
         self.order.loss_is_named = "learn.loss" in self.named

@@ -1,4 +1,4 @@
-"""What a jitted function of JAX is for, from its name and from what its trace went through."""
+"""The purpose of a jitted JAX function, from its name and from what its trace called."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ class Jitted:
 
     @property
     def is_network(self) -> bool:
-        """A network that is asked, not taught: the order of events tells what for."""
+        """Whether it is a forward pass only: the order of events decides what for."""
         return bool(not self.learns and v.NETWORK & set(self.words))
 
     @property
     def learns(self) -> bool:
-        """Whether it takes gradients; before its first trace, as far as its code tells."""
+        """Whether it takes gradients; before its first trace, judged by its code."""
         if self.traces:
             return bool(self.gradients)
         if self._expected is None:
@@ -134,7 +134,7 @@ def _nothing() -> None:
 
 
 def mark_jitted(call: object) -> None:
-    """Let `is_jitted` know that calls of this function are in their phases."""
+    """Mark a function whose calls already have their phases, for `is_jitted`."""
     if isinstance(call, FunctionType):
         setattr(call, _MARK, call)
     else:
@@ -142,7 +142,7 @@ def mark_jitted(call: object) -> None:
 
 
 def is_jitted(function: object) -> bool:
-    """Whether a function is jitted, and knows itself what its calls are for."""
+    """Whether a function is jitted, so that its calls already have their phases."""
     return function is not None and getattr(function, _MARK, None) is function
 
 
@@ -174,7 +174,7 @@ class JittedCalls:
             stack[-1].parts.add(phase)
 
     def remarks(self) -> list[str]:
-        """What a reader of the report must know."""
+        """Remarks for the report."""
         said = [
             f"The jitted function {name} runs a whole training loop inside one compiled call: "
             "environment, policy and learning are in it, and hotloop cannot look inside. What can "
@@ -192,7 +192,7 @@ class JittedCalls:
 
 
 def _is_update(words: list[str]) -> bool:
-    """Whether a name says one update; `train` alone may be all of them."""
+    """Whether a name means one update; `train` alone may be all of them."""
     if not words or words[0] not in v.LEARN or not set(words[1:]) <= v.LEARN_MORE:
         return False
     return words not in (["train"], ["training"])
@@ -203,7 +203,7 @@ _SAYS_NOTHING = v.words_set("jit jitted jax compiled fn func")
 
 
 def phase_of(words: list[str]) -> str | None:
-    """A phase that a jitted function's name tells by itself."""
+    """The phase that a jitted function's name alone shows."""
     said = set(words)
     if not words:
         return None

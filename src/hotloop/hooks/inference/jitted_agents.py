@@ -1,8 +1,8 @@
 """Jitted functions that choose the next action in the same call that learns.
 
-Some agents of JAX are one function: it stores what the environment answered, learns, and returns
-the next action. No call tells that it acts; what surrounds it does. It is called once for every
-step of the environments, nobody else acts, and it returns something beside its own state that can
+Some JAX agents are one function: it stores what the environment returned, learns, and returns
+the next action. No call shows that it acts; its context does. It is called once for every
+step of the environments, nothing else acts, and it returns something besides its own state that can
 be an action: whole numbers, or one row for each environment.
 """
 
@@ -17,7 +17,7 @@ from hotloop.hooks.inference.jitted import Jitted
 if TYPE_CHECKING:
     from hotloop.hooks.context import HookContext
 
-#: Rounds of one call and one step in a row before a function is said to act.
+#: Rounds of one call and one step in a row before a function counts as acting.
 ROUNDS = 8
 
 
@@ -29,7 +29,7 @@ class JittedAgents:
         self._acting: list[Jitted] = []
 
     def somebody_acted(self) -> None:
-        """Another function chose an action: none that learns does it too."""
+        """Another function chose an action, so no learning function does."""
         for about in self._acting:
             about.acts = False
         self._acting.clear()
@@ -54,7 +54,7 @@ class JittedAgents:
         return bool(order.actors) or recognised.get("policy.act") == "shape"
 
     def remarks(self) -> list[str]:
-        """What a reader of the report must know."""
+        """Remarks for the report."""
         return [
             f"The jitted function {name} learns and chooses the next action in one compiled call: "
             "both are in learn.step, and hotloop cannot separate them inside it."

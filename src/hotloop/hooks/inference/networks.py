@@ -20,7 +20,7 @@ WHOLE = ("policy.act", "learn.forward", "learn.backward", "advantage", "compile"
 
 
 class NetworkCalls:
-    """Puts calls of networks into the phase that they are for."""
+    """Times calls of networks in their phases."""
 
     def __init__(self, context: HookContext) -> None:
         self._context = context
@@ -39,7 +39,7 @@ class NetworkCalls:
         args: Foreign,
         kwargs: Foreign,
     ) -> object:
-        """One call of a network, in the phase that it is for."""
+        """One call of a network, in its phase."""
         guard = self._context.guard
         what = "what a network is called for"
         kind = guard(what, self._flow.purpose, id(who), gradients, batch_size) or FORWARD
@@ -64,12 +64,12 @@ class NetworkCalls:
         return inside(*args, **kwargs)
 
     def learned(self, optimizer: int, batch_size: int) -> None:
-        """A gradient step inside something opaque is over."""
+        """A gradient step inside an opaque call has ended."""
         self._updates.batch_size = batch_size
         self._updates.optimizer(optimizer)
 
     def update_is_over(self) -> None:
-        """Tell the order of events that something opaque has learned."""
+        """Record the event that an opaque call has learned."""
         self._flow.happened(BACKWARD)
         self._flow.happened(OPTIMIZER)
 

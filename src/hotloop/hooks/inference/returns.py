@@ -1,8 +1,8 @@
 """Returns and lengths of episodes.
 
-The native module adds up rewards at every step (`measure/native/returns.c`). What it asks Python is
-rare: how a vector environment resets itself, as one is first seen, and what `Monitor` or
-`RecordEpisodeStatistics` recorded, as an episode ends. Libraries whose steps do not pass through
+The native module adds up rewards at every step (`measure/native/returns.c`). It calls Python only
+to find out how a new vector environment resets itself, and what `Monitor` or
+`RecordEpisodeStatistics` recorded when an episode ends. Libraries whose steps do not pass through
 `StepNotes` report here. Without the native module returns are not recorded.
 """
 
@@ -17,7 +17,7 @@ from hotloop.measure.core import Core, native_parts
 from hotloop.measure.profiler import Profiler
 
 #: What the step after an episode's end is: the first of the next, a call that only resets, or
-#: nothing until somebody resets.
+#: nothing until the program resets.
 AUTORESET_SAME_STEP, AUTORESET_NEXT_STEP, AUTORESET_DISABLED = range(3)
 _MODES: Final = {
     "SAME_STEP": AUTORESET_SAME_STEP,
@@ -62,7 +62,7 @@ class Returns:
             self.native.watch(target, reached)
 
     def was_reset(self, result: object, env: object = None, *_: Foreign, **kwargs: Foreign) -> None:
-        """A note after `reset` of an environment or a vector: what was not over is dropped."""
+        """A note after `reset` of an environment or a vector: unfinished episodes are dropped."""
         if self.native is None:
             return
         mask = (kwargs.get("options") or {}).get("reset_mask")

@@ -19,7 +19,7 @@ TRUNCATED_NAMES = ("truncated", "truncateds", "truncations", "timeout", "timeout
 
 
 class Outcome(NamedTuple):
-    """One call of `step`, understood."""
+    """The decoded result of one call of `step`."""
 
     envs: int
     #: None where that could not be read without waiting.
@@ -191,7 +191,7 @@ def ends_of(ends: list[Any], envs: int) -> list[bool] | None:
 
 
 def _on_host(value: Any) -> Any:
-    """The value as a list, if it can be had without waiting for a device."""
+    """The value as a list, if it can be read without waiting for a device."""
     if isinstance(value, (bool, int, float)):
         return [value]
     if isinstance(value, (list, tuple)):

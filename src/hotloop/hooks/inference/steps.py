@@ -1,9 +1,9 @@
 """Notes after an environment, or a vector of them, was stepped.
 
 Every table of environments has one of these beside its `env.step`. The native module counts steps,
-ended episodes and their returns, is_event the order of events, and now and then calls `inspect_*`
+ended episodes and their returns, records the event, and from time to time calls `inspect_*`
 (`measure/native/steps.c`), because it runs beside steps of a few microseconds. It calls Python for
-results that it cannot read. Without it a note counts, and no more.
+results that it cannot read. Without it, a note only counts.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Between two steps such a program chooses the next action and changes its table in the lines of its
 loop. There is no call to put a region around, and no event that separates the two, so the
-stretch as a whole is named: `agent`. That the program does learn there is seen in its source: what
+code as a whole is named: `agent`. Its source shows that the program learns there: what
 calls the environment's step also changes entries of something whose entries it reads, and speaks of
 a reward and of a discount, a learning rate or action values.
 """
@@ -24,7 +24,7 @@ from hotloop.hooks.program.files import is_program_file
 if TYPE_CHECKING:
     from hotloop.hooks.context import HookContext
 
-#: How often it is looked for, and through how many functions above a step.
+#: How often to search for a table, and through how many functions above a step.
 _TRIES = 8
 _DEPTH = 3
 
@@ -59,12 +59,12 @@ class Tabular:
             frame = frame.f_back
 
     def something_ended(self, *_: object, **__: object) -> None:
-        """A part that is known by its shape is over; what follows is the loop's own again."""
+        """A recognized part has ended; what follows is the loop's own code again."""
         if self._order.is_table:
             self._order.happened(ADD)
 
     def remarks(self) -> list[str]:
-        """What a reader of the report must know."""
+        """Remarks for the report."""
         if not self._order.is_table:
             return []
         return [

@@ -26,7 +26,7 @@ from hotloop.hooks.library import Library, Target, once
 from hotloop.hooks.protocols import Foreign, Function, Undo
 from hotloop.hooks.wrapping import guarded, observe
 
-#: A jitted function's own attributes, which programs use.
+#: Attributes of a jitted function that programs use.
 _JIT_ATTRIBUTES = ("lower", "trace", "eval_shape", "clear_cache", "_cache_size", "_clear_cache")
 
 #: After these events, random numbers are for what comes next.
@@ -169,7 +169,7 @@ class JitHooks:
 
 
 def _instead_of(jitted: Function, function: Function, timed: Function) -> Function:
-    """A plain function that passes for a jitted one which cannot be hooked in place."""
+    """A plain function that replaces a jitted one which cannot be hooked in place."""
 
     @functools.wraps(function)
     def call(*args: object, **kwargs: object) -> object:
@@ -309,7 +309,7 @@ def _leaves(value: Foreign) -> list[Foreign]:
 
 
 def _all_leaves(value: Foreign) -> list[Foreign]:
-    """With JAX's own tree, which knows the program's classes: for rare calls."""
+    """The same with JAX's own tree functions, which know the program's classes; slower."""
     return list(sys.modules["jax"].tree_util.tree_leaves(value))
 
 

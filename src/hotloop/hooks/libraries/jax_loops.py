@@ -1,7 +1,7 @@
 """Whole training loops in one compiled call: how long one computes, measured from outside.
 
 The call returns at once, so its computing is where the program waits for its results. A program
-that never asks waits for them as Python exits, when nothing is measured any more; so hotloop waits
+that never reads them waits when Python exits, when nothing is measured anymore; so hotloop waits
 for them just before that.
 """
 

@@ -1,4 +1,4 @@
-"""Ray actors: each method of the program's own is a region, and waiting names who is waited for.
+"""Ray actors: each method of the program's own is a region, and waits name the awaited actor.
 
 Between two tasks an actor is idle; while one runs, its time is the method's. A method that is
 called to test or evaluate (`self_play.remote(storage, test_mode=True)`) is an evaluation: its
@@ -93,7 +93,7 @@ def _time_method(context: HookContext, executor: Foreign, method: Foreign) -> No
         return
     name = ".".join(method.__qualname__.rpartition("<locals>.")[2].split(".")[-2:])
     parameters = list(inspect.signature(method).parameters)
-    # What a constructor is told applies to what is called later.
+    # A constructor's arguments apply to later calls.
     constructs = method.__name__ == "__init__"
     evaluates = [
         (i, each) for i, each in enumerate(parameters) if each in _EVALUATES and not constructs
@@ -107,7 +107,7 @@ def _time_method(context: HookContext, executor: Foreign, method: Foreign) -> No
         evaluating = evaluate.wrap(plain)
 
         def run(*args: object, **kwargs: object) -> object:
-            # By identity: comparing would call the program's own `__eq__`.
+            # By identity: a comparison would call the program's own `__eq__`.
             is_evaluation = any(
                 kwargs.get(each) is True or (i < len(args) and args[i] is True)
                 for i, each in evaluates

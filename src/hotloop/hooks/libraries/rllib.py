@@ -89,13 +89,13 @@ def _batch_size(batch: Foreign) -> int:
 
 
 def _class_name(thing: object) -> str:
-    """The class that people know, not the one that Ray derived from it."""
+    """The user's class, not the one that Ray derived from it."""
     names = [cls.__name__ for cls in type(thing).__mro__ if not cls.__name__.startswith("_")]
     return names[0]
 
 
 def _name_by(context: HookContext, argument: str) -> Wrapper:
-    """Runners and learners get their number; their process is named before it does more."""
+    """Name the process of a runner or learner when it gets its number."""
 
     def numbered(thing: object, *_: object, **kwargs: object) -> None:
         if kwargs.get(argument) is not None:

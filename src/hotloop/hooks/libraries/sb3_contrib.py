@@ -26,7 +26,7 @@ def library(context: HookContext) -> Library:
             every(
                 f"{_MASKABLE}.policies", "MaskableActorCriticPolicy.predict_values", "policy.act"
             ),
-            # The environment is asked which actions it allows.
+            # Reads the environment's action masks.
             once("sb3_contrib.ppo_mask.ppo_mask", "get_action_masks", "env.step"),
             Target("sb3_contrib.ppo_mask.ppo_mask", "obs_as_tensor", "transfer"),
             Target("sb3_contrib.ppo_recurrent.ppo_recurrent", "obs_as_tensor", "transfer"),

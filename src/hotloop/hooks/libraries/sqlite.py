@@ -64,7 +64,7 @@ def _logged_connection(context: HookContext, sqlite3: Foreign) -> Foreign:
             return super().cursor(factory)
 
     for each in (Cursor, Connection):
-        # A program that prints its connection sees what it always saw.
+        # The connection's repr stays the same.
         each.__module__ = "sqlite3"
         each.__qualname__ = each.__name__
     return Connection

@@ -102,7 +102,7 @@ class FunctionHooks:
         return call
 
     def _first_call(self, original: Function, args: Foreign, kwargs: Foreign) -> object:
-        """It is traced, its graph is optimised, and it runs once: all that is compiling."""
+        """A first call traces it, optimizes its graph and runs it once: all of it is `compile`."""
         about = Traced()
         with self._traces.calling(about):
             result = self._compile.wrap(original)(*args, **kwargs)
@@ -173,7 +173,7 @@ class FunctionHooks:
         self._core.count(schema.TRANSFER_BYTES, getattr(result, "nbytes", 8))
 
 
-#: From the note of a tape's `__enter__` to its caller: the guard and the hook are between them.
+#: Frames from the note of a tape's `__enter__` to its caller: the guard and the hook.
 _TAPE_DEPTH = 3
 
 

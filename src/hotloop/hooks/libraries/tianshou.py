@@ -2,7 +2,7 @@
 
 Small problems spend much of their time in what Tianshou does around the networks: constructing a
 `Batch` for each step, switching networks between training and evaluation, searching the buffer for
-NaN. Each of these is a phase of its own, so that it shows.
+NaN. Each of these is a separate phase.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def library(context: HookContext) -> Library:
     def after_preprocess(
         result: object, algorithm: object, batch: object, buffer: object, indices: Foreign
     ) -> None:
-        """A network gets a `Batch`, whose size only Tianshou knows; asking one for it is slow."""
+        """A network gets a `Batch`, whose size only Tianshou knows; its `len` is slow."""
         updates.batch_size = len(indices)
 
     def begin_split(*_: object, **__: object) -> Note:

@@ -1,4 +1,4 @@
-"""torch's DataLoader: waiting for a batch, and loading it, in whichever process that happens.
+"""torch's DataLoader: waiting for a batch, and loading it, in this process or in workers.
 
 With workers, `next` is `data.wait` in the process that trains, and each worker's fetch is
 `data.load`; with `num_workers=0`, `next` is the loading itself. Starting and stopping worker

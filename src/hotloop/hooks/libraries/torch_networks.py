@@ -26,7 +26,7 @@ def hook_networks(context: HookContext, original: Function) -> Function:
     if flow.native is None or not isinstance(original, FunctionType):
         return original
 
-    # A class of tensors of the program's own hears what its tensors are asked, but for this.
+    # Without this, a tensor subclass of the program would see hotloop's reads.
     unheard = getattr(torch._C, "DisableTorchFunctionSubclass", nullcontext)
 
     def phase_of(kind: type) -> Region | None:
@@ -65,7 +65,7 @@ def hook_networks(context: HookContext, original: Function) -> Function:
 
 
 def _listeners() -> tuple[Callable[[], object], ...]:
-    """True while a mode of the program hears what a tensor is asked, or a trace records it."""
+    """True while a torch function mode or a trace of the program would see reads of a tensor."""
     import torch
 
     names = ("_len_torch_function_stack", "_is_tracing")

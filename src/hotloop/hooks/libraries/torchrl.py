@@ -184,7 +184,7 @@ def _next_of(stepped: Foreign, name: str) -> Foreign:
 
 
 def _called_as(context: HookContext, phase: str, module: str, name: str) -> Target:
-    """Tells the torch table what a call of such a module is; the module itself is not hooked."""
+    """Registers the phase of such a module with the torch table; the module is not hooked."""
 
     def wrapper(original: Function) -> Function:
         context.module_phases[getattr(sys.modules[module], name)] = phase

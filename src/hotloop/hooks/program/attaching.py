@@ -1,9 +1,9 @@
-"""Hand-written parts of a program, recognised by what they are and put into their phases.
+"""Finds hand-written parts of a program and times them as their phases.
 
-Most programs have their own replay buffer, advantage function, agent or environment. `recognise`
-says what a class or a function is; this puts the phases on, once its module has been imported. For
-the script itself, `measure.program` says when its definitions have run (`look_at_main`). Only the
-program's own files are looked at, and never a class that a library's table has hooked.
+Most programs have their own replay buffer, advantage function, agent or environment. `recognition`
+decides what a class or a function is; this attaches the phases once its module is imported. For
+the script itself, `run.definitions` marks when its definitions have run (`look_at_main`). Only the
+program's own files are inspected, and never a class that a library's table has hooked.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MAIN = ("__main__", "__mp_main__")
 
 
 class Shapes:
-    """Looks at the program's modules as they come."""
+    """Inspects the program's modules as they are imported."""
 
     def __init__(self, hooks: Hooks, profiler: Profiler, named: NamedPhases | None = None) -> None:
         self._hooks = hooks
@@ -51,7 +51,7 @@ class Shapes:
         context = self._context = hooks.context
         context.remarks.append(context.tabular.remarks)
         self._seen: set[tuple[str, str]] = set()
-        #: Module of the script -> names in it as it was last looked at.
+        #: Module of the script -> its names when it was last inspected.
         self._sizes: dict[str, int] = {}
         self._hooked_packages = {name for wakers in LIBRARIES.values() for name in wakers}
         #: Phase -> what was recognised as it, and called.
@@ -77,7 +77,7 @@ class Shapes:
             self._look(module)
 
     def look_at_main(self) -> None:
-        """The script may have defined more since it was last looked at."""
+        """Inspect what the script has defined since the last time."""
         for name in _MAIN:
             module = sys.modules.get(name)
             if not is_really(module, ModuleType):
@@ -92,13 +92,13 @@ class Shapes:
         if (module.__name__ or "").partition(".")[0] in self._hooked_packages:
             return False
         file = getattr(module, "__file__", None)
-        # What is typed into a notebook or an interpreter is in no file.
+        # Code typed into a notebook or an interpreter is in no file.
         return (file is None and module.__name__ in _MAIN) or is_program_file(file)
 
     def _look(self, module: ModuleType) -> None:
         for name, value in list(vars(module).items()):
             is_class = is_really(value, type)
-            # Other objects of the program are not asked for anything.
+            # Attributes of other objects are not read.
             if not (is_class or is_really(value, FunctionType)):
                 continue
             if (module.__name__, name) in self._seen or value.__module__ != module.__name__:
@@ -114,7 +114,7 @@ class Shapes:
             self._seen.add((module.__name__, name))
 
     def look_at_unpickled(self, cls: type) -> None:
-        """A class that came by value: where it was written says nothing here."""
+        """Inspect a class that came by value, whatever file it was written in."""
         try:
             self._look_at_class(cls, lambda each: each.__module__ == cls.__module__)
         except Exception as error:
@@ -144,9 +144,9 @@ class Shapes:
         if function is None or function in self._hooked or self._named.has(function):
             return
         if is_jitted(function) or is_awaited(function):
-            return  # it knows more of itself than its name says; a call is only its start
+            return  # handled by the jax table; a call here is only the dispatch
         if found.kind == "network" and "jax" not in sys.modules:
-            return  # elsewhere networks are objects, and known
+            return  # elsewhere networks are objects, and hooked
         core, owner, name = self._profiler.core, found.owner, found.name
         hooks.append(
             redirect(core, owner, name, lambda original: self._call(found, original, hooks))
@@ -202,7 +202,7 @@ class Shapes:
         return self._profiler.core.region(found.phases[0]).wrap(function, instead=call)
 
     def _stepped(self, hooks: list[Undo]) -> Callable[..., object]:
-        """Count what `step` did; if its result is no environment's, the class is none."""
+        """Count a `step`; if its result is not an environment's, the class is not one either."""
 
         def read(result: Any) -> Outcome | None:
             outcome = outcome_of(result)
@@ -267,7 +267,7 @@ def _network(context: HookContext, function: Callable[..., Any]) -> Callable[...
 def _unless_traced(
     context: HookContext, call: Callable[..., Any], function: Callable[..., Any], phase: str
 ) -> Callable[..., Any]:
-    """A call while `jax.jit` traces does no work: it is a part of what is compiled."""
+    """A call while `jax.jit` traces does no work: it becomes part of the compiled function."""
     is_open, note_part = context.core.is_open, context.jitted.note_part
 
     def call_or_note(*args: Any, **kwargs: Any) -> Any:

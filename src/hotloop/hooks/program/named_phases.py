@@ -41,7 +41,7 @@ from hotloop.hooks.redirect import (
 )
 from hotloop.measure.profiler import Profiler
 
-#: Means that a function is no phase, whatever its shape says.
+#: Means that a function has no phase, whatever its shape.
 NOT_A_PHASE = "none"
 
 _PART = r"[A-Za-z_*?][\w*?]*"
@@ -118,7 +118,7 @@ def _phases_of(file: Path) -> list[str]:
 
 
 class NamedPhases:
-    """Puts the named functions into their phases as their modules come."""
+    """Times the named functions as their phases when their modules are imported."""
 
     def __init__(self, hooks: Hooks, profiler: Profiler, patterns: list[str]) -> None:
         self._hooks = hooks
@@ -126,7 +126,7 @@ class NamedPhases:
         self._patterns = [parse_phase(pattern) for pattern in patterns]
         #: Pattern -> how many functions it has matched.
         self.matched: dict[str, int] = {str(pattern): 0 for pattern in self._patterns}
-        #: Functions that somebody has spoken for.
+        #: Functions that a pattern has named.
         self._taken: WeakSet[Function] = WeakSet()
 
     def notes(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ class NamedPhases:
         return function in self._taken
 
     def look_at(self, name: str) -> None:
-        """A module is there: put its named functions into their phases."""
+        """Hook the named functions of a module that has been imported."""
         if not self._patterns:
             return
         module = sys.modules.get(name)
@@ -172,7 +172,7 @@ class NamedPhases:
 
 
 def names_of(module: ModuleType, name: str) -> list[str]:
-    """How people call a module; the script that runs is also known by its file."""
+    """The names of a module; the script is also known by its file."""
     if name not in ("__main__", "__mp_main__"):
         return [name]
     file = getattr(module, "__file__", None)

@@ -1,4 +1,4 @@
-"""The program's own code as phases: what somebody named, then what its shape gives away."""
+"""The program's own code as phases: functions the user named, then recognized ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hotloop.hooks.program.attaching import Shapes
 from hotloop.hooks.program.named_phases import NamedPhases
 from hotloop.measure.profiler import Profiler
 
-#: A look takes milliseconds; a lock that a fork has copied while it was held is never released.
+#: Inspecting takes milliseconds; a lock that was held during a fork is never released.
 LONGEST_LOOK_S = 1.0
 
 
@@ -24,8 +24,8 @@ class OwnCode:
         self._looking = threading.RLock()
         hooks.on_import.append(self._imported)
         hooks.on_class.append(self.shapes.look_at_unpickled)
-        # The script's definitions are looked at as they are made (`measure.program`). Whatever
-        # comes about in another way is seen when the loop begins, or within a second.
+        # The script's definitions are inspected as they are made (`run.definitions`). Whatever
+        # is defined in another way is inspected when the loop begins, or within a second.
         profiler.at_loop.append(self.look_at_main)
 
     def _imported(self, name: str) -> None:
@@ -33,8 +33,8 @@ class OwnCode:
         self.shapes.look_at(name)
 
     def look_at_main(self) -> None:
-        """The script may have defined more."""
-        # The recorder's thread may be looking: the program must not run on before it is done.
+        """Inspect what the script has defined since the last time."""
+        # The recorder's thread may be inspecting: the program waits until it is done.
         if not self._looking.acquire(timeout=LONGEST_LOOK_S):
             return
         try:

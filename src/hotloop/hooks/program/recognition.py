@@ -1,8 +1,8 @@
 """Which functions of a program are which phase, by what they are.
 
-Pure rules: from a class or a function to a list of `Recognized`. Each asks for the whole shape: a
+Pure rules: from a class or a function to a list of `Recognized`. Each requires the whole shape: a
 replay buffer has a way in *and* a way out *and* something that keeps; an agent acts *and* learns or
-remembers. `attaching` puts the phases on.
+remembers. `attaching` attaches the phases.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hotloop.hooks.redirect import function_behind, is_really, plain_function, w
 
 #: A transition has at least a state, an action, a reward and what came of it.
 TRANSITION_PARTS = 4
-#: One update that no hook can look into: a table's entry changed, arithmetic written out.
+#: One update that no hook can split: a table's entry changed, arithmetic written out.
 OPAQUE_LEARN = ("learn", "learn.step")
 
 
@@ -171,7 +171,7 @@ def _buffer(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     if not says_so and not takes_transitions and all(m.words == ["draw"] for m in ways_out):
         return  # a deck of cards, a scene
     keeps = hasattr(cls, "__len__") or bool(v.CAPACITY & _all_names(methods, cls))
-    # One transition a call (state, action, reward, …) is what nothing else takes.
+    # Nothing else takes one transition per call (state, action, reward, …).
     keeps = keeps or takes_transitions
     if not says_so and not keeps:
         return
@@ -313,7 +313,7 @@ def _computes_returns(function: FunctionType, words: list[str]) -> bool:
     return bool(used & v.REWARD) and bool(used & v.RETURN_PARTS)
 
 
-# -- what is around the training --
+# -- what surrounds training --
 
 
 def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
@@ -344,7 +344,7 @@ def _moves_a_target(words: list[str], function: FunctionType, cls: type | None) 
 
 
 def _evaluates(words: list[str]) -> bool:
-    """Whether a function that plays says that it does so to judge, not to learn."""
+    """Whether a function that plays does so to evaluate, not to learn, by its names."""
     said = set(words)
     return bool(v.JUDGE & said) and not (v.LEARN | v.COLLECT) & said
 

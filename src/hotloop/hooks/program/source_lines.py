@@ -1,7 +1,7 @@
-"""What the program's own hot lines call, and which loop they stand in.
+"""What the program's own hot lines call, and the loops that they are in.
 
 A sample ends at a line of Python; what that line calls in C (a file's `write`, a list's `append`)
-has no frame. So the source says it: for each line of the program that samples saw, the names of the
+has no frame. The source has it: for each sampled line of the program, the names of the
 functions called there, and the first line of the innermost loop around it. A line that is in no
 readable source is left out.
 """
@@ -27,7 +27,7 @@ LONGEST_CALL = 12
 
 
 class LineNames:
-    """Looks up the lines of stacks as they come."""
+    """Looks up the source lines of new stacks."""
 
     def __init__(self, profiler: Profiler) -> None:
         self._profiler = profiler
@@ -70,9 +70,9 @@ def lines_of(file: str) -> dict[int, list[Any]]:
     return _Source(text).lines if len(text) <= LARGEST_FILE else {}
 
 
-#: What a source is made of, as far as it matters here. Python's own parser is not asked: in 3.11.7,
+#: The tokens of a source that matter here. Python's own parser is not used: in 3.11.7,
 #: for one, two threads that use it at a time can make each other fail (`SystemError` of its
-#: recursion depth, gh-106905), and this is a thread that the program knows nothing of.
+#: recursion depth, gh-106905), and this runs in hotloop's thread.
 _PART = re.compile(
     r"""
     (?P<skipped>
@@ -93,7 +93,7 @@ _FIELD = re.compile(r"\{[^{}]{1,200}\}")
 _CALL = re.compile(r"(?:(?<![\w.])|(?<=[)\]}])(?P<dot>\.))(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)\(")
 #: What begins a statement for sure: a bracket that is open here was none.
 _STATEMENTS = ("def", "class", "import")
-#: What stands before a name that is defined, not called.
+#: Keywords before a name that is defined, not called.
 _DEFINES = ("def", "class")
 _FORMATTED = ('f"', "f'", "rf", "fr")
 

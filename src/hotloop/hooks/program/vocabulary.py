@@ -1,6 +1,6 @@
 """What the names in reinforcement-learning code mean, and what a function's code reveals.
 
-A name alone proves little, so that a rule asks for more: parameters, the names that the code uses,
+A name alone proves little, so a rule requires more: parameters, the names that the code uses,
 the calls that it leads to. Words are what a name is made of: `computeGAE_returns` is compute, gae,
 returns. A miss costs a line in the report; a wrong name costs its reader's trust.
 """
@@ -36,7 +36,7 @@ RETURN_PARTS = words_set(
     "lam lambda gae bootstrap ended"
 )
 DISCOUNT = words_set("gamma discount discounted discounting")
-#: What a program that learns values by itself speaks of.
+#: Words of a program that learns values inline.
 LEARNS_VALUES = DISCOUNT | words_set("q qs qtable qvalue qvalues alpha lr td sarsa")
 BUFFER = words_set(
     "buffer memory replay storage store experience experiences rollout rollouts trajectory "
@@ -64,7 +64,7 @@ DRAWN = words_set(
     "experiences generator buffer memory feed forward recurrent random from replay sequence "
     "sequences"
 )
-#: Of these, what a function that belongs to no buffer must say to be one's.
+#: Of these, words that a function outside a class needs to count as a buffer's.
 DRAWN_ROWS = words_set("batch minibatch transitions experiences memory replay buffer")
 #: And of these, what cannot be the buffer itself, or the memory of the machine.
 ROWS = words_set("batch minibatch transitions experiences")

@@ -1,4 +1,4 @@
-"""Which source lines of the program make calls that rules care about."""
+"""Which source lines of the program make calls that rules need."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CallingLines:
         self._elsewhere: dict[str, dict[Line, int]] = {}
 
     def note(self, what: str) -> None:
-        """A call of this kind was made; its line is looked up only now and then."""
+        """A call of this kind was made; its line is looked up for some calls only."""
         count = self._seen[what] = self._seen.get(what, 0) + 1
         if count > MOST_LINES and count & (count - 1):
             return

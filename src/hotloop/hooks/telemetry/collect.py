@@ -72,7 +72,7 @@ class Telemetry:
         undo: Undo | None = None,
         last_read: Callable[[], None] | None = None,
     ) -> None:
-        """What a library's file brings."""
+        """Add the telemetry of a library's file."""
         if read is not None:
             self._reads.append(read)
         if notes is not None:
@@ -83,7 +83,7 @@ class Telemetry:
             self._last_reads.append(last_read)
 
     def end(self) -> None:
-        """The program is over: read a last time what is read only now and then."""
+        """At the end of the program: read once more what is read rarely."""
         for read in self._last_reads:
             self._guard(read)
 

@@ -26,16 +26,16 @@ from hotloop.hooks.telemetry.attributes import MOST_ATTRIBUTES, attributes_of
 if TYPE_CHECKING:
     from hotloop.measure.profiler import Profiler
 
-#: More environments than anyone steps in turn by hand: beyond that, counting starts over.
+#: Maximum number of environments stepped in turn: beyond that, counting restarts.
 MOST_IN_TURN = 4096
 #: The first episodes are all inspected, later ones ever more rarely.
 ALWAYS_LOOK = 16
-#: Wrappers around an environment that are inspected: more than anybody has.
+#: Maximum number of wrappers around an environment to inspect.
 MOST_LAYERS = 16
 #: Episodes that separate growth from chance, and the least that a container must have grown by.
 ENOUGH_EPISODES = 4
 LEAST_GROWTH = 20
-#: Buffers that are inspected: more than anybody has.
+#: Maximum number of buffers to inspect.
 MOST_BUFFERS = 64
 #: An array of images: transitions, height, width, and perhaps channels.
 FRAME_DIMENSIONS = 3
@@ -191,7 +191,7 @@ def sizes_of(env: Foreign) -> dict[str, int]:
 
     In itself, in the program's own wrappers around it, and in the objects that these hold: a
     simulator inside an environment leaks as well as the environment does. What a library's wrapper
-    keeps (a list of returns) is its own affair.
+    keeps (a list of returns) is ignored.
     """
     sizes: dict[str, int] = {}
     for layer in _layers(env):

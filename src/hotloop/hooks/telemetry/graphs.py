@@ -161,7 +161,7 @@ class Graphs:
         now = self._seen()
         old = [marks for made, marks in list(self._watched) if now - made >= OLD]
         for marks in old:
-            marks[:] = [ref for ref in marks if ref() is not None]  # the dead stay dead
+            marks[:] = [ref for ref in marks if ref() is not None]  # drop dead references
         if old:
             self._telemetry.gauge(schema.GRAPHS_ALIVE, sum(map(bool, old)) / len(old))
 

@@ -1,6 +1,6 @@
 """What PyTorch runs with: threads, optimizers and their networks, kept graphs, compilations.
 
-Optimizers are known from their making and only weakly held. Tensors are looked at where they lie,
+Optimizers are recorded when constructed and held weakly. Tensors are read in place,
 by the recorder's thread; nothing is computed with torch there, so that no thread pool is woken.
 """
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from hotloop.hooks.telemetry.graphs import Graphs
     from hotloop.hooks.telemetry.transfers import Moves
 
-#: Seconds between two looks at weights for subnormal numbers: soon, then ever more rarely.
+#: Seconds between two checks of weights for subnormal numbers: soon, then increasingly rarely.
 SUBNORMAL_READS = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-#: Windows at first that all ask for the number of threads, and later windows of which one does.
+#: The first windows all read the number of threads; later, one in this many does.
 THREADS_WINDOWS = 8
 #: How long to wait for torch's number of threads.
 LONGEST_ANSWER_S = 5.0
-#: Numbers that one look reads of one tensor, and tensors that it reads.
+#: Numbers that one check reads of one tensor, and tensors that it reads.
 _NUMBERS, _TENSORS = 4096, 8
 
 #: The smallest normal number of float32; what is nearer to zero and not zero is subnormal.
@@ -123,7 +123,7 @@ class Networks:
         return known
 
     def read(self) -> None:
-        """Threads as they are now; now and then the share of subnormal numbers in weights."""
+        """The current threads; from time to time the share of subnormal numbers in weights."""
         # Collectors and trainers set the number for their own time and put it back at the end.
         if self._windows < THREADS_WINDOWS or self._windows % THREADS_WINDOWS == 0:
             self._threads = threads_of(sys.modules["torch"])
@@ -217,7 +217,7 @@ class Anomaly:
 
 
 def _own_frames() -> int:
-    """Frames of hotloop's below the program: anomaly mode writes these down too, each time."""
+    """hotloop's frames below the program: anomaly mode records these too, each time."""
     frame: Foreign = sys._getframe()
     count = -2  # this one and its caller are not there later
     while frame is not None:
@@ -228,7 +228,7 @@ def _own_frames() -> int:
 
 
 def _is_tracing() -> bool:
-    """Whether `torch.compile` is at work, which uses anomaly mode for its own ends."""
+    """Whether `torch.compile` is compiling: it uses anomaly mode itself."""
     context = getattr(sys.modules.get("torch._guards"), "TracingContext", None)
     return context is not None and context.try_get() is not None
 
@@ -367,10 +367,10 @@ def _holds_arrays(data: Foreign) -> bool:
 
 
 def threads_of(torch: Foreign) -> int:
-    """How many threads torch uses, asked in a thread of its own.
+    """How many threads torch uses, read in a new thread.
 
-    A thread that has asked before keeps the answer that it got, whatever `set_num_threads` was
-    called with elsewhere meanwhile; a new one begins with the newest.
+    A thread that has read it before keeps that value, whatever `set_num_threads` was
+    called with elsewhere meanwhile; a new one gets the current value.
     """
     answer: list[int] = []
     asking = OwnThread(lambda: answer.append(torch.get_num_threads()))

@@ -3,7 +3,7 @@
 `item`, `tolist` and `numpy` read a tensor from Python, `cpu`, `cuda` and `to` move it; `float(t)`,
 `int(t)`, `bool(t)` and `if t:` read it implicitly. On a CPU tensor they take less than a region
 would, so they are only counted; on any other device the call waits for everything before it and is
-timed as `transfer`, with the source line that asked for it. The native module does all of this
+timed as `transfer`, with the source line that called it. The native module does all of this
 (`measure/native/tensor_methods.c` and `transfers.c`); without it these methods are not hooked.
 """
 
@@ -30,7 +30,7 @@ LINES_NOTED = 20
 
 
 def _nothing() -> None:
-    """Stands in until somebody wants to know."""
+    """Does nothing, until a watcher is set."""
 
 
 class Moves:
@@ -86,7 +86,7 @@ class Moves:
         return {Notes.transfer_lines: self._noted}
 
     def say_again(self) -> None:
-        """Let the next note be of all that was counted."""
+        """Make the next note cover everything counted so far."""
         self._noted_at = 0
 
     def lines(self) -> list[list[Foreign]]:
@@ -139,7 +139,7 @@ def _goes_away(device: type) -> Callable[[Foreign, Foreign], bool]:
 def can_leave_cpu(torch: Foreign) -> bool:
     """Whether this torch was built for anything but the CPU.
 
-    Asking whether there is a device would start its driver, after which a program cannot fork.
+    Checking for a device would start its driver, after which a program cannot fork.
     """
     version, backends = torch.version, torch.backends
     if getattr(version, "cuda", None) or getattr(version, "hip", None):

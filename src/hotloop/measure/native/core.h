@@ -368,7 +368,7 @@ counter_add(Core *core, Counter *counter, long long n)
     }
 }
 
-/* A call has ended. A histogram is two lines of a cache that nobody has touched since the node's
+/* A call has ended. A histogram is two cache lines that were not touched since the node's
  * last call; a row of durations is one line for four calls, and all of them are filed together. */
 HOTLOOP_INLINE void
 core_add_duration(Core *core, Node *node, uint64_t ns)

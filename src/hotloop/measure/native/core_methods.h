@@ -42,7 +42,7 @@ PyObject *region_gap(Region *self, PyObject *unused);
 int core_gather_counters(Core *self);
 /* gaps.c: gaps that are open at a snapshot keep their time, unless they are too long to be gaps. */
 void core_keep_gaps(Core *core);
-/* core.c: another number for a core, so that nobody finds a thread that has ended. */
+/* core.c: another number for a core, so that lookups do not find a thread that has ended. */
 void core_renew_serial(Core *core);
 
 #endif

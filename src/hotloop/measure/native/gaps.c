@@ -1,4 +1,4 @@
-/* Gaps: stretches whose ends nobody marks. A gap is open until anything else begins or ends. Its time
+/* Gaps: code without marked ends. A gap is open until anything else begins or ends. Its time
  * is its parent's until it is claimed for a region. */
 
 #include "core_methods.h"
@@ -78,8 +78,8 @@ thread_take_own(Core *core)
 
 const char region_gap_doc[] = PyDoc_STR(
 "gap()\n--\n\n"
-"Open until any region of this thread is entered or left, or `Core.end_gap`: for a stretch whose\n"
-"ends nobody marks. A gap is not `is_open` and never makes a call a nested one. After a region\n"
+"Open until any region of this thread is entered or left, or `Core.end_gap`: for code without\n"
+"marked ends. A gap is not `is_open` and never makes a call a nested one. After a region\n"
 "that is no step of the training loop (a line of the log) it continues. Its time is the gap's only\n"
 "once it is claimed (`Core.claim_gap`); the sampler sees it as this region meanwhile.");
 

@@ -77,7 +77,7 @@ void hooked_remove(Original *original);
 
 int is_function(PyObject *object);
 void original_on(Original *self);
-/* 0 if somebody else has put something on since, and calls this. */
+/* 0 if other code has wrapped this hook since, and calls it. */
 int original_off(Original *self);
 /* Whether its hooks have nothing to do between stretches. */
 int original_rests(Original *self);

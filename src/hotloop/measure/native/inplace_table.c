@@ -51,7 +51,7 @@ hooked_remove(Original *original)
         i = (i + 1) & (hooked.room - 1);
     }
     hooked.slots[i] = NULL;
-    /* Whoever came to lie behind it because of it moves up. */
+    /* Entries that were displaced by it move up. */
     for (i = (i + 1) & (hooked.room - 1); hooked.slots[i] != NULL;
          i = (i + 1) & (hooked.room - 1)) {
         Original *next = hooked.slots[i];

@@ -1,4 +1,4 @@
-/* A place in the program's code at which hotloop is called, and which nobody but hotloop notices: the
+/* A position in the program's code at which hotloop is called, invisible to the program: the
  * interpreter negates a constant of that code. There is no call to trace and no name to look up, and
  * what the callback does is not shown to a tracer or profiler of the program's. */
 

@@ -1,7 +1,7 @@
 /* Networks: times every outermost call of a torch module, as acting or as learning.
  *
  * A module is called through `Module.__call__`, a plain Python function. It stays where it is and
- * what it is, so that whoever inspects it (`torch.compile` does) finds torch's own; only the way that
+ * what it is, so that code which inspects it (`torch.compile`) finds torch's own; only the way that
  * C calls it, its vectorcall, is ours. Inner modules, which are the most, are passed on at once. What
  * an outermost call is for is decided here and in calls.c. Python names the phase of a class, reads
  * batch sizes of nested arguments, and is shown the result of one call in some. */
@@ -214,8 +214,8 @@ decide(Networks *self, Stack *stack, PyObject *const *args, Py_ssize_t nargs, Py
 
 /* ---- the outermost call ---- */
 
-/* Whether the program would notice that a tensor's shape is read: a mode of its own is told every
- * such question, and a trace records it. -1 with an exception. */
+/* Whether the program would notice that a tensor's shape is read: its torch function mode sees every
+ * such read, and a trace records it. -1 with an exception. */
 static int
 is_heard(Networks *self)
 {

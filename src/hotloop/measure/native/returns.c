@@ -304,7 +304,7 @@ static PyMethodDef returns_methods[] = {
      PyDoc_STR("step(env, envs, rewards, ends, indices, evaluates): some of its environments made a "
                "step; lists of numbers, `indices` may be None.")},
     {"ended", (PyCFunction)method_ended, METH_VARARGS,
-     PyDoc_STR("ended(kind, value, length): an episode that somebody else added up.")},
+     PyDoc_STR("ended(kind, value, length): an episode that a library added up.")},
     {"was_reset", (PyCFunction)method_was_reset, METH_VARARGS,
      PyDoc_STR("was_reset(env, mask=None): its episodes begin anew.")},
     {"take", (PyCFunction)method_take, METH_NOARGS,

@@ -10,7 +10,7 @@
 enum { TRAINING, EVALUATION, TRAINING_RAW, EVALUATION_RAW, EPISODE_KINDS };
 
 /* What the step after an episode's end is: the first of the next one, a call that only resets, or
- * nothing until somebody resets. */
+ * nothing until the program resets. */
 enum { AUTORESET_SAME_STEP, AUTORESET_NEXT_STEP, AUTORESET_DISABLED };
 
 typedef struct {
@@ -73,7 +73,7 @@ void returns_step(Returns *self, Running *running, Py_ssize_t index, double rewa
 int returns_reward(PyObject *reward, double *value);
 /* Reads at the end of episodes what a recorder under the reward wrappers noted in `info`. */
 void returns_read_info(Returns *self, PyObject *info, int evaluates);
-/* After steps: calls whoever waits for a return, once it is reached. */
+/* After steps: calls the watchers of a return, once it is reached. */
 void returns_notify(Returns *self);
 
 #endif

@@ -287,7 +287,7 @@ const char core_slices_doc[] = PyDoc_STR(
 "slices()\n--\n\n"
 "(bytes, lost): the slices since they were last taken, each as two 64-bit numbers (begin, end)\n"
 "and two of 32 bits (the node, 0), and how many there was no room for. Calls that are open as a\n"
-"snapshot is taken are cut there; gaps that nobody claimed are left out.");
+"snapshot is taken are cut there; unclaimed gaps are left out.");
 
 PyObject *
 core_method_slices(Core *self, PyObject *unused)

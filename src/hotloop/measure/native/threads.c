@@ -156,7 +156,7 @@ thread_close(Core *core, Thread *thread, uint64_t now)
     }
 }
 
-/* A task that is gone, so that nobody but its stack has its context, can leave nothing any more. */
+/* A task whose context only its stack still refers to has ended, and can leave no more regions. */
 void
 core_drop_dead_stacks(Core *core, uint64_t now)
 {

@@ -105,7 +105,7 @@ optimizer_stepped(Updates *self, void *optimizer)
     if (self->round.count == 0) {
         counter_add(core, self->gradient_steps, 1);
         if (core->resting) {
-            batch_size = self->last_batch_size; /* nobody has seen this batch */
+            batch_size = self->last_batch_size; /* this batch was not seen */
         }
         self->last_batch_size = batch_size;
         if (batch_size) {

@@ -4,7 +4,7 @@
 
 #include "events.h"
 
-/* Networks and optimizers that are counted separately: more than anybody trains at one time. */
+/* Networks and optimizers that are counted separately: more than programs train at once. */
 #define MOST_NETWORKS 64
 /* One loss, and the buffer of one batch, in this many is shown to Python. Primes: of several losses
  * or buffers that alternate, each gets its turn. */

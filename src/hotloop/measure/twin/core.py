@@ -360,11 +360,11 @@ class Core:
         ]
 
     def forget_loop(self) -> None:
-        """The next entry of a phase of the training loop begins a loop anew."""
+        """The next entry of a loop phase begins a new loop."""
         self.loop_first = self._loop_last = 0
 
     def after_fork(self) -> None:
-        """In a forked child: only this thread lives on; the rest was the parent's."""
+        """In a forked child: only this thread exists; the rest was the parent's."""
         current = self._thread()
         current.root = 0
         self._threads = {current.ident: current}

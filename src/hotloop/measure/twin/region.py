@@ -1,4 +1,4 @@
-"""Region: a stretch of code with a name, and functions inside it."""
+"""Region: a named piece of code, and functions wrapped in it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BITS_KEPT = STEPS_BITS + 1
 
 
 class Region:
-    """A named stretch of code: a context manager that can be entered any number of times."""
+    """A named piece of code: a context manager that can be entered any number of times."""
 
     __slots__ = ("_core", "entered", "flags", "name")
 
@@ -47,7 +47,7 @@ class Region:
         return self._core.region, (self.name,)
 
     # The hot path. Every call and every attribute counts here, so what `_close` and `bucket_of`
-    # do for all others stands inline in `exit`.
+    # do for all others is inlined in `exit`.
 
     def enter(self) -> Region:
         core = self._core

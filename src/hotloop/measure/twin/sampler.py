@@ -1,4 +1,4 @@
-"""Sampler: which lines run in which phase, from a thread of its own."""
+"""Sampler: which lines run in which phase, sampled by a separate thread."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Sampler:
             self._thread.start()
 
     def stop(self) -> None:
-        """End; what was sampled stays to be drained."""
+        """Stop; samples taken so far can still be drained."""
         if self._thread is not None:
             self._stop.set()
             self._thread.join(LONGEST_TICK_S)
@@ -64,7 +64,7 @@ class Sampler:
         self._reset()
 
     def drain(self) -> tuple[list[tuple[int, int, int, int, int]], list[Any], int, int, int]:
-        """What was seen since the last drain; see the native sampler's."""
+        """Samples since the last drain; see the native sampler's."""
         samples, stacks, cost = self._samples, self._new_stacks, self._cost_ns
         resident, peak = self._resident, self._resident_peak
         self._reset()

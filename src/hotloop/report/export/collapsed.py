@@ -1,4 +1,4 @@
-"""Collapsed stacks, a line each, for flamegraph.pl, inferno and all that read them.
+"""Collapsed stacks, one per line, for flamegraph.pl, inferno and similar tools.
 
 `process;[phase];function (file:line) microseconds`
 """
@@ -11,7 +11,7 @@ from hotloop.report.document import Report
 from hotloop.report.terminal import clean
 from hotloop.report.view import DEFAULT_VIEW, View
 
-#: What ends a part or a line, for some reader or other.
+#: Characters that end a part or a line in some readers.
 _SEPARATORS = str.maketrans({";": ",", "\u2028": " ", "\u2029": " "})
 
 

@@ -1,6 +1,6 @@
 """A trace for Perfetto and chrome://tracing: every call that `run --trace` kept, as a slice.
 
-The Chrome trace event format: one process a process, one thread a track, times in microseconds
+The Chrome trace event format: a process per process, a thread per track, times in microseconds
 with nanoseconds behind the point. Memory and steps per second of the windows are counters above.
 """
 
@@ -35,7 +35,7 @@ def render(report: Report, view: View = DEFAULT_VIEW) -> str:
     categories = history.categories
     events: list[_Event] = []
     for number, process in enumerate(processes):
-        # Processes of several hosts may have the same pid; a number of our own tells them apart.
+        # Processes of several hosts may have the same pid, so they are renumbered.
         pid = number + 1
         events += _names(process, pid)
         for thread, track in enumerate(process.tracks):

@@ -1,7 +1,7 @@
-"""For pstats and all that read its files (snakeviz, gprof2dot, tuna).
+"""For pstats and tools that read its files (snakeviz, gprof2dot, tuna).
 
-A run with `--functions exact` left such a file already, and that one is given. Otherwise functions
-come from the samples: their times are good, their numbers of calls are not known and say 1. Phases
+A run with `--functions exact` left such a file already, which is returned. Otherwise functions
+come from the samples: their times are estimates, their call counts unknown and given as 1. Phases
 are functions of the file `hotloop`, with their true numbers of calls.
 """
 

@@ -1,4 +1,4 @@
-"""For speedscope.app: one sampled profile a process, phases outermost, functions inside."""
+"""For speedscope.app: one sampled profile per process, phases outermost, functions inside."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def render_parquet(report: Report, view: View = DEFAULT_VIEW) -> bytes:
 
 
 def _as(kind: str, value: Any) -> Any:
-    """A whole number may stand where a column has others; no library may refuse it."""
+    """A whole number in a column of floats becomes a float, as Parquet needs one type."""
     return float(value) if kind.startswith("float") and value is not None else _plain(value)
 
 

@@ -1,7 +1,7 @@
 // Elements, the tooltip, the theme and the part of the address after '#'. Text from a program only
 // ever becomes a text node or an attribute that holds text.
 
-// Without what could turn a line around or is no sign at all; ends of lines stay.
+// Removes control and direction characters; line ends stay.
 const clean = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -125,7 +125,7 @@ function themeButton() {
   return button;
 }
 
-// -- what the address says: '#timeline' is a section, '#phase=collect/env.step&sort=self_s' a view --
+// -- the part of the address after '#': '#timeline' is a section, '#phase=collect/env.step&sort=self_s' a view --
 
 const place = { values: {}, listeners: [] };
 

@@ -61,7 +61,7 @@ function comparisonTable(data) {
     { key: "ratio", title: "Times faster", number: true, cell: (row) => row.text || "–", sort: (row) => row.ratio.estimate },
     { key: "verdict", title: "Verdict", cell: (row) => h("span", { class: "said " + (TONES[row.verdict] || "") }, row.in_words), sort: (row) => row.verdict },
   ];
-  return table(columns, data.rows, { label: "The whole and every phase" });
+  return table(columns, data.rows, { label: "Overall and by phase" });
 }
 
 function comparePage(data) {
@@ -77,7 +77,7 @@ function comparePage(data) {
   ];
   const commands = data.commands && data.commands.map((command, index) => [data.names[index], h("span", { class: "mono" }, command)]);
   experimentPage("compare", what, data, [data.because, ...data.work_notes].filter(Boolean), figures, () => [
-    data.rows.length > 0 && data.pairs > 0 && ["verdicts", "Verdicts", section("verdicts", "How many times faster", `To the right of 1, ${second} is faster. The shaded band is ±${format.percent(data.margin)}: what lies in it is called no difference.`, comparisonChart(data))],
+    data.rows.length > 0 && data.pairs > 0 && ["verdicts", "Verdicts", section("verdicts", "How many times faster", `To the right of 1, ${second} is faster. The shaded band is ±${format.percent(data.margin)}: an interval inside it means no difference.`, comparisonChart(data))],
     data.parts.length > 0 && ["time", "Time", section("time", `What one ${data.step} is made of`, "Each phase's own time, the median of the runs.", comparisonBars(data))],
     data.samples && data.samples.first_s.length > 1 && ["pairs", "Pairs", section("pairs", "Pair by pair", "Time per step of the two runs of each pair, in the order in which they were made.", pairsChart(data))],
     data.pairs > 0 && ["table", "Table", section("table", "Every figure", null, comparisonTable(data))],

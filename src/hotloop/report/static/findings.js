@@ -17,7 +17,7 @@ function findingCard(finding, resolve, headline) {
       gains && h("div", { class: "gain" }, format.times(finding.gain) + " faster", h("small", null, (finding.ceiling > finding.gain.high + 0.005 ? format.times({ low: finding.ceiling, high: finding.ceiling }) + " at most, " : "") + finding.confidence + " confidence")),
       ofRun && h("div", { class: "gain" }, format.times(finding.run_gain) + " faster", h("small", null, "the whole run, " + finding.confidence + " confidence"))),
     finding.fix && h("p", { class: "fix" }, finding.fix),
-    finding.learning && h("p", { class: "fix muted small" }, "What it may do to learning: " + finding.learning),
+    finding.learning && h("p", { class: "fix muted small" }, "Effect on learning: " + finding.learning),
     (finding.where || []).length > 0 && h("p", { class: "places" }, "at ", finding.where.slice(0, 3).map((each, index) =>
       [index > 0 && ", ", h("code", { title: each.file }, `${shortFile(each.file)}:${each.line}`), " in " + each.function])),
     finding.patch && h("div", { class: "code" }, h("div", null, h("span", null, "The change"), h("pre", null, finding.patch))),

@@ -4,7 +4,7 @@ const TONES = {
   "faster": "good", "slower": "bad", "no difference": "even", "cannot tell": "doubt", "not comparable": "neutral",
   "confirmed": "good", "a ceiling": "even", "refuted": "bad", "could not be tried": "neutral", "met": "good", "not met": "bad",
 };
-// An interval from one end to more than this many times it says nothing, and would press the others flat.
+// An interval whose ends differ by more than this factor is not drawn: it would flatten the others.
 const ANYTHING = 10;
 
 // A scale from a figure to a share of the width, with the marks of its axis.

@@ -1,4 +1,4 @@
-// The page of a run in progress: the same page, drawn again as there is more to show.
+// The page of a run in progress: the same page, redrawn as new data arrives.
 
 const EVERY_MS = 2000;
 let paused = false;
@@ -15,7 +15,7 @@ function liveStatus() {
 
 const live = liveStatus();
 
-// While somebody reads a tooltip, walks through the tree or has marked text, the page stays still.
+// While the reader uses a tooltip, the tree or a text selection, the page is not redrawn.
 function busy() {
   const marked = getSelection() && !getSelection().isCollapsed;
   const walking = document.activeElement && document.activeElement.matches(".box:focus-visible, .chart:focus-visible, input:focus");

@@ -20,7 +20,7 @@ function settingsTable(data) {
     { key: "rate", title: "Steps per second", number: true, cell: (row) => [row.rate, settingMarks(row)], sort: (row) => row.steps_per_s },
     number("step_s", `Per ${data.step}`, format.seconds), number("loop_s", "Time of a run", format.seconds),
     some("memory_mb") && number("memory_mb", "Peak memory", format.megabytes),
-    some("efficiency") && number("efficiency", "Efficiency", format.percent, "Steps per second for each unit of the setting, beside the smallest"),
+    some("efficiency") && number("efficiency", "Efficiency", format.percent, "Steps per second for each unit of the setting, relative to the smallest"),
     ...data.phases.map(([name], index) => ({ key: "phase-" + index, title: name, number: true, cell: (row) => format.seconds(row.own[index]), sort: (row) => row.own[index] })),
   ].filter(Boolean);
   return table(columns, data.settings, { label: "Every setting" });
@@ -56,7 +56,7 @@ function sweepPage(data) {
     name: setting.name, text: format.seconds(setting.step_s), parts: data.phases.map(([label, category], index) => ({ label, category, seconds: setting.own[index] })),
   }));
   experimentPage("sweep", data.command, data, data.sentences, figures, () => [
-    ["speed", "Speed", section("speed", `Speed as ${data.axis.name} changes`, `${data.design}. Points are medians; lines on them are 95% intervals. Both scales are of factors.`, scalingChart(data, (setting) => settingTip(data, setting)))],
+    ["speed", "Speed", section("speed", `Speed as ${data.axis.name} changes`, `${data.design}. Points are medians; lines on them are 95% intervals. Both scales are logarithmic.`, scalingChart(data, (setting) => settingTip(data, setting)))],
     data.expect.length > 0 && ["expected", "Expected", section("expected", "Expected and actual", null, data.expect.map((expected) => expectationTable(data, expected)))],
     ["time", "Time", section("time", `What one ${data.step} is made of`, "Each phase's own time, the median of the runs.", stackedBars(bars, "Time per step by phase", data.step))],
     data.growths.some((growth) => growth.rows.length > 0) && ["growth", "Growth", section("growth", "What grows with it", "The power with which the time per step grows: 0 does not depend on it, 1 is in proportion.", data.growths.map((growth) => growthChart(data, growth)))],

@@ -24,7 +24,7 @@ function timelineView(data) {
   const loop = run.loop_end_s > run.loop_begin_s ? [Math.max(run.loop_begin_s, run.begin_s), Math.min(run.loop_end_s, run.end_s)] : whole;
   let mode = "time", at = null, shown = loop;
   const svg = s("svg", { role: "presentation" });
-  const chart = h("div", { class: "chart", tabindex: "0", role: "slider", "aria-label": "Time line; arrow keys move along it", "aria-valuemin": "0", "aria-valuemax": String(Math.max(run.points.length - 1, 0)) }, svg);
+  const chart = h("div", { class: "chart", tabindex: "0", role: "slider", "aria-label": "Timeline; arrow keys move along it", "aria-valuemin": "0", "aria-valuemax": String(Math.max(run.points.length - 1, 0)) }, svg);
   const present = (index) => run.points.some((point) => point[index] !== null && point[index] !== undefined && point[index] !== 0);
   const modes = run.parts.length > 1 && choice("Phases by", [["time", "Share of time"], ["step", "Per environment step"]], mode, (value) => { mode = value; draw(); });
   const bandColours = shades(run.bands);
@@ -206,7 +206,7 @@ function timelineView(data) {
   return h("div", null, h("div", { class: "tools", style: { "margin-bottom": "10px" } }, modes, range, reset, folded), legend, chart);
 }
 
-// One slow window must not press all others flat: the scale ends a little above most of them.
+// One slow window must not flatten all others: the scale ends a little above most of them.
 function robustMost(values) {
   const ordered = values.filter((value) => value > 0).sort((a, b) => a - b);
   if (ordered.length === 0) return 1;
