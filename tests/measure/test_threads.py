@@ -8,7 +8,14 @@ import threading
 
 import pytest
 
-from hotloop.measure.threads import OwnThread, in_own_thread, signals_blocked, stay_unregistered
+from hotloop.measure import threads
+from hotloop.measure.threads import (
+    OwnThread,
+    in_own_thread,
+    signals_blocked,
+    stay_unregistered,
+    unnamed_threads,
+)
 
 
 def test_it_is_in_no_list() -> None:
@@ -30,6 +37,21 @@ def test_it_is_in_no_list() -> None:
     go_on.set()
     assert thread.join(10)
     assert seen == [True, True]
+
+
+def test_it_is_known_before_it_has_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    go_on = threading.Event()
+    monkeypatch.setattr(threads, "_name_thread", lambda: go_on.wait(10))
+    before = unnamed_threads()
+    thread = OwnThread(lambda: None)
+    thread.start()
+    assert unnamed_threads() == before + 1
+    monkeypatch.setattr(threads.os, "getpid", lambda: -1)  # a forked child has none of them
+    assert unnamed_threads() == 0
+    monkeypatch.undo()
+    go_on.set()
+    assert thread.join(10)
+    assert unnamed_threads() == before
 
 
 def test_a_registration_by_what_it_calls_is_undone() -> None:

@@ -12,6 +12,7 @@ includes `logging` and `threading.Thread`.
 from __future__ import annotations
 
 import _thread
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -23,6 +24,10 @@ _CRASHES = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGS
 
 #: What the system calls these threads, the sampler's (`native/sampler.c`) among them.
 NAME_PREFIX = "hotloop-"
+
+#: Started, but not yet called that, with the process they are of: the system gives a new thread the
+#: name of the one that starts it.
+_unnamed: dict[OwnThread, int] = {}
 
 #: Marks each of these threads for itself: a forked child has none of them.
 _local = threading.local()
@@ -53,11 +58,13 @@ class OwnThread:
 
     def start(self) -> None:
         self._ended.acquire()
+        _unnamed[self] = os.getpid()
         try:
             with signals_blocked():
                 self._ident = _thread.start_new_thread(self._main, ())
         except BaseException:
             if not self._ident:
+                _unnamed.pop(self, None)
                 self._ended.release()
             raise
 
@@ -77,6 +84,7 @@ class OwnThread:
         self._ident = _thread.get_ident()
         _local.is_own = True
         _name_thread()
+        _unnamed.pop(self, None)
         try:
             self._run()
         except BaseException:
@@ -93,6 +101,11 @@ def _name_thread() -> None:
             name.write(f"{NAME_PREFIX}thread")
     except OSError:
         pass
+
+
+def unnamed_threads() -> int:
+    """How many of this process's own threads do not have their name yet."""
+    return list(_unnamed.values()).count(os.getpid())
 
 
 def in_own_thread() -> bool:

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from hotloop.measure.threads import NAME_PREFIX
+from hotloop.measure.threads import NAME_PREFIX, unnamed_threads
 
 _TASKS = "/proc/self/task"
 
@@ -71,11 +71,15 @@ def _warn_of_threads(name: str) -> None:
 def _has_one_thread() -> bool:
     """Whether the program has a single thread, hotloop's left out."""
     try:
-        return sum(not _is_own(task) for task in os.listdir(_TASKS)) == 1
+        others = sum(not _is_own(task) for task in os.listdir(_TASKS))
     except OSError:
         return False
+    return others - unnamed_threads() <= 1
 
 
 def _is_own(task: str) -> bool:
-    with open(f"{_TASKS}/{task}/comm", "rb") as name:  # may be cut inside a character
-        return name.read().startswith(NAME_PREFIX.encode())
+    try:
+        with open(f"{_TASKS}/{task}/comm", "rb") as name:  # may be cut inside a character
+            return name.read().startswith(NAME_PREFIX.encode())
+    except OSError:
+        return True  # it has ended meanwhile, and is nobody's

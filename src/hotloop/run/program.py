@@ -73,7 +73,7 @@ def find_script(script: str, arguments: list[str]) -> Program:
         loader = SourcelessFileLoader if script.endswith(".pyc") else SourceFileLoader
         attributes: dict[str, Any] = {
             "__file__": absolute,
-            "__cached__": None,
+            **_cached(None),
             "__loader__": loader("__main__", absolute),
         }
         if file is not path:  # a folder is run like a package's __main__ module
@@ -87,6 +87,11 @@ def find_script(script: str, arguments: list[str]) -> Program:
 def _joined(file: str) -> str:
     """An absolute path, not normalized: Python keeps `./train.py` as it is."""
     return file if os.path.isabs(file) else os.path.join(os.getcwd(), file)
+
+
+def _cached(path: str | None) -> dict[str, str | None]:
+    """What modules had until Python 3.15."""
+    return {"__cached__": path} if sys.version_info < (3, 15) else {}
 
 
 def _compiled_at(file: str) -> CodeType:
@@ -117,7 +122,7 @@ def _find_in_archive(script: str, arguments: list[str], importer: Any) -> Progra
     def load() -> tuple[CodeType, dict[str, Any]]:
         return importer.get_code("__main__"), {
             "__file__": spec.origin,
-            "__cached__": spec.cached,
+            **_cached(spec.cached),
             "__loader__": importer,
             "__package__": "",
             "__spec__": spec,
@@ -147,7 +152,7 @@ def find_module(name: str, arguments: list[str]) -> Program:
     def load() -> tuple[CodeType, dict[str, Any]]:
         return code, {
             "__file__": spec.origin,
-            "__cached__": spec.cached,
+            **_cached(spec.cached),
             "__loader__": spec.loader,
             "__package__": spec.parent,
             "__spec__": spec,

@@ -365,7 +365,7 @@ stays_copied(Copier *copier, const Layout *layout, uintptr_t state, const RawSta
 
 int
 stack_stays(Copier *copier, const Layout *layout, uintptr_t state, const RawStack *stack,
-            uint64_t ns)
+            uint64_t ns, uint32_t random)
 {
     if (ns == 0) {
         return is_at(copier, layout, state, stack);
@@ -377,8 +377,10 @@ stack_stays(Copier *copier, const Layout *layout, uintptr_t state, const RawStac
         if (!is_at(copier, layout, state, stack)) {
             return 0;
         }
-        /* Not all the time: who reads a line of a cache keeps its writer from writing it. */
-        uint64_t due = platform_clock_ns() + ns / LOOKS;
+        /* Not all the time: who reads a line of a cache keeps its writer from writing it. Not evenly:
+         * a loop that takes as long as the pause would be seen at the same instruction each time. */
+        random = random * 1664525u + 1013904223u;
+        uint64_t due = platform_clock_ns() + (random >> 16) % (2 * ns / LOOKS);
         while (platform_clock_ns() < due) {
         }
     }

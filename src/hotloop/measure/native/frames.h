@@ -58,9 +58,9 @@ enum { STACK_READ, STACK_EMPTY, STACK_TORN };
 int stack_read(Copier *copier, const Layout *layout, uintptr_t state, uintptr_t end_code,
                int strictly, RawStack *stack);
 /* Whether the thread executes the instruction of `stack` all through `ns` nanoseconds: then it is in
- * native code that the instruction called. */
+ * native code that the instruction called. `random` spaces the looks. */
 int stack_stays(Copier *copier, const Layout *layout, uintptr_t state, const RawStack *stack,
-                uint64_t ns);
+                uint64_t ns, uint32_t random);
 
 /* The memory of the calling thread that stays mapped until it ends, for `Copier.stable`. */
 void find_stable_memory(Span *spans);

@@ -153,8 +153,8 @@ original_new(PyObject *function)
                : Py_IS_TYPE(function, &PyMethodDescr_Type)         ? METHOD
                : object_slot(function) != NULL                     ? OBJECT
                                                                    : -1;
-#if defined(Py_DEBUG) && PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
-    if (kind == FUNCTION) {
+#if defined(Py_DEBUG)
+    if (kind == FUNCTION && function_needs_type(function)) {
         return NULL; /* it asserts that a function is exactly that */
     }
 #endif

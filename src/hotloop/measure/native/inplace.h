@@ -76,6 +76,8 @@ void hooked_remove(Original *original);
 /* ---- on and off: inplace_switch.c ---- */
 
 int is_function(PyObject *object);
+/* Whether the interpreter would call it without its vectorcall while its type is `function`. */
+int function_needs_type(PyObject *function);
 void original_on(Original *self);
 /* 0 if other code has wrapped this hook since, and calls it. */
 int original_off(Original *self);

@@ -12,14 +12,17 @@
 
 /* ---- Python functions whose type has to differ ---- */
 
+int
+function_needs_type(PyObject *function)
+{
 #if PY_VERSION_HEX >= 0x030D0000
-#define NEEDS_TYPE(function) \
-    (PyUnicode_CompareWithASCIIString((function)->func_name, "__init__") == 0)
-#elif PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000
-#define NEEDS_TYPE(function) 1
+    PyObject *name = ((PyFunctionObject *)function)->func_name;
+    return PyUnicode_CompareWithASCIIString(name, "__init__") == 0;
 #else
-#define NEEDS_TYPE(function) 0
+    (void)function;
+    return PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030C0000;
 #endif
+}
 
 /* By its name, as pickle treats every function. */
 static PyObject *
@@ -80,10 +83,9 @@ static int compiling, running;
 static void
 function_set_type(Original *self, int is_hooked)
 {
-    PyFunctionObject *function = (PyFunctionObject *)self->function;
     int seen = compiling || (running && self->in_graph);
-    int differs = is_hooked && !seen && NEEDS_TYPE(function);
-    Py_SET_TYPE((PyObject *)function, differs ? &HookedFunctionType : &PyFunction_Type);
+    int differs = is_hooked && !seen && function_needs_type(self->function);
+    Py_SET_TYPE(self->function, differs ? &HookedFunctionType : &PyFunction_Type);
 }
 
 /* Calls that the interpreter has specialised for this function are looked up again. */
@@ -260,5 +262,6 @@ int
 switch_ready(void)
 {
     HookedFunctionType.tp_base = &PyFunction_Type;
+    HookedFunctionType.tp_descr_get = PyFunction_Type.tp_descr_get; /* debug builds want it beforehand */
     return PyType_Ready(&HookedFunctionType);
 }

@@ -145,7 +145,6 @@ static void
 prepare_thread(void)
 {
 #if defined(__linux__)
-    prctl(PR_SET_NAME, "hotloop-sampler", 0, 0, 0);
     prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0); /* ns; of this thread alone */
 #endif
 }
@@ -198,6 +197,11 @@ start_thread(Sampler *self)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     self->pid = getpid();
     int failed = pthread_create(&self->thread, NULL, sampler_main, self);
+#if defined(__linux__)
+    if (!failed) {
+        pthread_setname_np(self->thread, "hotloop-sampler"); /* before anybody counts threads by name */
+    }
+#endif
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed == 0;
 #endif

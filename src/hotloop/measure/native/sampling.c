@@ -12,6 +12,7 @@
 
 #define SHALLOW_DEPTH 12   /* of an import: the program's line, and what it set off */
 #define NATIVE_NS 1000     /* an instruction of the interpreter alone takes a tenth of it */
+#define SWITCH_NS 3000     /* a switch to another thread took 1 to 2 us on a busy machine */
 #define ATTEMPTS 10        /* at a stack that changes while it is copied */
 #define STRICT_ATTEMPTS 5  /* then frames that fit together are enough */
 #define PROBE_NS 20000     /* for how long a thread gets its core back */
@@ -121,13 +122,23 @@ typedef struct {
     uint32_t torn;
 } Look;
 
+/* Whether the thread still runs. One that has just lost its core stays at its instruction too, and the
+ * switch itself, in the kernel, counts as its CPU time: so this waits until a switch would be over. */
+static int
+keeps_running(const Sampled *sampled, uint64_t since)
+{
+    while (platform_clock_ns() < since + SWITCH_NS) {
+    }
+    uint64_t begin = platform_clock_ns(), cpu = thread_cpu_ns(&sampled->system);
+    uint64_t ran = thread_cpu_ns(&sampled->system) - cpu;
+    return ran * 4 >= platform_clock_ns() - begin;
+}
+
 static Look
 look_at(Sampler *self, const Sampled *sampled, uintptr_t phase)
 {
     Look look = {.found = STACK_TORN};
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        uint64_t begin = platform_clock_ns();
-        uint64_t cpu = thread_cpu_ns(&sampled->system);
         Charged before = read_phase(self, sampled, phase);
         FENCE();
         look.found = stack_read(&self->copier, &self->layout, sampled->state, (uintptr_t)self->root_code,
@@ -137,9 +148,14 @@ look_at(Sampler *self, const Sampled *sampled, uintptr_t phase)
             return look;
         }
         if (look.found == STACK_READ && read_phase(self, sampled, phase).changes == before.changes) {
-            look.stays = stack_stays(&self->copier, &self->layout, sampled->state, &self->raw, NATIVE_NS);
+            uint64_t begin = platform_clock_ns();
+            uint64_t cpu = thread_cpu_ns(&sampled->system);
+            look.stays = stack_stays(&self->copier, &self->layout, sampled->state, &self->raw, NATIVE_NS,
+                                     next_random(self));
             look.cpu = thread_cpu_ns(&sampled->system);
-            look.on_cpu = (look.cpu - cpu) * 2 >= platform_clock_ns() - begin;
+            uint64_t end = platform_clock_ns();
+            look.on_cpu = (look.cpu - cpu) * 2 >= end - begin &&
+                          (!look.stays || keeps_running(sampled, end));
             look.instruction = self->raw.frames[0].instruction;
             look.leaf = resolve(self);
             if (look.leaf != NULL) {
@@ -165,7 +181,7 @@ probe_mode(Sampler *self, const Sampled *sampled, const Look *look)
     for (int i = 0; i < PROBES; i++) {
         platform_sleep_until(platform_clock_ns() + PROBE_NS);
         uint64_t now = thread_cpu_ns(&sampled->system);
-        int moved = !stack_stays(&self->copier, &self->layout, sampled->state, &self->raw, 0);
+        int moved = !stack_stays(&self->copier, &self->layout, sampled->state, &self->raw, 0, 0);
         if (now == cpu || (moved && now - cpu > 5 * PROBE_NS)) {
             return MODE_UNKNOWN; /* has not run, or for so long that any call may have ended */
         }
