@@ -46,5 +46,6 @@ def test_steps_are_counted_once(others: list[Shard], total: float) -> None:
 
 
 def test_a_folder_that_cannot_be_read_counts_nothing(tmp_path: Path) -> None:
-    counting = Counting(tmp_path / "gone", "env_steps")
-    assert (counting.others(), counting.total()) == (False, 0.0)
+    counting = Counting(tmp_path / "gone")
+    assert (counting.others(), counting.total("env_steps")) == (False, 0.0)
+    assert not counting.trains()

@@ -95,6 +95,17 @@ def test_stop_after_steps_of_other_processes(hotloop: Hotloop, tmp_path: Path) -
     assert steps >= 150
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a system call is interrupted by a signal")
+def test_stop_after_seconds_of_training_in_other_processes(
+    hotloop: Hotloop, tmp_path: Path
+) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(STEPS_IN_WORKERS)
+    done = hotloop("run", "-q", "-o", "cap", "--stop-after", "1s", str(script))
+    assert (done.returncode, done.stdout) == (0, "finally ran\n"), done.stderr
+    assert "no training step" not in done.stderr
+
+
 @pytest.mark.parametrize(("steps", "reached"), [(50, False), (10**9, True)])
 def test_a_stop_that_was_never_reached_is_none(
     hotloop: Hotloop, tmp_path: Path, steps: int, reached: bool

@@ -20,6 +20,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "torch_distributed": ("torch.distributed",),
     "gymnasium": ("gymnasium",),
     "gym": ("gym",),
+    "pettingzoo": ("pettingzoo",),
     "sb3": ("stable_baselines3",),
     "sb3_contrib": ("sb3_contrib",),
     "transformers": ("transformers",),

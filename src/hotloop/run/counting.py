@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hotloop.errors import HotloopError
+from hotloop.phases import REGION_LOOP, flags_of, names_of
 
 if TYPE_CHECKING:
     from hotloop.capture.reader import CaptureReader, Shard
@@ -19,11 +20,10 @@ Process = tuple[str, int]
 
 
 class Counting:
-    """One counter over all processes of a capture that still grows."""
+    """What all processes of a capture that still grows have done together."""
 
-    def __init__(self, folder: Path, counter: str) -> None:
+    def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._counter = counter
         self._reader: CaptureReader | None = None
 
     def others(self) -> bool:
@@ -33,16 +33,29 @@ class Counting:
         except OSError:
             return False
 
-    def total(self) -> float:
-        """The counter so far; 0 where nothing can be read."""
-        from hotloop.capture.reader import CaptureReader  # most runs are not stopped by a count
+    def total(self, counter: str) -> float:
+        """A counter so far; 0 where nothing can be read."""
+        return total_of(self._shards(), counter)
+
+    def trains(self) -> bool:
+        """Whether any process has entered its training loop."""
+        return any(
+            flags_of(name) & REGION_LOOP
+            for shard in self._shards()
+            for window in shard.windows
+            for path in window.phases
+            for name in names_of(path)
+        )
+
+    def _shards(self) -> list[Shard]:
+        from hotloop.capture.reader import CaptureReader  # most runs are not stopped early
 
         if self._reader is None:
             self._reader = CaptureReader(self._folder, most_of_main=1, most_of_others=1)
         try:
-            return total_of(self._reader.processes(), self._counter)
+            return self._reader.processes()
         except (HotloopError, OSError):
-            return 0.0
+            return []
 
 
 def total_of(shards: list[Shard], counter: str) -> float:

@@ -127,6 +127,7 @@ class Session:
         stopper = Stopper(notify)
         if limit.what == "seconds":
             self.profiler.at_loop.append(stopper.training_began)
+            self.recorder.every_window(stopper.looks_for_training(Path(self.settings.folder)))
             OwnThread(lambda: stopper.stop_in(limit, lambda: self.finished)).start()
         else:
             self.profiler.core.watch(limit.what, limit.amount, self._stop_by(stopper))

@@ -133,6 +133,16 @@ class Stopper:
         if self._began is None:
             self._began = self._clock()
 
+    def looks_for_training(self, folder: Path) -> Callable[[], None]:
+        """What to call once a second, where other processes may be the ones that train."""
+        counting = Counting(folder)
+
+        def look() -> None:
+            if self._began is None and counting.others() and counting.trains():
+                self.training_began()
+
+        return look
+
     def stop_in(self, limit: StopAfter, is_over: Callable[[], bool]) -> None:
         """Wait for the seconds of a limit, then stop the program if it is still running."""
         started = self._clock()
@@ -156,7 +166,7 @@ class Stopper:
 
     def looks_at(self, folder: Path, limit: StopAfter) -> Callable[[], None]:
         """What to call once a second, where other processes may do what is counted."""
-        counting = Counting(folder, limit.what)
+        counting = Counting(folder)
         hint_at = self._clock() + HINT_SECONDS
         hinted = False
 
@@ -167,7 +177,7 @@ class Stopper:
             late = not hinted and self._clock() >= hint_at
             if not late and not counting.others():
                 return  # the main process counts for itself, and exactly
-            total = counting.total()
+            total = counting.total(limit.what)
             if total >= limit.amount:
                 self.stop()
             elif late:

@@ -1,0 +1,52 @@
+"""PettingZoo: environments of many agents, which act together or in turns.
+
+One step of a parallel environment is one environment step, however many agents act in it. In an
+environment of turns, each action is a step; removing an agent that is done (`step(None)`) is none.
+An episode ends with the last agent. Wrappers and conversions between the two kinds call what they
+wrap, and only the outermost call counts.
+"""
+
+from __future__ import annotations
+
+from hotloop.capture import schema
+from hotloop.hooks.context import HookContext
+from hotloop.hooks.inference.step_results import Outcome, rewards_of
+from hotloop.hooks.inference.steps import NOT_TRAINING
+from hotloop.hooks.library import Library, every
+from hotloop.hooks.protocols import Foreign
+
+_MODULE = "pettingzoo.utils.env"
+
+
+def _read_parallel(result: Foreign) -> Outcome:
+    """(observations, rewards, terminations, truncations, infos), each with an entry per agent."""
+    _, rewards, terminated, truncated, _ = result
+    ended = bool(terminated) and all(end or truncated[agent] for agent, end in terminated.items())
+    return Outcome(1, int(ended), rewards_of(rewards), [ended])
+
+
+def library(context: HookContext) -> Library:
+    """The table of PettingZoo."""
+
+    def after_turn(result: object, env: Foreign, action: object = None, *_: object) -> None:
+        if action is None or context.core.is_open(*NOT_TRAINING):
+            return
+        context.core.count(schema.ENV_STEPS, 1)
+        if all(env.terminations[agent] or env.truncations[agent] for agent in env.agents):
+            context.core.count(schema.EPISODES, 1)
+        context.order.stepped(1)
+
+    after_step = context.steps.of_program(_read_parallel)
+    was_reset = context.environment_was_reset
+    return Library(
+        title="PettingZoo",
+        distribution="pettingzoo",
+        targets=(
+            every(_MODULE, "ParallelEnv.step", "env.step", after_step),
+            every(_MODULE, "ParallelEnv.reset", "env.reset", was_reset),
+            every(_MODULE, "ParallelEnv.render", "env.render"),
+            every(_MODULE, "AECEnv.step", "env.step", after_turn),
+            every(_MODULE, "AECEnv.reset", "env.reset", was_reset),
+            every(_MODULE, "AECEnv.render", "env.render"),
+        ),
+    )
