@@ -150,7 +150,7 @@ class TestCalls:
         assert len(calls) == 1001
 
     def test_init(self, hook: Any) -> None:
-        # A class is told of its new __init__ as hooks put it on (see hooks.install).
+        # A class gets its new __init__ when hooks are attached (see hooks.install).
         calls: Calls = []
         hook(Thing.__init__, calls)
         Thing.__init__ = Thing.__init__  # type: ignore[method-assign]
