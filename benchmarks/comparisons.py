@@ -1,12 +1,12 @@
 """How often comparisons are wrong, and what they find: `python -m benchmarks.comparisons`.
 
-    python -m benchmarks.comparisons simulated           # 2,000 made-up comparisons a kind of noise
+    python -m benchmarks.comparisons simulated           # 2,000 comparisons per kind of noise
     python -m benchmarks.comparisons same --tries 60     # a program against itself: an hour
     python -m benchmarks.comparisons slower --tries 10   # a program against itself, 10% slower
 
 All use the default settings of `hotloop compare`. `same` and `slower` are real runs of
-`benchmarks/tiny_loop.py`; what they find is appended to a file, so that a benchmark that was cut
-short goes on where it was.
+`benchmarks/tiny_loop.py`; results are appended to a file, so that an interrupted benchmark
+continues where it stopped.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def wandering(chance: random.Random, n: int) -> list[float]:
 
 
 def stepping(chance: random.Random, n: int) -> list[float]:
-    """Somebody else's job begins, and slows everything by a fifth from then on."""
+    """Another program starts and slows everything by a fifth from then on."""
     begin = chance.randrange(n)
     return [(0.2 if i >= begin else 0.0) + chance.gauss(0, 0.03) for i in range(n)]
 

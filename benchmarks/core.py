@@ -380,7 +380,7 @@ def resting_row(native: ModuleType) -> Row:
 
 
 def import_row() -> Row:
-    """What importing the recording side adds to an interpreter's start, in processor time."""
+    """What importing the recording side adds to an interpreter's start, in CPU time."""
 
     def children_s() -> float:
         times = os.times()

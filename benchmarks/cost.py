@@ -1,10 +1,10 @@
-"""What profilers cost a training: `python -m benchmarks.cost [--pairs 10] [--budget-minutes 120]`.
+"""What profilers cost: `python -m benchmarks.cost [--pairs 10] [--budget-minutes 120]`.
 
 Every round runs each program under hotloop and plain in turns (`benchmarks.runs.duel`), and in
 some rounds under every peer as well, each with a plain run of its own. Every run is appended to a
-file of results, so that a benchmark that was cut short goes on where it was; a run whose processors
-others used is marked. A peer that fails on a program is not tried there again; one that went on
-and on after the loop is ended right after it the next time.
+file of results, so that an interrupted benchmark continues where it stopped; a run whose cores
+others used is marked. A peer that fails on a program is not tried there again; one that runs for
+too long after the loop is stopped right after it the next time.
 
     python -m benchmarks.cost --programs sb3_ppo --peers hotloop,py-spy --pairs 5
 """

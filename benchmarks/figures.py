@@ -1,9 +1,8 @@
 """From runs to figures: ratios and differences within rounds, medians and their intervals.
 
-A figure compares a run with the plain run that it took turns with, stretch by stretch, so that
-whatever the machine did that second is in both. Rounds that were disturbed are left out where
-enough quiet ones are left; which ones those are is told by the machine's load, never by the figure
-itself.
+A figure compares a run with the plain run that it alternated with, interval by interval, so that
+other load on the machine affects both. Rounds that were disturbed are left out where
+enough quiet ones are left; the machine's load decides which these are, never the figure itself.
 """
 
 from __future__ import annotations

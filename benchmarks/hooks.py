@@ -1,10 +1,10 @@
-"""What the hooks add to a training, counted instead of timed: `python -m benchmarks.hooks`.
+"""What the hooks add to a training run, counted instead of timed: `python -m benchmarks.hooks`.
 
 The instructions that PPO and DQN of Stable-Baselines3 execute for the same 256 steps: without
 hotloop, with the hooks in place but switched off, and with the hooks measuring. Valgrind counts
 them, so that a busy machine does not matter; two counts of the same differ by a thousandth or two.
-What they take in time is told by `benchmarks.cost`: caches and branches are not in a count. The
-sampler and the recorder, which go by the clock, are left out.
+`benchmarks.cost` measures their time: a count does not include caches and branches. The sampler
+and the recorder, which run on a timer, are left out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ STEPS_BEFORE = 512
 TRAININGS = ("PPO", "DQN")
 MODES = ("plain", "standing", "measuring")
 
-#: Valgrind's way of being told by the program where to begin and to end.
+#: How the program tells Valgrind where to begin and to end.
 SWITCH = """
 #include <valgrind/callgrind.h>
 void begin(void) { CALLGRIND_START_INSTRUMENTATION; CALLGRIND_ZERO_STATS; }

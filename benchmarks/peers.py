@@ -1,8 +1,8 @@
-"""The profilers that are measured beside each other: how each is run, as its own manual says.
+"""The profilers to compare, and how each is run according to its manual.
 
-Everybody gets their defaults and an output file. A peer that follows worker processes only when
-told so is told so in the program that has some. Two are not commands: torch's profiler and timers
-written by hand are lines in the program (`programs/measured.py`).
+Each runs with its defaults and an output file. A peer that follows worker processes only with an
+option gets that option for the program with workers. Two are not commands: torch's profiler and
+timers written by hand are lines in the program (`programs/measured.py`).
 """
 
 from __future__ import annotations

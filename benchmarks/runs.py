@@ -38,7 +38,7 @@ NAMES = ("sb3_ppo", "sb3_dqn", "torchrl_ppo", "keras_dqn", "cleanrl_ppo", "subpr
 #: What every program imports, beside it.
 HELPERS = ("measured.py", "hand_timers.py")
 #: A run that takes longer (in all, or after its loop), leaves more behind or needs more memory is
-#: ended: nobody would use that.
+#: stopped.
 LONGEST_S = 90.0
 LONGEST_AFTER_S = 60.0
 LARGEST_BYTES = 4_000_000_000
@@ -137,7 +137,7 @@ def duel(
         _foreign_cores([first, second]),
     ):
         both = [first, second] if round % 2 else [second, first]
-        # The first of its turns takes a program to its first step: nobody else runs then.
+        # The first turn takes a program to its first step: nothing else runs then.
         while [watched.go_on() for watched in both] == [True, True]:
             both.reverse()
         failed = any(watched.result.failed for watched in both)

@@ -59,7 +59,7 @@ class Scale:
 
 
 def make(command: list[str]) -> Made:
-    """Run a command; its time, processor time and most memory."""
+    """Run a command; its time, CPU time and peak memory."""
     begin = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)

@@ -62,7 +62,7 @@ def goals_table(goals: Iterable[Goal]) -> str:
 
 
 def cost_tables(runs: list[Run]) -> list[str]:
-    """Loop time, processor time, start and memory of every peer on every program."""
+    """Loop time, CPU time, start and memory of every peer on every program."""
     return [
         loop_table(runs),
         cpu_table(runs),

@@ -1,4 +1,4 @@
-"""Runs a program in a control group with so many cores' worth of time, as a container does."""
+"""Runs a program in a control group with a CPU quota, as a container does."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ def _limit(folder: Path, quota_us: int) -> None:
         elif second.exists():
             second.write_text(f"{quota_us} {PERIOD_US}")
         else:
-            raise NotHereError("control groups here do not limit processor time")
+            raise NotHereError("control groups here do not limit CPU time")
     except OSError as error:
         raise NotHereError(f"a control group takes no limit here ({error.strerror})") from None

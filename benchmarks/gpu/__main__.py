@@ -259,7 +259,7 @@ def transfers(run: Measured, steps: int) -> Row:
 
 
 def small_ppo(run: Measured, on_device: float, on_cpu: float) -> Row:
-    """The first finding, and its promise against what moving to the processor gave."""
+    """The first finding, and its prediction against the gain of moving to the CPU."""
     first = next((f for f in run.report["findings"]), None)
     gain = on_device / on_cpu
     id = first["id"] if first else "none"
@@ -268,7 +268,7 @@ def small_ppo(run: Measured, on_device: float, on_cpu: float) -> Row:
     return Row(
         "a small MLP PPO on the GPU",
         "`small-work-on-gpu` or `launch-bound` first, the gain inside the predicted range",
-        f"first: {id}, predicted {low:.2f} to {high:.2f}; on the processor {gain:.2f} times "
+        f"first: {id}, predicted {low:.2f} to {high:.2f}; on the CPU {gain:.2f} times "
         f"faster; all: {', '.join(run.findings())}",
         id in ("small-work-on-gpu", "launch-bound") and low <= gain <= high,
     )
@@ -366,7 +366,7 @@ def full_trace(bench: Bench, iterations: int) -> dict[str, float]:
 
 
 def small_on_both(bench: Bench, iterations: int) -> tuple[float, float]:
-    """Loop seconds on the device and on the processor."""
+    """Loop seconds on the device and on the CPU."""
     found: dict[str, list[float]] = {"cuda": [], "cpu": []}
     for device in ("cuda", "cpu"):
         arguments = ("--iterations", str(iterations), "--device", device)

@@ -48,7 +48,7 @@ def first_step(env, name="step"):
 
 
 def turns(stretch, **calls):
-    """After so many calls of a method it is the other one's turn: `turns(64, step=env)`.
+    """After this many calls of a method, the other program continues: `turns(64, step=env)`.
 
     They must be called equally often in every run. A stretch takes some hundredths of a second:
     what a machine with other guests does changes from one tenth to the next.

@@ -110,7 +110,7 @@ def added(target: Mapping[int, int], other: Mapping[int, int]) -> Mapping[int, i
 
 
 def encode(histogram: Mapping[int, int]) -> str:
-    """Runs of neighbouring buckets, `first:count,count;first:count`, to be stored."""
+    """Runs of neighboring buckets, `first:count,count;first:count`, to be stored."""
     runs: list[str] = []
     previous = -2
     for bucket in sorted(histogram):

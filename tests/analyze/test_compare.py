@@ -1,4 +1,4 @@
-"""Verdicts on pairs and on captures: speed told from work, the right phase named."""
+"""Verdicts on pairs and on captures: speed separated from work, the right phase named."""
 
 from __future__ import annotations
 

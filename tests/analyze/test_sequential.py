@@ -39,7 +39,7 @@ def stop(rule: Rule, pairs: list[tuple[Figures, Figures]]) -> tuple[str, int]:
 def test_a_fixed_number_of_pairs_is_looked_at_once() -> None:
     assert Rule(pairs=7).schedule == [7]
     assert Rule(pairs=7).level(7) == ALPHA
-    assert Rule(pairs=7).level(3) == ALPHA  # cut short: nobody had looked
+    assert Rule(pairs=7).level(3) == ALPHA  # interrupted before any look
 
 
 def test_a_large_effect_stops_early_and_a_small_one_does_not() -> None:

@@ -163,7 +163,7 @@ def test_more_steps_than_a_run_made_are_all_its_steps() -> None:
 
 
 def test_a_run_that_went_further_is_read_up_to_where_the_other_ended() -> None:
-    # Steps get slower as a run goes on; the longer run is no slower for having gone further.
+    # Steps get slower over the run; the longer run is no slower for having gone further.
     rows = [(100.0, 1000.0 * (n + 1), 0.0) for n in range(6)]
     long, short = analysis_of(in_a_row(rows)), analysis_of(in_a_row(rows[:3]))
     sides = [figures(RunSeries(each), "env_steps", 300, each) for each in (long, short)]

@@ -1,4 +1,4 @@
-"""The thread and the process that train are the run, whichever they are."""
+"""The thread and the process that train are the subject of the report."""
 
 from __future__ import annotations
 

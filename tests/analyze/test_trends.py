@@ -1,4 +1,4 @@
-"""Trends: a line that odd windows do not move, and a slowdown told apart into its causes."""
+"""Trends: a line that odd windows do not move, and a slowdown split into its causes."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_slower_steps_are_told_by_phase() -> None:
 
 
 def test_a_machine_that_slows_down_is_no_trend_of_a_phase() -> None:
-    """Others took the processor: every phase is slower, and none of them grows."""
+    """Other programs took the CPU: every phase is slower, and none of them grows."""
     windows = []
     for i in range(20):
         slow = 1 + i / 5

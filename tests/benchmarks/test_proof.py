@@ -240,7 +240,7 @@ with measured.loop():
 
 @pytest.fixture
 def steps(programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the steps of a program that takes turns are told."""
+    """The output of a program that takes turns, with its steps."""
     (programs / "measured.py").write_text((PROGRAMS / "measured.py").read_text())
     folder = programs / "steps"
     folder.mkdir()

@@ -1,4 +1,4 @@
-"""How stretches with and without measuring are told apart and compared."""
+"""Intervals with and without measuring are separated and compared."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_a_line_that_is_being_written_waits(tmp_path: Path) -> None:
     with open(path, "ab") as file:
         file.write(line[50:] + b"\n")
     assert len(reader.read().main.windows) == 1
-    # Nobody will write its end any more: then it is what it is.
+    # Its end will not be written anymore, so the line counts as it is.
     path.write_bytes(path.read_bytes() + line[:50])
     assert read_capture(tmp_path).damaged == 1
 

@@ -46,7 +46,7 @@ def test_calls_that_only_touch_stay_two(tmp_path: Path) -> None:
 def test_damage_is_skipped_and_counted(tmp_path: Path) -> None:
     file = writer(tmp_path)
     file.block(pack((10, 20, 2)), 0, 100, PATHS)
-    file.block(pack((110, 120, 9)), 0, 200, PATHS)  # a place that nobody has named
+    file.block(pack((110, 120, 9)), 0, 200, PATHS)  # a node without a name
     file.close()
     path = tmp_path / "main.trace"
     bad = (

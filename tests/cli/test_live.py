@@ -189,7 +189,7 @@ def test_live_in_another_terminal(
     os.write(terminal.master, b"q")
     assert terminal.wait(10) == 0
     assert b"\x1b[?1049l" in terminal.raw
-    assert started.poll() is None  # the run goes on
+    assert started.poll() is None  # the run continues
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -198,7 +198,7 @@ def test_live_ends_with_the_run(
 ) -> None:
     terminal = open_terminal("live", "cap")
     terminal.until("env.step")
-    started.send_signal(number)  # nobody reaps it: a zombie has ended as well
+    started.send_signal(number)  # not reaped: a zombie has ended as well
     assert terminal.wait() == 0
     # SIGTERM leaves a moment for an end, which a busy machine may not grant.
     endings = {signal.SIGTERM: rb"ended|killed", signal.SIGKILL: rb"killed"}

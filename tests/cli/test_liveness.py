@@ -11,7 +11,7 @@ import pytest
 
 from hotloop.cli.liveness import is_running
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="nobody can ask there")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="signal 0 means Ctrl-C there")
 
 
 def test_a_process_runs_until_it_has_ended_reaped_or_not() -> None:

@@ -84,7 +84,9 @@ def test_the_gain_is_measured_and_no_file_changes(
     )
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the parent's death is told there")
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="the parent's death is reported only there"
+)
 def test_killed_in_the_middle_it_leaves_no_trace(recorded: Path, tmp_path: Path) -> None:
     before = digest(recorded)
     capture = str(recorded / "capture")

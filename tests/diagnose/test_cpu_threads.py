@@ -81,7 +81,7 @@ def test_workers_count(make: Make) -> None:
     analysis.phases.append(phase("policy.act", 5.0, process="Process-1"))
     (found,) = cpu_threads.thread_oversubscription(analysis)
     assert found.evidence["processes"] == 2
-    assert found.confidence == "medium"  # nobody counted the waiting for cores
+    assert found.confidence == "medium"  # waiting for cores was not recorded
 
 
 def test_networks_that_hardly_run_do_not_matter(make: Make) -> None:

@@ -47,7 +47,7 @@ def test_pandas_in_a_worker_counts_on_the_scale_of_the_parent(make: Make) -> Non
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.9, False), (1.1, True)])
 def test_copies_that_a_library_makes(make: Make, seconds: float, said: bool) -> None:
-    """Stable-Baselines3 copies the infos of every step: little of it is nobody's fault."""
+    """Stable-Baselines3 copies the infos of every step: a little of it is not the program's fault."""
     copies = frame("deepcopy", "/usr/lib/python3.11/copy.py")
     library = "/venv/lib/python3.11/site-packages/stable_baselines3/common/vec_env/dummy_vec_env.py"
     stack = (copies, frame("DummyVecEnv.step_wait", library), frame("train", line=9))

@@ -53,7 +53,7 @@ def replaced(old: str, new: str) -> str:
         (replaced('name = "threads"', 'name = "ratio"'), 20, "is there twice"),
         (replaced('skip = "learn"\n', ""), 25, "lacks one of arguments"),
         (replaced('expected = "hidden"', 'expected = "2x"'), 36, "one of critical, hidden"),
-        (replaced('["1ms", "2ms"]', '["fast"]'), 35, "no amount to slow by"),
+        (replaced('["1ms", "2ms"]', '["fast"]'), 35, "is not a delay"),
         (replaced('phase = "env.step", ', ""), 35, "write { phase"),
         (replaced('skip = "learn"', 'patch = "none.patch"'), 28, "no such file"),
         (replaced("[goal]", "[goals]"), 7, "did you mean goal?"),

@@ -4,7 +4,7 @@
 
 Each round takes one of `tests/data/captures` (short parts of real runs: workers, a loop without a
 library, exact functions and memory, and one with a GPU's columns), damages it and reads it. Nothing
-but a report or a `HotloopError` may come out, in ten seconds of processor time and in one gigabyte
+but a report or a `HotloopError` may come out, in ten seconds of CPU time and in one gigabyte
 more than the libraries take. A round depends on the seed and its own number only, so that a failure can be had
 again: `damage.py FOLDER SEED NUMBER 1`; what it read is left in FOLDER.
 """
@@ -53,7 +53,7 @@ EVERY = {
     "text": 1, "json": 1, "markdown": 5, "detailed": 5, "html": 10, "perfetto": 5, "speedscope": 5,
     "collapsed": 5, "pstats": 5, "csv": 5, "parquet": 50, "svg": 4000, "png": 4000,
 }  # fmt: skip
-assert set(EVERY) == set(FORMATS), "a renderer that nobody damages captures for"
+assert set(EVERY) == set(FORMATS), "a renderer without damaged captures"
 LIVE_EVERY = COMPARE_EVERY = 20
 
 Files = dict[str, bytes]

@@ -104,7 +104,7 @@ def native_threads(core: Any) -> None:
 
 
 def stay(core: Any, stop: threading.Event) -> None:
-    """A thread that is in a region all the time: nobody may take it for dead."""
+    """A thread that is always in a region: it must not be mistaken for a dead one."""
     with core.profile("stays"):
         while not stop.is_set():
             with core.profile("inside"):

@@ -2,7 +2,7 @@
 
 The program knows how often it was where; the capture must say the same, and the times of its main
 thread must add up to what passed. (`tests/measure/test_regions.py` has each of these alone, with a
-clock that is told the time.)
+clock that the test sets.)
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ def calls(windows: list[Window]) -> Counter[str]:
 
 
 def check_times(windows: list[Window]) -> None:
-    """The main thread's places share out all that passed, less hotloop's own looks. (What hotloop
-    does as the loop begins is in nobody's time: it is in the first two windows.)"""
+    """The main thread's nodes add up to the time that passed, without hotloop's own work. (What
+    hotloop does when the loop begins is excluded: it is in the first two windows.)"""
     assert len(windows) > 2
     for window in windows[2:]:
         passed = window.end_ns - window.begin_ns

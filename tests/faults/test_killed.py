@@ -110,7 +110,7 @@ class Killed:
 
 
 def kill_one(folder: Path, victims: str, at_s: float) -> Killed:
-    """Run the program and kill all of it, its main process or a worker after so many seconds."""
+    """Run the program and kill all of it, its main process or a worker after some seconds."""
     folder.mkdir()
     (folder / "train.py").write_text(PROGRAM)
     run = Killed(folder, victims, at_s)

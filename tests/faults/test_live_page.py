@@ -1,4 +1,4 @@
-"""The live page against whoever is not its user: other hosts, other sites, other files.
+"""The live page against others than its user: other hosts, other sites, other files.
 
 `tests/report/test_live_view.py` has its token, its loopback address and its headers; here are the
 attacks: names that point here (DNS rebinding), requests of other pages, paths out of the capture,

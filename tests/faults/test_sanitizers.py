@@ -96,7 +96,7 @@ NEAR = 3
 
 
 def errors(log: Path) -> list[str]:
-    """What is wrong with the core: any use of memory that is not there, and values that nobody set
+    """Errors in the core: any invalid use of memory, and uninitialized values used
     within it. (An optimised Python uses such values itself, without harm.)"""
     found = []
     for block in re.split(r"\n==\d+== ?\n", log.read_text(errors="replace")):

@@ -21,7 +21,7 @@ from hotloop.experiment.command import parse_command, short_names
 from hotloop.masking import MASK, mask_arguments, mask_shapes
 
 WORD = "hunter2hunter2"
-#: Keys in the shapes that services give out. In parts, so that nobody takes this file for a leak.
+#: Keys in the shapes that services give out. In parts, so that scanners do not report this file.
 KEYS = {
     "AWS key": "AKIA" + "IOSFODNN7EXAMPLE",
     "AWS secret": "wJalrXUtnFEMI" + "K7MDENGbPxRfiCYEXAMPLE9KEY4aB",

@@ -194,8 +194,8 @@ def test_amounts(text: str, amount: Amount) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "fast", "2", "-2ms", "2 minutes"])
-def test_what_is_no_amount(text: str) -> None:
-    with pytest.raises(HotloopError, match="no amount"):
+def test_what_is_not_a_delay(text: str) -> None:
+    with pytest.raises(HotloopError, match="not a delay"):
         parse_amount(text)
 
 

@@ -29,7 +29,7 @@ def test_keras_made_in_the_call(tmp_path: Path) -> None:
     code = f"""{before}
 model.fit(x, y, verbose=0)  # compiled before anything is measured
 model.fit(x, y, verbose=0, callbacks=[KerasCallback("cap")])
-model.fit(x, y, verbose=0)  # measured by nobody
+model.fit(x, y, verbose=0)  # not measured
 """
     done = run(code, tmp_path)
     assert "16 gradient steps" in done.stderr

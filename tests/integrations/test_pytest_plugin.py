@@ -147,8 +147,8 @@ def test_mistakes_are_told_in_a_line(project: Any, pytester: pytest.Pytester) ->
     result.stdout.fnmatch_lines(
         [
             "hotloop: the mark takes max_share, *; not max_shares",
-            "hotloop: no training loop was seen*",
-            "hotloop: no phase 'loog' was seen; seen were env.step",
+            "hotloop: no training loop was recognized*",
+            "hotloop: no phase 'loog' was recorded; recorded were env.step",
             "*assert 1 == 2*",
         ]
     )

@@ -62,7 +62,7 @@ with record("one", quiet=True):
     during = state()
     train(100)
 between = state()
-train(30)  # of nobody's concern
+train(30)  # not recorded
 with record("two", quiet=True):
     train(200)
 print(json.dumps({"same": before == between == state(), "hooked": before["hooked"] != during["hooked"]}))

@@ -29,7 +29,7 @@ STEPS, STEP_MS = 100, 4.0
 
 
 class Training:
-    """A training whose windows are told, and the real libraries that it logs with."""
+    """A training run with given windows, and the real libraries that it logs with."""
 
     def __init__(self) -> None:
         self.hooks = Hooks(HookContext(Profiler()), {})

@@ -23,7 +23,7 @@ from hotloop.measure.profiler import Profiler
 
 
 class StandIn:
-    """A device that is told what it did."""
+    """A device with given activity."""
 
     name = "CUDA"
 
@@ -82,7 +82,7 @@ def device() -> StandIn:
 def watch(profiler: Profiler, device: StandIn, clock: Any, monkeypatch: Any) -> DeviceWatch:
     monkeypatch.setattr(device_watch, "PATIENCE_S", 0.0)
     watch = DeviceWatch(profiler, [device], clock=clock)
-    # Recordings last as long as the clock is told, not as long as they would.
+    # Recordings last as long as the fake clock says.
     monkeypatch.setattr(watch._stop, "wait", lambda seconds=None: clock.pass_ns(int(seconds * 1e9)))
     return watch
 

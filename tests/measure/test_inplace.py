@@ -152,7 +152,7 @@ class TestCalls:
 
     @pytest.mark.skipif(IS_DEBUG_BUILD, reason="it asserts the exact type of an __init__")
     def test_init(self, hook: Any) -> None:
-        # A class is told of its new __init__ as hooks put it on (see hooks.install).
+        # A class gets its new __init__ when hooks are attached (see hooks.install).
         calls: Calls = []
         hook(Thing.__init__, calls)
         Thing.__init__ = Thing.__init__  # type: ignore[method-assign]

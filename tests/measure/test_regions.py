@@ -623,7 +623,7 @@ class TestWrap:
 
 @native_only
 class TestGaps:
-    """Stretches whose ends nobody marks: they end with whatever comes next."""
+    """Code without marked ends: it ends with whatever comes next."""
 
     def test_a_gap_that_nobody_claims_is_its_parents(self, tree: Tree, clock: Any) -> None:
         with tree.core.profile("learn"):

@@ -132,7 +132,7 @@ def test_a_gap_that_a_snapshot_cuts_is_what_it_was_guessed_to_be(traced: Traced)
 
 
 class Calls:
-    """A core that has made so many calls in each window."""
+    """A core with a given number of calls in each window."""
 
     def __init__(self) -> None:
         self.room = 0

@@ -24,7 +24,7 @@ S = 1_000_000_000
 # -- the server --
 @pytest.fixture
 def growing(tmp_path: Path) -> Iterator[ShardWriter]:
-    """A run that goes on as long as the test writes windows."""
+    """A run that continues as long as the test writes windows."""
     writer = ShardWriter(tmp_path, "main", {"role": "main", "command": ["train.py", HOSTILE[0]]})
     yield writer
     writer.close()

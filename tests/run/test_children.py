@@ -75,7 +75,7 @@ def test_workers_have_shards_of_their_own(hotloop: Hotloop, tmp_path: Path, meth
     for worker in workers:
         steps = [p for p in document["phases"] if (p["process"], p["path"]) == (worker, "env.step")]
         assert [p["calls"] for p in steps] == [50]
-    # The parent's step: waiting for the workers told apart from moving the data.
+    # The parent's step: waiting for the workers separated from moving the data.
     own = {p["path"]: p for p in document["phases"] if p["process"] == "main"}
     assert own["env.step/wait"]["calls"] == 100
     assert own["env.step/wait"]["self_s"] > own["env.step/transfer"]["self_s"]

@@ -34,7 +34,7 @@ MAIN = 10
         ([shard("a", 11, MAIN, 30, 10), shard("b", 12, MAIN, 30)], 70),
         # One that trains, with workers of its own.
         ([shard("a", 11, MAIN, 80), shard("b", 12, 11, 40), shard("c", 13, 11, 39)], 80),
-        # Ray's actors: somebody else has started them.
+        # Ray's actors: started by another process.
         ([shard("a", 11, 3, 30), shard("b", 12, 3, 40)], 70),
         # A number that was used again.
         ([shard("a", 11, 12, 30), shard("b", 12, 11, 40)], 5),

@@ -1,4 +1,4 @@
-"""SIGTERM: no handler that Python can see, and the last window where nobody waits for it."""
+"""SIGTERM: no handler that Python can see, and the last window where there is time for it."""
 
 from __future__ import annotations
 

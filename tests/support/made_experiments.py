@@ -41,7 +41,7 @@ def pairs_of(
 
 
 def comparison(factor: float = 3.0, **more: object) -> Comparison:
-    """The second has an environment that is so many times faster."""
+    """The second has an environment that is this many times faster."""
     second = {**STEP, "env.step": STEP["env.step"] / factor}
     made = compare_pairs(pairs_of(second, **more), "env_steps", NAMES)  # type: ignore[arg-type]
     made.notes.append(f"a note about {HOSTILE[0]}")

@@ -1,6 +1,6 @@
 """Reads the blocks of a page of the documentation, and what a comment above a block says of it.
 
-<!-- not run: why -->            nobody can run this one here
+<!-- not run: why -->            cannot be run here
 <!-- run as: hotloop … -->       a shorter form of the same command is run
 <!-- file: plan.toml -->         the block is a file that the commands after it use
 <!-- of: pages/… -->             nothing: any other comment is a comment

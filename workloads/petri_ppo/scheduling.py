@@ -1,4 +1,4 @@
-"""Job-shop scheduling told as a Petri net: the problem that the agent learns to solve.
+"""Job-shop scheduling as a Petri net: the problem that the agent learns to solve.
 
 Every job is a route of operations over the machines. A finished job stays on its machine until
 there is room in the input buffer of the next one, and bulky jobs need more room than others. So a

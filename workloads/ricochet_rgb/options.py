@@ -57,7 +57,7 @@ def make_parser() -> argparse.ArgumentParser:
     game = parser.add_argument_group("game").add_argument
     game("--board-size", type=_at_least(4), default=5, help="cells a side")
     game("--walls", type=_at_least(0), default=5, help="inner walls")
-    game("--targets", type=_at_least(1), default=1, help="different targets, one a game")
+    game("--targets", type=_at_least(1), default=1, help="different targets, one per game")
     game("--robots", type=_at_least(1), default=2, help=f"at most {MOST_ROBOTS}")
     game("--pixels", type=_at_least(SMALLEST_PICTURE), default=20, help="picture's side, even")
     network = parser.add_argument_group("network").add_argument

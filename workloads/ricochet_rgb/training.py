@@ -32,7 +32,7 @@ class DeviceNotAvailableError(ValueError):
 def train(options: Options, say: Say = print) -> RecurrentPolicy:
     """Train a policy, and compare it with chance at the end."""
     profiler = get_profiler()
-    # A profiler that is already on belongs to whoever switched it on.
+    # A profiler that is already on was switched on elsewhere; leave it on.
     switched_on_here = options.enable_profiling and not profiler.enabled
     if switched_on_here:
         profiler.enable()

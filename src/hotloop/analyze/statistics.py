@@ -22,7 +22,7 @@ from hotloop.errors import HotloopError
 
 #: Probability of a false alarm in a comparison, over all its looks and all its phases together.
 #: hotloop promises 5%; a fifth of that is kept back for what the methods below do not model
-#: (neighbouring pairs that are not quite independent).
+#: (neighboring pairs that are not quite independent).
 ALPHA = 0.04
 
 #: First look at the pairs of a comparison that may stop early: fewer say nothing about noise.

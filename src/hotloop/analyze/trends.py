@@ -256,7 +256,7 @@ def _points(windows: Sequence[Window]) -> list[SeriesPoint]:
 def _advances(points: Sequence[SeriesPoint]) -> list[float]:
     """By how much each point advances the run: by its environment steps, where some are known.
 
-    Offline training and environments that nothing recognises have gradient steps, or only time.
+    Offline training and environments that nothing recognizes have gradient steps, or only time.
     """
     for unit in ("steps", "updates"):
         advances = [getattr(point, unit) for point in points]

@@ -55,7 +55,7 @@ class Shard:
 class GrowingShard:
     """Builds a shard from its lines.
 
-    Windows of the shard itself are final, and neighbours may be merged to stay below `most`;
+    Windows of the shard itself are final, and neighbors may be merged to stay below `most`;
     those of a tail are kept apart until the shard has them. A `coarse` reader decodes summaries
     instead of the windows that they cover.
     """
@@ -150,7 +150,7 @@ class GrowingShard:
 
 
 class _Folded:
-    """Windows in order, each moment once; neighbours merged so that few enough are kept."""
+    """Windows in order, each moment once; neighbors merged so that few enough are kept."""
 
     def __init__(self, most: int | None) -> None:
         self.windows: list[Window] = []

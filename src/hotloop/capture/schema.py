@@ -446,10 +446,10 @@ class Notes(Record):
     # phases
     rested = rows(text, "phases that were measured in stretches only, see gauge `stretches`")
     categories = table(text, "category of each phase")
-    recognised = table(text, "how a phase was recognised: inferred or shape")
-    shapes = table(list_of(text), "functions recognised as a phase, as module:function")
+    recognised = table(text, "how a phase was recognized: inferred or shape")
+    shapes = table(list_of(text), "functions recognized as a phase, as module:function")
     gap_lines = table(list_of(text), "lines of gaps that nothing identifies, by their name")
-    by_priority = rows(text, "recognised buffers with priorities")
+    by_priority = rows(text, "recognized buffers with priorities")
     named_phases = table(whole, "functions that each pattern of `--phase` matched")
     # the program
     lines = table(table_of(line_calls), "what source lines call, by file and line")

@@ -317,7 +317,7 @@ OBJECT_WINS = (0.4, 0.95)
 
 
 def object_copies(analysis: Analysis) -> list[Finding]:
-    """Objects are serialised into Ray's object store again and again."""
+    """Objects are serialized into Ray's object store again and again."""
     puts = [p for p in phases_named(analysis, "comm") if "learn.backward" not in names_of(p.path)]
     seconds = sum(phase.total_s for phase in puts)
     calls = sum(phase.calls for phase in puts)

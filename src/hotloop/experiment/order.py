@@ -1,9 +1,9 @@
 """Who goes first: orders that are balanced against drift and cannot follow a rhythm of the machine.
 
-A fixed ABBA takes out any steady drift, but it has a rhythm of its own: noise whose neighbours
+A fixed ABBA takes out any steady drift, but it has a rhythm of its own: noise whose neighbors
 resemble each other then looks like a small effect more often than it should (simulated at a
 correlation of 0.5: 6.5% false alarms instead of 5%). So each side goes first equally often up to
-every check, and chance decides when (permuted blocks, Zelen 1974), among orders in which neighbours
+every check, and chance decides when (permuted blocks, Zelen 1974), among orders in which neighbors
 go the same way as often as not. The chance is seeded: the same plan gives the same order.
 """
 

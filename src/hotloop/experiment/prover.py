@@ -373,7 +373,7 @@ def _check_effect(fix: Fix, analysis: Analysis) -> None:
 
 
 def _plausible(tried: TriedFix, ceiling: float | None) -> TriedFix:
-    """A gain far above what removing the whole cost could bring is an artefact of a busy machine.
+    """A gain far above what removing the whole cost could bring is an artifact of a busy machine.
 
     Time spent waiting for a core is taken out of both sides; where that is nearly all of a short
     run, little is left to divide by.

@@ -1,6 +1,6 @@
 """Whether two commands learn the same: weights after equal steps, else the returns.
 
-A change that should not change learning (threads, vectorised pushes, `no_grad`) leaves the weights
+A change that should not change learning (threads, vectorized pushes, `no_grad`) leaves the weights
 as they are, bit for bit or up to rounding. Where runs made different numbers of steps, or programs
 choose their own seeds, only the distribution of the returns can be compared.
 """

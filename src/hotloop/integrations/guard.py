@@ -113,7 +113,7 @@ class Guard:
         for name in [*limits.max_share, *limits.max_phase_ratio]:
             if name not in seen and name not in PHASES:
                 raise HotloopError(
-                    f"no phase {name!r} was seen; seen were {', '.join(sorted(seen))}"
+                    f"no phase {name!r} was recorded; recorded were {', '.join(sorted(seen))}"
                 )
         checks = check_shares(analysis, limits.max_share)
         if self._update:

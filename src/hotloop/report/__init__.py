@@ -3,8 +3,8 @@
 `document` builds the report, once; every other file formats it and computes nothing. `text` is the
 terminal (with `finding_text`, `phase_table` and `function_tables`), `page` with `page_data` and
 `static/` the page, `markdown`, `detailed`, `pictures` and the files of `export/` one format each;
-`output` selects the renderer by a file's ending. `live_view` and `screen` show a run in progress in
-a terminal, `web` in a browser. `after_run` prints the report when a run has ended.
+`formats` lists them by a file's ending, `output` writes the file. `live_view` and `screen` show a
+run in progress in a terminal, `web` in a browser. `after_run` prints the report of a finished run.
 
 `experiments` selects the renderer for the result of an experiment: `comparison`, `sweep` and
 `investigation` are text and JSON, the `..._page` files pages, `experiment_pictures` pictures.

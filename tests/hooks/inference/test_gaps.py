@@ -1,4 +1,4 @@
-"""What the order of events says of the code between them, first told, then on real programs."""
+"""What the order of events shows about the code between them: simulated, then real programs."""
 
 from __future__ import annotations
 
@@ -281,7 +281,7 @@ def test_the_main_thread_is_listened_to_whatever_others_do(clock: Any) -> None:
 
 
 def test_a_gap_that_nothing_follows_is_nobodys(clock: Any) -> None:
-    """The loop ends, and something else goes on for a minute."""
+    """The loop ends, and something else continues for a minute."""
     loop = Loop(clock)
     for _ in range(3):
         ppo(loop)

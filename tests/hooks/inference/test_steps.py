@@ -68,7 +68,7 @@ def test_steps_after_an_end_are_no_other_end(values: int) -> None:
     over: Any = (*going[:-2], True, {})
     results = [going, over, over, over]
     assert counted(note, results, resets=False) == {"env_steps": 4, "episodes": 1}
-    # A reset that is not seen: an episode goes on again, and ends again.
+    # A reset that is not seen: the episode continues, and ends again.
     assert counted(note, results * 2, resets=False)["episodes"] == 2
     # Episodes of one step, with resets and in an environment that needs none.
     assert counted(note, [over] * 5, resets=True)["episodes"] == 5

@@ -142,7 +142,7 @@ def test_more_than_can_be_told_apart(learner: Learner) -> None:
     batch.backward()
     for number in range(MOST_NETWORKS + 6):
         batch.optimizer(number)
-    # The rows of the last network that was told apart; the round begins anew when it is full.
+    # The rows of the last network that is counted separately; when full, the round restarts.
     assert learner.counted() == {"gradient_steps": 2, "samples": 100 + MOST_NETWORKS - 1}
 
 

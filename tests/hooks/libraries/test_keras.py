@@ -31,7 +31,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
         (70, 32, 1, [[32], [32], [6], [32]]),
         (70, 32, 2, [[32, 32], [6], [32, 32]]),
         (10, 32, 1, [[10], [10]]),
-        (0, 32, 1, [[0], [0]]),  # a generator: nobody knows
+        (0, 32, 1, [[0], [0]]),  # a generator: unknown
     ],
 )
 def test_rows_of_the_batches_of_a_fit(

@@ -115,5 +115,5 @@ def test_hooks_come_off_completely(profile: Any) -> None:
     assert lines["missing"] == "[]"
     assert lines["changed"] == "[]"
     done, _, places = lines["hooked"].split()
-    # Modules that are told by class are left alone.
+    # Modules that are registered by class are left alone.
     assert int(places) - int(done) == 3

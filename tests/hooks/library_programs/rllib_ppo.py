@@ -1,4 +1,4 @@
-"""PPO of RLlib's new API stack with so many environment runners and learners in actors."""
+"""PPO of RLlib's new API stack with a number of environment runners and learners in actors."""
 
 import sys
 

@@ -1,5 +1,5 @@
 # ruff: noqa  (a program as people write them, kept as it is)
-"""A whole training in one scan, with an environment that is a class; nobody reads the results."""
+"""A whole training in one scan, with an environment that is a class; the results are never read."""
 
 import jax
 import jax.numpy as jnp

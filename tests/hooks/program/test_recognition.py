@@ -133,7 +133,7 @@ class PriceTable:
 
 
 class TableOfValues:
-    """Learns, and somebody else acts."""
+    """Learns, and another class acts."""
 
     def __init__(self, gamma: float) -> None:
         self.gamma, self.q = gamma, [[0.0]]

@@ -1,4 +1,4 @@
-"""RLlib's new API stack: environment runners, connectors, learners, weight synchronisation.
+"""RLlib's new API stack: environment runners, connectors, learners, weight synchronization.
 
 Environment runners and learners are in this process or in Ray actors; the targets are the same. The
 process that trains waits for the actors, and counts what they sampled from the episodes that they

@@ -54,7 +54,7 @@ class Shapes:
         #: Module of the script -> its names when it was last inspected.
         self._sizes: dict[str, int] = {}
         self._hooked_packages = {name for wakers in LIBRARIES.values() for name in wakers}
-        #: Phase -> what was recognised as it, and called.
+        #: Phase -> what was recognized as it, and called.
         self.used: dict[str, list[str]] = {}
         #: Those that store or draw by priority.
         self.by_priority: list[str] = []
@@ -62,7 +62,7 @@ class Shapes:
         self._hooked: set[FunctionType] = set()
 
     def notes(self) -> dict[str, Any]:
-        """The notes on what was recognised."""
+        """The notes on what was recognized."""
         notes: dict[str, Any] = {Notes.shapes: {p: list(names) for p, names in self.used.items()}}
         if self.by_priority:
             notes[Notes.by_priority] = list(self.by_priority)

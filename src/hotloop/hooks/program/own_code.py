@@ -45,5 +45,5 @@ class OwnCode:
             self._looking.release()
 
     def notes(self) -> dict[str, Any]:
-        """The notes on recognised functions."""
+        """The notes on recognized functions."""
         return {**self.named.notes(), **self.shapes.notes()}

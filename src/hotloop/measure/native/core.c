@@ -352,7 +352,7 @@ core_init(Core *self, PyObject *args, PyObject *kwargs)
         return -1;
     }
     if (self->nodes != NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "a Core is initialised once");
+        PyErr_SetString(PyExc_RuntimeError, "a Core is initialized once");
         return -1;
     }
     core_renew_serial(self);

@@ -416,7 +416,7 @@ sampler_init(Sampler *self, PyObject *args, PyObject *kwargs)
         return -1;
     }
     if (self->core != NULL || interval == 0) {
-        PyErr_SetString(PyExc_ValueError, "a Sampler is initialised once, with an interval above 0");
+        PyErr_SetString(PyExc_ValueError, "a Sampler is initialized once, with an interval above 0");
         return -1;
     }
     Py_INCREF(core);
