@@ -36,6 +36,22 @@ def test_parts_of_calls_are_scaled_by_time() -> None:
     assert not act.known  # a hundredth of one call
 
 
+def test_short_calls_do_not_stand_for_long_ones() -> None:
+    """100 calls of 0.1 ms launch nothing, and no recording holds one of the 100 of 40 ms."""
+    optimizer = phase("learn.optimizer", 4.0, 200)
+    parts = DeviceDelta(host_ns=20_000_000, kernel_ns=5_000_000, kernels=100, launches=100)
+
+    def kernels(short: DeviceDelta) -> float:
+        recorded = window(device={optimizer.path: short}, device_parts={optimizer.path: parts})
+        use = device_use([recorded], [optimizer], GPU, 5.0)
+        assert use is not None
+        return next(each for each in use.phases if each.path == optimizer.path).kernel_s
+
+    assert kernels(DeviceDelta(millicalls=3000, host_ns=300_000)) == pytest.approx(1.0, rel=0.05)
+    # Calls of one kind: those that were recorded whole count alone.
+    assert kernels(DeviceDelta(millicalls=3000, host_ns=60_000_000)) == 0
+
+
 def test_too_little_is_not_a_figure() -> None:
     phases = [phase("learn.backward", 2.0, 2000), phase("env.step", 8.0, 2000)]
     use = device_use([window(device={"learn.backward": BACKWARD})], phases, GPU, 10.0)

@@ -22,6 +22,9 @@ from hotloop.phases import names_of
 FEW_CALLS = 20
 #: A phase is known once this many calls, or this many calls' worth of its time, were recorded.
 ENOUGH_CALLS, ENOUGH_TIME = 1, 2.0
+#: Whole calls that take less than this part of the phase's mean call are the short ones among calls
+#: of several kinds. Recording makes calls longer, never shorter.
+LIKE_OTHERS = 0.5
 #: Kernel time is a share of the loop only if phases of this much of it are known.
 ENOUGH_KNOWN = 0.75
 
@@ -154,10 +157,11 @@ def _add_recorded(
     rest = max(loop_s - sum(phase.self_s for phase in own.values()), 0.0)
     # What whole calls say of a phase is better than what parts say; parts are all that there is of
     # calls longer than a recording, and of the time in no phase.
-    for path, delta in {**parts, **whole}.items():
+    for path in {**parts, **whole}:
         phase = own.get(path)
         if phase is None and path:
             continue  # a phase outside of the loop
+        delta = _best_of(whole.get(path), parts.get(path), phase)
         seconds, calls = (phase.self_s, phase.calls) if phase else (rest, 0)
         use.phases.append(_scaled(path, delta, seconds, calls, slower))
     use.phases.sort(key=lambda each: (-each.kernel_s, -each.host_s))
@@ -183,12 +187,41 @@ def _add_recorded(
     use.idle = _idle([*whole.values(), *parts.values()], use.kernel_share or 0.0)
 
 
+def _best_of(
+    whole: DeviceDelta | None, parts: DeviceDelta | None, phase: Phase | None
+) -> DeviceDelta:
+    """Whole calls of a phase where they are like its other calls; all that was recorded if not.
+
+    A phase may have short and long calls (`zero_grad` and `step`); a recording that is shorter than
+    the long ones holds only parts of them.
+    """
+    if whole is None or parts is None:
+        return whole or parts or DeviceDelta()
+    if phase is None or _is_like_others(whole, phase):
+        return whole
+    both = DeviceDelta()
+    both.add(whole)
+    both.add(parts)
+    both.millicalls = 0  # scaled by time
+    return both
+
+
+def _is_like_others(whole: DeviceDelta, phase: Phase) -> bool:
+    """Whether the calls that were recorded whole take as long as the phase's calls do."""
+    if not phase.calls or not whole.millicalls:
+        return True
+    recorded_s = whole.host_ns / 1e6 / whole.millicalls
+    return recorded_s >= LIKE_OTHERS * phase.self_s / phase.calls
+
+
 def slowdown(whole: dict[str, DeviceDelta], phases: dict[str, Phase]) -> float:
     """How many times longer calls took while they were recorded."""
     slow = plain = 0.0
     for path, delta in whole.items():
         phase = phases.get(path)
-        if phase is not None and phase.calls and delta.millicalls:
+        if phase is None or not _is_like_others(delta, phase):
+            continue
+        if phase.calls and delta.millicalls:
             slow += delta.host_ns / 1e9
             plain += delta.millicalls / 1e3 * phase.self_s / phase.calls
     return slow / plain if plain > 0 and slow > 0 else 1.0

@@ -78,16 +78,31 @@ def _stepping_lines(analysis: Analysis) -> list[SourceLine]:
     return callers(analysis, "env.step") or callers(analysis, *BARE_STEP)
 
 
-def _in_processes(analysis: Analysis) -> str:
-    if uses(analysis, "Stable-Baselines3"):
-        return "env = make_vec_env(make, n_envs=8, vec_env_cls=SubprocVecEnv)"
-    return "envs = gym.vector.AsyncVectorEnv([make] * 8)"
+#: How a vector of environments is made in one process and in several, by library; the first that a
+#: program uses counts.
+_VECTORS = (
+    (
+        "Stable-Baselines3",
+        "env = make_vec_env(make, n_envs=8, vec_env_cls=DummyVecEnv)",
+        "env = make_vec_env(make, n_envs=8, vec_env_cls=SubprocVecEnv)",
+    ),
+    ("TorchRL", "env = SerialEnv(8, make)", "env = ParallelEnv(8, make)"),
+    ("Tianshou", "envs = DummyVectorEnv([make] * 8)", "envs = SubprocVectorEnv([make] * 8)"),
+    (
+        "Gymnasium",
+        "envs = gym.vector.SyncVectorEnv([make] * 8)",
+        "envs = gym.vector.AsyncVectorEnv([make] * 8)",
+    ),
+    ("", "envs = Envs(64)", "envs = EnvsInProcesses(Envs, 64, processes=8)   # 8 in each"),
+)
 
 
 def _in_process(analysis: Analysis) -> str:
-    if uses(analysis, "Stable-Baselines3"):
-        return "env = make_vec_env(make, n_envs=8, vec_env_cls=DummyVecEnv)"
-    return "envs = gym.vector.SyncVectorEnv([make] * 8)"
+    return next(one for title, one, _ in _VECTORS if not title or uses(analysis, title))
+
+
+def _in_processes(analysis: Analysis) -> str:
+    return next(several for title, _, several in _VECTORS if not title or uses(analysis, title))
 
 
 def _message_bytes(analysis: Analysis) -> float:
@@ -148,7 +163,7 @@ EFFICIENCY = (0.65, 1.0)
 
 
 def serial_heavy_env(analysis: Analysis) -> list[Finding]:
-    """Several heavy environments, stepped one after the other in one process."""
+    """Several heavy environments in one process, whether stepped in turn or computed at once."""
     envs = max(vector_size(analysis), int(gauge(analysis, schema.ENVS_IN_TURN) or 1))
     steps = analysis.run.env_steps
     at_once = min(envs, cores(analysis) or 1)
@@ -165,9 +180,8 @@ def serial_heavy_env(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "serial-heavy-env",
-            title=f"{envs} environments of {seconds / steps * 1e3:.1f} ms per step run one after "
-            f"another on one of {cores(analysis)} cores: "
-            f"{of_loop(analysis, seconds):.0%} of the loop",
+            title=f"{envs} environments of {seconds / steps * 1e3:.1f} ms per step each run on one "
+            f"of {cores(analysis)} cores: {of_loop(analysis, seconds):.0%} of the loop",
             phase="env.step",
             seconds=seconds,
             low=low,
