@@ -15,6 +15,7 @@ from hotloop.diagnose.writing import logging_example
         ("/usr/lib/python3.11/sqlite3/dbapi2.py", "", "executemany"),
         ("", "db.commit", "executemany"),
         ("", "log.debug", "isEnabledFor"),
+        ("", "protokoll.debug", "isEnabledFor"),
         ("", "os.fsync", "writelines"),
         ("", "print", "print(step"),
         ("", "out.write", "writelines"),

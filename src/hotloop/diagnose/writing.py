@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 #: Calls of loggers as programs name them: the message is formatted whether or not it is shown.
-LOG_CALLS = frozenset(
-    f"{name}.{level}" for name in ("log", "logger", "logging") for level in ("debug", "info")
-)
+#: `debug` is a logger's method whatever the logger is called; `info` may be anything's.
+LOG_CALLS = frozenset({"debug", "log.info", "logger.info", "logging.info"})
 _LESS = (
     "Log every hundred steps or every episode, and accumulate values in plain Python numbers "
     "meanwhile."
