@@ -80,8 +80,9 @@ def growing_step_cost(analysis: Analysis) -> list[Finding]:
             confidence=HIGH,
             where=lines,
             evidence=evidence,
-            fix="Each step processes the whole history. Keep a running value (a sum, the last "
-            "entry) or a window of fixed length instead.",
+            fix="Each step goes through something that keeps growing. If it belongs to one "
+            "episode, clear it in `reset`. If it is a history, keep a running value (a sum, the "
+            "last entry) or a window of fixed length instead.",
             before="self.history.append(x)\nmean = np.mean(self.history)",
             after="self.total += x; self.count += 1\nmean = self.total / self.count",
         )
