@@ -52,11 +52,16 @@ def test_a_run_that_ended_in_warm_up_judges_nothing_about_learning(make: Make) -
 
 
 def test_a_program_without_reinforcement_learning_is_not_told_of_environments(make: Make) -> None:
-    analysis = make(phase("learn.backward", 7), phase("learn.forward", 2), gradient_steps=400)
+    analysis = make(
+        phase("learn.backward", 7),
+        phase("learn.forward", 2),
+        phase("transfer", 0.01),
+        gradient_steps=400,
+    )
     verdict = judge(analysis, [])
     assert verdict.headline.startswith(
         "No RL loop recognized: this is a loop of 400 gradient steps. "
-        "Its largest phases: `learn.backward` 70%, `learn.forward` 20%."
+        "Largest phases: `learn.backward` 70%, `learn.forward` 20%. Name "
     )
     assert "--phase" in verdict.headline
     assert "environment" not in verdict.sentence

@@ -420,6 +420,11 @@ MAIN_WAITS = 0.5
 CORES_SHORT = 0.15
 #: What is left of that waiting when nobody waits for all. An estimate.
 BARRIER_WINS = (0.5, 1.0)
+TAKE_WHAT_IS_READY = (
+    "Do not wait for all of them: handle each answer as it arrives and give that worker its next "
+    "task at once. If answers are awaited one worker after the other, send all requests first. "
+    "Otherwise make the rare long call shorter."
+)
 
 
 def workers_in_step(analysis: Analysis) -> list[Finding]:
@@ -453,9 +458,7 @@ def workers_in_step(analysis: Analysis) -> list[Finding]:
             confidence=MEDIUM,
             where=lines,
             evidence={"workers_idle": idle, "main_waits": main_waits},
-            fix="Do not wait for all of them: handle each answer as it arrives and give that "
-            "worker its next task at once. If answers are awaited one worker after the other, "
-            "send all requests first. Otherwise make the rare long call shorter.",
+            fix=TAKE_WHAT_IS_READY,
             before="answers = [pipe.recv() for pipe in pipes]      # waits for the slowest",
             after="for pipe in multiprocessing.connection.wait(pipes):   # those that answered\n"
             "    answer = pipe.recv()",

@@ -81,12 +81,16 @@ def _stepping_lines(analysis: Analysis) -> list[SourceLine]:
 def _in_processes(analysis: Analysis) -> str:
     if uses(analysis, "Stable-Baselines3"):
         return "env = make_vec_env(make, n_envs=8, vec_env_cls=SubprocVecEnv)"
+    if uses(analysis, "Tianshou"):
+        return "envs = SubprocVectorEnv([make] * 8)"
     return "envs = gym.vector.AsyncVectorEnv([make] * 8)"
 
 
 def _in_process(analysis: Analysis) -> str:
     if uses(analysis, "Stable-Baselines3"):
         return "env = make_vec_env(make, n_envs=8, vec_env_cls=DummyVecEnv)"
+    if uses(analysis, "Tianshou"):
+        return "envs = DummyVectorEnv([make] * 8)"
     return "envs = gym.vector.SyncVectorEnv([make] * 8)"
 
 
@@ -189,6 +193,13 @@ CROWDED = 2.0
 CROWD_WINS = (0.1, 0.5)
 
 
+def _vector_class(analysis: Analysis) -> str:
+    """The class of environments in processes, as the library in use calls it."""
+    if uses(analysis, "Stable-Baselines3"):
+        return "SubprocVecEnv"
+    return "SubprocVectorEnv" if uses(analysis, "Tianshou") else "gym.vector.AsyncVectorEnv"
+
+
 def too_many_envs(analysis: Analysis) -> list[Finding]:
     """Many more environment processes than cores."""
     split = split_steps(analysis.phases)
@@ -216,8 +227,8 @@ def too_many_envs(analysis: Analysis) -> list[Finding]:
             fix="More processes than cores only take turns, and every switch costs time. Use "
             "about as many as there are cores, each with several environments if you want "
             "the same batch size.",
-            before=f"envs = SubprocVecEnv([make] * {split.workers})",
-            after=f"envs = SubprocVecEnv([make] * {have})",
+            before=f"envs = {_vector_class(analysis)}([make] * {split.workers})",
+            after=f"envs = {_vector_class(analysis)}([make] * {have})",
             learning="Fewer environments mean smaller rollouts: raise the steps per rollout to "
             "keep the batch size.",
         )

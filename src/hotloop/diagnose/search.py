@@ -58,6 +58,11 @@ MANY_PASSES = 16
 #: As for leaves of a search: a batch of 8 to 16 costs little more than one row, and rows still have
 #: to be stacked.
 BATCH_WINS = (0.4, 0.9)
+BATCH_THEM = (
+    "A batch of 16 takes hardly longer than one row. If several games, agents, environments or "
+    "leaves of a search wait for an answer, stack their inputs and call the network once for all "
+    "of them."
+)
 
 
 def one_row_inference(analysis: Analysis) -> list[Finding]:
@@ -92,9 +97,7 @@ def one_row_inference(analysis: Analysis) -> list[Finding]:
             severity=WARNING,  # one environment, one row: that may be how the program is meant
             where=lines,
             evidence={"rows_per_pass": rows / calls, "passes": calls},
-            fix="A batch of 16 takes hardly longer than one row. If several games, agents, "
-            "environments or leaves of a search wait for an answer, stack their inputs and call "
-            "the network once for all of them.",
+            fix=BATCH_THEM,
             before="answers = [net(row) for row in waiting]",
             after="answers = net(torch.stack(waiting))",
         )

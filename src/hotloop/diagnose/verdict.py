@@ -36,6 +36,8 @@ MUCH_UNEXPLAINED = 0.05
 #: A device that computes this share of the loop is all but fully used: the host holds up little.
 DEVICE_FULL = 0.9
 
+#: A phase below this share says nothing about where the time of an unknown program goes.
+WORTH_NAMING = 0.05
 #: A cost that is only mentioned, because it is a choice or a default, may still be this large.
 WORTH_A_TRY = 0.1
 
@@ -234,9 +236,10 @@ def _no_rl_loop(analysis: Analysis) -> str:
     if analysis.run.gradient_steps:
         what = f"this is a loop of {analysis.run.gradient_steps:,} gradient steps"
     else:
-        what = "no training step of a known library was recorded"
-    largest = ", ".join(f"`{name}` {share:.0%}" for name, share in phases_there_are(analysis))
-    phases = f" Its largest phases: {largest}." if largest else ""
+        what = "no environment step and no gradient step was recognized"
+    named = [(name, share) for name, share in phases_there_are(analysis) if share >= WORTH_NAMING]
+    largest = ", ".join(f"`{name}` {share:.0%}" for name, share in named)
+    phases = f" Largest phases: {largest}." if largest else ""
     return (
         f"No RL loop recognized: {what}.{phases} "
         "Name parts of the program with --phase NAME=FUNCTION; the functions below show where "
@@ -262,12 +265,16 @@ def _details(analysis: Analysis, findings: list[Finding]) -> list[str]:
         lines.append(_no_rl_loop(analysis))
     if analysis.phases and analysis.unexplained >= MUCH_UNEXPLAINED:
         lines.append(
-            f"{analysis.unexplained:.0%} of the loop is unexplained: "
+            f"{analysis.unexplained:.0%} of the {_span(analysis)} is unexplained: "
             "the functions below show where it went."
         )
     if iterations(analysis) == 1:
         lines.append("Only one iteration was recorded; a second one may look different.")
     return [*lines, *_basis(analysis)]
+
+
+def _span(analysis: Analysis) -> str:
+    return "loop" if has_training_loop(analysis) else "run"
 
 
 def _basis(analysis: Analysis) -> list[str]:

@@ -81,7 +81,8 @@ def _headline(analysis: Analysis, style: Style) -> str:
         parts.append(returned)
     if run.episodes:
         episodes = f"{units.count(run.episodes)} episodes"
-        parts.append(f"{episodes} of {units.rate(run.steps_per_episode or 0)} steps")
+        length = analysis.returns.training.mean_length or run.steps_per_episode or 0
+        parts.append(f"{episodes} of {units.rate(length)} steps")
     if run.gradient_steps:
         updates = f"{units.count(run.gradient_steps)} gradient steps"
         if run.batch_size:
