@@ -29,7 +29,8 @@ def test_a_loop_in_a_function_that_training_calls(make: Make) -> None:
 def test_a_loop_that_sleeps_or_makes_long_calls_is_not_item_by_item(make: Make) -> None:
     slept = replace(sample("", 5.0, LOOP, TRAIN), waiting=True)
     native = replace(sample("", 5.0, LOOP, TRAIN), native=True)
-    arrays = [native, sample("", 4.0, LOOP, TRAIN)]
+    queued = replace(sample("", 4.0, LOOP, TRAIN), without_core=True)
+    arrays = [native, sample("", 4.0, LOOP, TRAIN), queued]
     mixed = [native, sample("", 6.0, LOOP, TRAIN)]
     for samples, found in (([slept], 0), ([native], 0), (arrays, 0), (mixed, 1)):
         analysis = make(samples=samples, notes={"lines": LINES}, env_steps=1000)

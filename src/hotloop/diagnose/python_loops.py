@@ -67,6 +67,7 @@ class _Loop:
     function: Frame
     seconds: float = 0.0
     native_s: float = 0.0
+    on_core_s: float = 0.0
     numpy_s: float = 0.0
     lines: dict[int, float] = field(default_factory=dict)
     phases: dict[str, float] = field(default_factory=dict)
@@ -167,6 +168,7 @@ def _loops(analysis: Analysis) -> dict[_Key, _Loop]:
         loop = found.setdefault(key, _Loop(frame))
         loop.seconds += sample.seconds
         loop.native_s += sample.seconds if sample.native else 0.0
+        loop.on_core_s += 0.0 if sample.without_core else sample.seconds
         loop.numpy_s += sample.seconds if _calls_numpy(analysis, sample) else 0.0
         loop.lines[frame.line] = loop.lines.get(frame.line, 0.0) + sample.seconds
         if names:
@@ -176,7 +178,7 @@ def _loops(analysis: Analysis) -> dict[_Key, _Loop]:
         for key, loop in found.items()
         if key[:2] not in drivers
         and len(callees[key]) <= MOST_CALLEES
-        and loop.native_s <= MOST_NATIVE * loop.seconds
+        and loop.native_s <= MOST_NATIVE * loop.on_core_s
     }
 
 
