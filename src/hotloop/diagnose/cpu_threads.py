@@ -237,8 +237,8 @@ def fastest_s(analysis: Analysis, phase: Phase) -> float | None:
 HELPERS_USE = 0.5
 #: Linear algebra below this share of the loop is not what is slow.
 ALGEBRA_SHARE = 0.3
-#: One thread was 20 to 55 times faster for matrices of 24 rows on busy cores (2 cores, OpenBLAS);
-#: where matrices are large and cores free, two are faster. An estimate.
+#: One thread was 55 times faster for matrices of 24 rows on busy cores (OpenBLAS, 2 cores, one run
+#: each); where matrices are large and cores free, two are faster. An estimate.
 ONE_BLAS_THREAD_WINS = (0.5, 0.95)
 _NUMPY = in_package("numpy", "scipy")
 
