@@ -93,3 +93,11 @@ def test_a_finding_explains_what_its_fix_could_remove(make: Make) -> None:
     left = without_rule(analysis, [about])
     assert left["env.step"] == pytest.approx(0.2)
     assert left["collect"] == pytest.approx(0.1)
+
+
+def test_shares_of_a_program_without_training_are_of_the_run(make: Make) -> None:
+    analysis = make(phase("import", 0.3))
+    analysis.unexplained = 0.97
+    sentence = judge(analysis, []).sentence
+    assert "97% of the run is unexplained" in sentence
+    assert "`import`" not in sentence  # too small to be where the time goes

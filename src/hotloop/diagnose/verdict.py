@@ -17,6 +17,7 @@ from hotloop.analyze.kind import (
     learning_starts,
     learns,
     phases_there_are,
+    span_of,
 )
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose.evidence import calls_of
@@ -265,16 +266,12 @@ def _details(analysis: Analysis, findings: list[Finding]) -> list[str]:
         lines.append(_no_rl_loop(analysis))
     if analysis.phases and analysis.unexplained >= MUCH_UNEXPLAINED:
         lines.append(
-            f"{analysis.unexplained:.0%} of the {_span(analysis)} is unexplained: "
+            f"{analysis.unexplained:.0%} of the {span_of(analysis)} is unexplained: "
             "the functions below show where it went."
         )
     if iterations(analysis) == 1:
         lines.append("Only one iteration was recorded; a second one may look different.")
     return [*lines, *_basis(analysis)]
-
-
-def _span(analysis: Analysis) -> str:
-    return "loop" if has_training_loop(analysis) else "run"
 
 
 def _basis(analysis: Analysis) -> list[str]:
