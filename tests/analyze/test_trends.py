@@ -157,3 +157,27 @@ def test_without_environment_steps_trends_follow_updates_or_time(counters: dict[
     slower = find_trends(windows).per_call["learn.backward"]
     assert slower.grows
     assert slower.ratio > 5
+
+
+def test_waiting_for_a_core_is_no_growing_step() -> None:
+    """Where steps are all there is, nothing else tells how fast the machine was."""
+    waited, windows = 0.0, []
+    for i in range(10):
+        on_core = 1.0 if i < 4 else 0.25  # another program starts
+        waited += 1 - on_core
+        steps = 1000 * on_core
+        phases = {"env.step": spent(steps, 0.00099 / on_core)}
+        windows.append(
+            Window(
+                i,
+                i,
+                i * S,
+                (i + 1) * S,
+                phases,
+                {"env_steps": steps},
+                gauges={"main_delay_s": waited},
+            )
+        )
+    found = find_trends(windows).per_call["env.step"]
+    assert found.ratio == pytest.approx(1.0, abs=0.01)
+    assert not found.grows

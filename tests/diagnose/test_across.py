@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from analyses import Make, ids, phase
+from analyses import Make, frame, ids, phase, sample
 
 from hotloop.analyze.bounds import Bound
 from hotloop.analyze.model import Analysis, Process, RunRow
@@ -107,3 +107,24 @@ def test_more_busy_processes_than_cores(make: Make, busy: int, cpu_s: float, sai
         processes=[Process(name, 1, 10.0, 9.0, None, True, cpu_s=cpu_s) for name in names],
     )
     assert ids(across.rules(analysis)) == ["too-many-processes"] * said
+
+
+@pytest.mark.parametrize(
+    ("idle_s", "cores", "said"), [(6.5, 0.0, True), (2.5, 0.0, False), (6.5, 0.5, False)]
+)
+def test_workers_that_wait_for_the_slowest_of_them(
+    make: Make, idle_s: float, cores: float, said: bool
+) -> None:
+    """Whoever steps the environments; not where workers wait for the main process or for cores."""
+    waits = frame("main", line=57)
+    made = make(
+        phase("wait", 9.5),
+        *(phase("wait", idle_s, process=f"ForkProcess-{i}") for i in range(4)),
+        samples=[sample("wait", 9.5, waits)],
+    )
+    made = replace(made, process_bounds={"ForkProcess-1": Bound(cores=cores)})
+    found = across.rules(with_table(made, row("(messages)", "main", 9.0, BETWEEN)))
+    assert ids(found) == ["stragglers"] * said
+    if said:
+        assert found[0].where[0].line == 57
+        assert found[0].gain.high <= 1 / (1 - idle_s / 10) + 1e-9

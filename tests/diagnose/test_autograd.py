@@ -81,6 +81,14 @@ def test_graphs_kept_and_backward_passes_that_grow(
         assert one.gain.high / one.gain.low < 2
 
 
+def test_graphs_kept_in_a_run_too_short_for_a_trend(make: Make) -> None:
+    """Beside graphs that are alive, a steep rise in every window is enough."""
+    for ratio, said in ((12.0, True), (1.5, False)):
+        windows = growing(ratio, {"graphs_alive": 0.3})[::2]  # five of ten windows
+        found = autograd.graph_retained(make(phase("learn.backward", 5.0), windows=windows))
+        assert bool(found) is said
+
+
 def test_graphs_kept_that_only_fill_memory_are_no_alarm(make: Make) -> None:
     windows = growing(1.0, {"graphs_alive": 1.0}, memory=0.5)
     (found,) = autograd.graph_retained(make(phase("learn.backward", 5.0), windows=windows))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from analyses import Make, phase, window
+from analyses import Make, frame, phase, sample, window
 
 from hotloop.analyze.model import Analysis
 from hotloop.capture.window import PhaseDelta
 from hotloop.diagnose import cpu_threads
+from hotloop.diagnose.finding import Finding
 from hotloop.histogram import bucket_of
 
 
@@ -156,3 +157,22 @@ def test_threads_wait_for_each_other_on_busy_cores(make: Make) -> None:
     assert 1 / (1 - 0.5 * 0.9) > found.gain.low > 1.3
     assert not cpu_threads.thread_oversubscription(slowed(make, networks=0.7))
     assert not cpu_threads.thread_oversubscription(slowed(make, networks=5.0, threads=1))
+
+
+def test_threads_of_numpy_that_wait_for_cores(make: Make) -> None:
+    """Both the main thread and its helpers wait; not where the helpers hardly compute."""
+    einsum = frame("einsum", "/venv/lib/python3.11/site-packages/numpy/_core/einsumfunc.py")
+    samples = [sample("", 9.0, einsum, frame("Bandit.scores", line=16))]
+
+    def found(helpers_s: float, waited_s: float) -> list[Finding]:
+        windows = loop(main_cpu_s=4.0, main_delay_s=waited_s, run_delay_s=2 * waited_s)
+        for each in windows:
+            each.gauges["process_cpu_ns"] = (4.0 + helpers_s) * 1e8
+        return cpu_threads.threads_of_numpy(make(samples=samples, windows=windows))
+
+    (one,) = found(helpers_s=4.0, waited_s=4.0)
+    assert one.id == "thread-oversubscription"
+    assert one.where[0].line == 16
+    assert "OMP_NUM_THREADS=1" in one.verify
+    assert found(helpers_s=0.4, waited_s=4.0) == []
+    assert found(helpers_s=4.0, waited_s=0.4) == []

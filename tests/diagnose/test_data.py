@@ -341,3 +341,15 @@ def test_long_draws_in_code_that_nothing_identifies(make: Make, calls: int, said
     )
     found = data.naive_priority_sampling(analysis)
     assert [each.where[0].line for each in found] == [70] * said
+
+
+def test_pushes_are_shown_in_the_words_of_the_library(make: Make) -> None:
+    analysis = make(
+        phase("env.step", 1.0, 1000),
+        phase("buffer.add", 3.0, 8000),
+        notes={"libraries": {"TorchRL": {}}},
+        gauges={"envs": 8},
+        env_steps=8000,
+    )
+    (found,) = data.per_item_buffer_push(analysis)
+    assert found.after == "buffer.extend(data)"

@@ -228,3 +228,20 @@ def test_deep_copies_add_up_wherever_they_are_made(make: Make) -> None:
     (found,) = environment.deepcopy_in_step(analysis)
     assert found.evidence["share_of_loop"] == pytest.approx(0.85)
     assert {place.line for place in found.where} == {40, 7}
+
+
+def test_copies_of_an_evaluation_go_away_with_the_same_change(make: Make) -> None:
+    copies = frame("deepcopy", "/usr/lib/python3.11/copy.py")
+    analysis = make(
+        phase("env.step", 5.0),
+        phase("evaluate", 3.0, 10),
+        phase("evaluate/env.step", 3.0),
+        samples=[
+            sample("env.step", 5.0, copies, STEP),
+            sample("evaluate/env.step", 3.0, copies, STEP),
+        ],
+        env_steps=1000,
+    )
+    (found,) = environment.deepcopy_in_step(analysis)
+    assert found.evidence["seconds"] == 8.0
+    assert "(train.py:40): 80% of the loop" in found.title

@@ -116,6 +116,16 @@ def test_a_loop_over_agents_that_learns_from_one_row_each(make: Make) -> None:
     assert not found(61)  # acting and learning by turns: learning as one goes
 
 
+def test_without_environment_steps_the_calls_that_learn_are_the_events(make: Make) -> None:
+    windows = loop({"gradient_steps": 1600, "samples": 1600})
+    one = check(
+        framework.per_sample_update(make(phase("learn", 9.0, calls=100), windows=windows)),
+        "per-sample-update",
+    )
+    assert one.evidence["updates_in_a_row"] == 16
+    assert not framework.per_sample_update(make(phase("learn", 9.0, calls=1600), windows=windows))
+
+
 # -- traced and compiled anew --
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from analyses import Make, frame, ids, phase, sample, window
 
 from hotloop.analyze.model import Analysis
+from hotloop.capture.schema import Notes
 from hotloop.diagnose import environment, processes
 
 
@@ -130,3 +132,21 @@ def test_heavy_environments_in_turn(make: Make, seconds: float, cores: int, said
         env_steps=1000,
     )
     assert bool(processes.serial_heavy_env(analysis)) is said
+
+
+@pytest.mark.parametrize(
+    ("library", "vector"),
+    [
+        ("Stable-Baselines3", "SubprocVecEnv"),
+        ("Tianshou", "SubprocVectorEnv"),
+        ("Gymnasium", "AsyncVectorEnv"),
+    ],
+)
+def test_examples_are_of_the_library_in_use(make: Make, library: str, vector: str) -> None:
+    notes = Notes({"libraries": {library: {}}})
+    cheap = replace(with_workers(make, 5.0, 0.5), notes=notes)
+    crowded = replace(with_workers(make, 8.0, 4.0, workers=9), notes=notes)
+    (messages,) = processes.subprocess_overhead(cheap)
+    (crowd,) = processes.too_many_envs(crowded)
+    assert vector in messages.before
+    assert vector in crowd.after

@@ -29,8 +29,10 @@ def test_a_loop_in_a_function_that_training_calls(make: Make) -> None:
 def test_a_loop_that_sleeps_or_makes_long_calls_is_not_item_by_item(make: Make) -> None:
     slept = replace(sample("", 5.0, LOOP, TRAIN), waiting=True)
     native = replace(sample("", 5.0, LOOP, TRAIN), native=True)
-    mixed = [native, sample("", 3.0, LOOP, TRAIN)]
-    for samples, found in (([slept], 0), ([native], 0), (mixed, 1)):
+    queued = replace(sample("", 4.0, LOOP, TRAIN), without_core=True)
+    arrays = [native, sample("", 4.0, LOOP, TRAIN), queued]
+    mixed = [native, sample("", 6.0, LOOP, TRAIN)]
+    for samples, found in (([slept], 0), ([native], 0), (arrays, 0), (mixed, 1)):
         analysis = make(samples=samples, notes={"lines": LINES}, env_steps=1000)
         assert len(python_loops.python_loop(analysis)) == found
 
@@ -66,3 +68,31 @@ def test_a_rule_that_knows_the_phase_comes_first(make: Make) -> None:
         env_steps=1000,
     )
     assert ids(diagnose(analysis)) == ["naive-priority-sampling"]
+
+
+def test_small_numpy_calls_in_a_loop_are_not_told_to_use_numpy(make: Make) -> None:
+    clip = frame("_clip", "/venv/lib/python3.11/site-packages/numpy/_core/_methods.py")
+    around = frame(LOOP.function, line=60)  # the same function, outside of its loop
+    analysis = make(
+        samples=[
+            sample("", 2.0, LOOP, TRAIN),
+            sample("", 2.0, clip, LOOP, TRAIN),
+            sample("", 1.0, clip, around, TRAIN),
+        ],
+        notes={"lines": {LOOP.file: {"54": [["np.clip"], 53], "90": [["schritt"], 80]}}},
+        env_steps=1000,
+    )
+    (found,) = python_loops.python_loop(analysis)
+    assert "small NumPy calls" in found.title
+    assert "`math`" in found.fix
+    assert found.evidence["seconds"] == 5.0
+
+
+def test_a_loop_around_a_forward_pass_is_no_loop_over_items(make: Make) -> None:
+    torch = frame("Linear.forward", "/venv/lib/python3.11/site-packages/torch/nn/linear.py")
+    analysis = make(
+        samples=[sample("", 4.0, LOOP, TRAIN), sample("inference", 2.0, torch, LOOP, TRAIN)],
+        notes={"lines": LINES},
+        env_steps=1000,
+    )
+    assert not python_loops.python_loop(analysis)

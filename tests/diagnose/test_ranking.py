@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from analyses import Make, found_by, frame, phase, sample
 from findings_made import found
 
 from hotloop.analyze.model import Analysis
+from hotloop.capture.schema import SourceLine
 from hotloop.diagnose import FAMILIES, diagnose
 from hotloop.diagnose.evidence import (
     severity_of,
@@ -106,3 +108,18 @@ def test_odd_notes_are_not_believed(make: Make, monkeypatch: pytest.MonkeyPatch)
         analysis = make(*PHASES, notes=dict.fromkeys(names, value), env_steps=5000)
         for family in FAMILIES:
             found_by(family, analysis)
+
+
+def test_a_loop_yields_to_what_is_known_about_its_function() -> None:
+    """Wherever the phase of that time is seen; not to another line of the same stretch."""
+    between = "between inference and forward"
+    loop = replace(found("python-loop", 1.5, 2.0), phase=between)
+    loop.where = [SourceLine("train.py", 12, "follow")]
+    other = replace(found("target-update-loop", 1.5, 2.0), phase="learn.target")
+    other.where = [SourceLine("train.py", 13, "follow")]
+    assert [each.id for each in rank([loop, other])] == ["target-update-loop"]
+    collect = replace(found("gc-every-step", 1.5, 2.0), phase=between)
+    collect.where = [SourceLine("train.py", 90, "<module>")]
+    assert {each.id for each in rank([loop, collect])} == {"python-loop", "gc-every-step"}
+    loop.where = [SourceLine("train.py", 80, "<module>")]
+    assert {each.id for each in rank([loop, collect])} == {"python-loop", "gc-every-step"}

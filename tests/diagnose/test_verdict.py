@@ -52,11 +52,16 @@ def test_a_run_that_ended_in_warm_up_judges_nothing_about_learning(make: Make) -
 
 
 def test_a_program_without_reinforcement_learning_is_not_told_of_environments(make: Make) -> None:
-    analysis = make(phase("learn.backward", 7), phase("learn.forward", 2), gradient_steps=400)
+    analysis = make(
+        phase("learn.backward", 7),
+        phase("learn.forward", 2),
+        phase("transfer", 0.01),
+        gradient_steps=400,
+    )
     verdict = judge(analysis, [])
     assert verdict.headline.startswith(
         "No RL loop recognized: this is a loop of 400 gradient steps. "
-        "Its largest phases: `learn.backward` 70%, `learn.forward` 20%."
+        "Largest phases: `learn.backward` 70%, `learn.forward` 20%. Name "
     )
     assert "--phase" in verdict.headline
     assert "environment" not in verdict.sentence
@@ -88,3 +93,11 @@ def test_a_finding_explains_what_its_fix_could_remove(make: Make) -> None:
     left = without_rule(analysis, [about])
     assert left["env.step"] == pytest.approx(0.2)
     assert left["collect"] == pytest.approx(0.1)
+
+
+def test_shares_of_a_program_without_training_are_of_the_run(make: Make) -> None:
+    analysis = make(phase("import", 0.3))
+    analysis.unexplained = 0.97
+    sentence = judge(analysis, []).sentence
+    assert "97% of the run is unexplained" in sentence
+    assert "`import`" not in sentence  # too small to be where the time goes

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
-from hotloop.diagnose.writing import logging_example
+import pytest
+from analyses import frame, sample
+
+from hotloop.capture.schema import SourceLine
+from hotloop.diagnose.writing import least_of_logging, logging_example
 
 
 @pytest.mark.parametrize(
@@ -15,6 +19,7 @@ from hotloop.diagnose.writing import logging_example
         ("/usr/lib/python3.11/sqlite3/dbapi2.py", "", "executemany"),
         ("", "db.commit", "executemany"),
         ("", "log.debug", "isEnabledFor"),
+        ("", "protokoll.debug", "isEnabledFor"),
         ("", "os.fsync", "writelines"),
         ("", "print", "print(step"),
         ("", "out.write", "writelines"),
@@ -26,3 +31,12 @@ def test_the_example_fits_what_logs(file: str, called: str, shown: str) -> None:
     assert shown in after
     assert before != after
     assert fix.startswith("Log every hundred steps")
+
+
+def test_what_a_disk_takes_for_a_large_write_stays() -> None:
+    line = frame("Market.step", line=40)
+    formats = sample("env.step", 4.0, line)
+    writes = replace(formats, waiting=True)
+    lines = [SourceLine(line.file, 40, line.function)]
+    assert least_of_logging([formats], lines) > least_of_logging([formats, writes], lines)
+    assert least_of_logging([], lines) == least_of_logging([writes], lines)

@@ -11,6 +11,7 @@ from small_analyses import S, analysis, finding
 
 from hotloop.analyze.analysis import analyze
 from hotloop.capture.device_delta import DeviceDelta
+from hotloop.capture.episodes import EpisodeDelta
 from hotloop.capture.reader import Capture
 from hotloop.capture.window import PhaseDelta, Window
 from hotloop.report.document import make_report, report_document
@@ -104,3 +105,10 @@ def test_host_time_and_device_time_are_two_columns() -> None:
         {"file": "/p/train.py", "line": 41, "function": "push", "what": ".item()",
          "transfers": 1280, "bytes": 5120, "syncs": 1280},
     ]  # fmt: skip
+
+
+def test_an_episode_that_has_not_ended_does_not_make_the_others_longer() -> None:
+    seen = analysis()
+    seen.run.counters |= {"env_steps": 2500, "episodes": 12}
+    seen.returns.training = EpisodeDelta(episodes=12, length_sum=2400)
+    assert "12 episodes of 200 steps" in text_report(make_report(seen, []), Style(100))

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from hotloop.analyze.model import Frame, Function, Phase, Sample
 from hotloop.analyze.states import BLOCKED, States, states_of, sum_samples
 from hotloop.capture.lines import StackRow
-from hotloop.capture.sample_modes import MODE_NATIVE
+from hotloop.capture.sample_modes import MODE_NATIVE, MODE_WAITING_CORE
 from hotloop.capture.window import Window
 
 #: With fewer samples, a table of functions is mostly chance.
@@ -113,7 +113,15 @@ def find_samples(
         if stack not in unfolded:
             unfolded[stack] = tuple(_frame(row, frames) for row in unfold(stack, stacks))
         found.append(
-            Sample(path, process, unfolded[stack], ns / 1e9, mode in BLOCKED, mode == MODE_NATIVE)
+            Sample(
+                path,
+                process,
+                unfolded[stack],
+                ns / 1e9,
+                waiting=mode in BLOCKED,
+                native=mode == MODE_NATIVE,
+                without_core=mode == MODE_WAITING_CORE,
+            )
         )
     return found
 

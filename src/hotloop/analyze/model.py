@@ -163,6 +163,8 @@ class Sample:
     waiting: bool = False
     #: In code that is not Python's: an operator, a call of an extension.
     native: bool = False
+    #: Ready to run, but without a CPU core: whether in Python or native code is not known.
+    without_core: bool = False
 
 
 @dataclass

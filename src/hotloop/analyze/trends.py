@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from statistics import median
 
 from hotloop.analyze.series import SeriesPoint, point_of, together
@@ -132,16 +133,39 @@ def _per_call(points: Sequence[SeriesPoint], name: str) -> Trend | None:
     known = inside | {name, _ANY_CODE}
     rest = {other: spent[other] / calls[other] for other in spent if other not in known}
     enough = sum(spent[o] for o in rest) >= LEAST_REST * sum(p.wall_s for p in points)
+    on_core = {} if enough else _on_core(points)
 
     def value(point: SeriesPoint) -> float | None:
         each = _ratio(point.total.get(name, 0.0), point.calls.get(name, 0))
         if each is None or not enough:
-            return each
+            # Where nothing else tells how fast the machine was, its waiting for a core does.
+            return each * on_core.get(point.position, 1.0) if each is not None else None
         usual = sum(mean * point.calls.get(other, 0) for other, mean in rest.items())
         actual = sum(point.own.get(other, 0.0) for other in rest if point.calls.get(other))
         return each * usual / actual if usual > 0 and actual > 0 else each
 
     return trend_of(points, value)
+
+
+#: Less than this of a point's time on a core, and what its waiting leaves is noise.
+LEAST_ON_CORE = 0.05
+
+
+def _on_core(points: Sequence[SeriesPoint]) -> dict[float, float]:
+    """Position of a point -> share of its time in which the main thread did not wait for a core.
+
+    The gauge counts from the start of the process: the first point is taken to be as the second.
+    """
+    shares: dict[float, float] = {}
+    for before, point in pairwise(points):
+        waited = [each.gauges.get(schema.MAIN_DELAY_S) for each in (before, point)]
+        if waited[0] is None or waited[1] is None or point.wall_s <= 0:
+            return {}
+        share = 1 - (waited[1] - waited[0]) / point.wall_s
+        shares[point.position] = min(max(share, LEAST_ON_CORE), 1.0)
+    if shares:
+        shares[points[0].position] = next(iter(shares.values()))
+    return shares
 
 
 def _inside(points: Sequence[SeriesPoint], name: str) -> set[str]:

@@ -122,6 +122,9 @@ SEARCHES: Final = _counter("searches", "searches", "tree searches for a move")
 SEARCH_LEAVES: Final = _counter(
     "search_leaves", "positions", "positions that networks judged there"
 )
+INFERENCE_ROWS: Final = _counter(
+    "inference_rows", "inputs", "inputs of forward passes that neither act nor learn"
+)
 GAP_NS: Final = _counter("gap_ns", "ns", "time of code between two events of the loop")
 
 # -- counters: transfers between host and device, and between processes --

@@ -19,8 +19,11 @@ from hotloop.diagnose.evidence import (
     phases_named,
     seconds_in,
     uses,
+    where,
+    workers,
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
+from hotloop.diagnose.recorded import at
 from hotloop.phases import names_of
 
 _LEARNING = ("learn.forward", "learn.loss", "learn.backward", "learn.optimizer", "learn.step")
@@ -406,8 +409,68 @@ def _own_cores_share(analysis: Analysis) -> float:
     return used / wall if wall > 0 else 0.0
 
 
+# -- workers that wait for each other --
+
+#: Workers that wait this much longer for work than the main process takes to hand it out wait for
+#: the slowest of them.
+IDLE_BEYOND = 0.25
+#: The main process must wait for them most of the time.
+MAIN_WAITS = 0.5
+#: Workers that waited longer than this for a CPU core are uneven for that reason.
+CORES_SHORT = 0.15
+#: What is left of that waiting when nobody waits for all. An estimate.
+BARRIER_WINS = (0.5, 1.0)
+TAKE_WHAT_IS_READY = (
+    "Do not wait for all of them: handle each answer as it arrives and give that worker its next "
+    "task at once. If answers are awaited one worker after the other, send all requests first. "
+    "Otherwise make the rare long call shorter."
+)
+
+
+def workers_in_step(analysis: Analysis) -> list[Finding]:
+    """The main process waits for all workers, and each of them waits for the slowest.
+
+    Whoever steps the environments: this is read from who waits for whom alone.
+    """
+    loop_s = analysis.run.loop_s
+    names = sorted({p.process for p in analysis.phases if p.process != "main"})
+    idle = [seconds_in(analysis, "wait", process=name) / loop_s for name in names if loop_s]
+    main_waits = of_loop(analysis, seconds_in(analysis, "wait"))
+    if len(idle) < 2 or main_waits < MAIN_WAITS or workers(analysis):
+        return []
+    if any(bound.cores > CORES_SHORT for bound in analysis.process_bounds.values()):
+        return []
+    share = sum(idle) / len(idle)
+    beyond = share - (1 - main_waits)
+    if beyond < IDLE_BEYOND:
+        return []
+    lines = where(analysis, "wait")[:1]
+    return [
+        finding(
+            analysis,
+            "stragglers",
+            title=f"{len(idle)} worker processes are idle {share:.0%} of the loop while the main "
+            f"process waits for the slowest of them{at(lines)}",
+            phase="wait",
+            seconds=share * loop_s,
+            low=BARRIER_WINS[0] * beyond / share,
+            high=BARRIER_WINS[1],
+            confidence=MEDIUM,
+            where=lines,
+            evidence={"workers_idle": idle, "main_waits": main_waits},
+            fix=TAKE_WHAT_IS_READY,
+            before="answers = [pipe.recv() for pipe in pipes]      # waits for the slowest",
+            after="for pipe in multiprocessing.connection.wait(pipes):   # those that answered\n"
+            "    answer = pipe.recv()",
+            learning="Faster workers contribute more steps, and actions may come from slightly "
+            "older weights.",
+        )
+    ]
+
+
 RULES: tuple[Rule, ...] = (
     data_parallel_overhead,
+    workers_in_step,
     slow_rank,
     few_envs_per_runner,
     dear_connectors,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from hotloop.analyze.model import Analysis
+from hotloop.analyze.trends import Trend
 from hotloop.capture import schema
+from hotloop.diagnose.cpu_threads import fastest_s
 from hotloop.diagnose.evidence import (
     callers,
     finding,
     gauge,
     in_package,
     of_loop,
+    phases_named,
     samples_under,
     seconds_in,
     vector_size,
@@ -147,10 +150,12 @@ def missing_no_grad(analysis: Analysis) -> list[Finding]:
 ALIVE = 0.2
 #: A backward pass that takes this many times longer at the end goes through more and more.
 SLOWER = 1.3
-#: How much of the excess over the run's first updates goes away, and how much of what those took:
-#: they had begun to grow.
-GRAPH_WINS = (0.75, 1.0)
-FIRST_GROWN = 0.75
+#: Graphs that are alive are evidence of their own: beside them, a rise of this size in every one of
+#: a few windows is no chance, in runs too short for a trend.
+FAR_SLOWER, FEW_POINTS, UNLIKELY = 2.0, 4, 0.05
+#: How much of the excess over the run's first updates goes away at least. At most all that is above
+#: the fastest calls goes: the first window's had begun to grow.
+GRAPH_WINS = 0.75
 
 
 def graph_retained(analysis: Analysis) -> list[Finding]:
@@ -162,14 +167,13 @@ def graph_retained(analysis: Analysis) -> list[Finding]:
     slower = trends.per_call.get("learn.backward")
     memory = trends.memory
     grows = memory is not None and memory.grows
-    rising = slower is not None and slower.grows and slower.ratio >= SLOWER
+    rising = slower is not None and _rises(slower)
     if not rising and not grows:
         return []
-    seconds = excess_s(analysis, "learn.backward") if rising else 0.0
-    if rising and of_loop(analysis, seconds) < SMALLEST_PART and not grows:
+    excess = excess_s(analysis, "learn.backward") if rising else 0.0
+    if rising and of_loop(analysis, excess) < SMALLEST_PART and not grows:
         return []
-    first = max(seconds_in(analysis, "learn.backward") - seconds, 0.0)
-    most = GRAPH_WINS[1] + (FIRST_GROWN * first / seconds if seconds else 0.0)
+    seconds = max(excess, _beyond_fastest_s(analysis, "learn.backward")) if rising else 0.0
     added = (memory.last - memory.first) / 1e6 if memory is not None and grows else 0.0
     ratio = slower.ratio if slower is not None and rising else 1.0
     what = f"backward passes take {ratio:.1f} times longer at the end" if rising else ""
@@ -183,8 +187,8 @@ def graph_retained(analysis: Analysis) -> list[Finding]:
             + " and ".join(part for part in (what, more) if part),
             phase="learn.backward",
             seconds=seconds,
-            low=GRAPH_WINS[0],
-            high=most,
+            low=GRAPH_WINS * excess / seconds if seconds else 0.0,
+            high=1.0,
             confidence=HIGH if rising else MEDIUM,
             where=lines,
             evidence={"graphs_alive": alive, "backward_ratio": ratio, "memory_added_mb": added},
@@ -198,6 +202,13 @@ def graph_retained(analysis: Analysis) -> list[Finding]:
             "want.",
         )
     ]
+
+
+def _rises(trend: Trend) -> bool:
+    if trend.grows:
+        return trend.ratio >= SLOWER
+    few = trend.points >= FEW_POINTS and trend.p <= UNLIKELY
+    return few and trend.ratio >= FAR_SLOWER
 
 
 def excess_s(analysis: Analysis, *names: str) -> float:
@@ -221,6 +232,13 @@ def _first_pace(analysis: Analysis, name: str) -> float:
         if point.calls.get(name):
             return point.total.get(name, 0.0) / point.calls[name]
     return 0.0
+
+
+def _beyond_fastest_s(analysis: Analysis, name: str) -> float:
+    """Time of a phase beyond what its calls would take at the pace of its fastest ones."""
+    phases = phases_named(analysis, name)
+    fast = [(phase, fastest_s(analysis, phase)) for phase in phases]
+    return sum(phase.total_s - phase.calls * each for phase, each in fast if each is not None)
 
 
 # -- subnormal numbers --

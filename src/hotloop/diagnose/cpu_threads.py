@@ -10,12 +10,15 @@ from hotloop.diagnose.evidence import (
     callers,
     cores,
     finding,
+    in_package,
     of_loop,
     phases_named,
+    samples_under,
+    use_of,
 )
-from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
+from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
 from hotloop.diagnose.proving import verify_command
-from hotloop.diagnose.recorded import NETWORKS, gauge_rise, torch_threads
+from hotloop.diagnose.recorded import NETWORKS, at, gauge_rise, torch_threads
 from hotloop.histogram import Histogram, add_into, quantile
 from hotloop.phases import names_of
 
@@ -227,6 +230,66 @@ def fastest_s(analysis: Analysis, phase: Phase) -> float | None:
     return low / 1e9 if low else None
 
 
+# -- threads of NumPy's linear algebra --
+
+#: Helper threads that use this part of the main thread's CPU time or more do half of the work, or
+#: spin while they wait for it.
+HELPERS_USE = 0.5
+#: Linear algebra below this share of the loop is not what is slow.
+ALGEBRA_SHARE = 0.3
+#: One thread was 55 times faster for matrices of 24 rows on busy cores (OpenBLAS, 2 cores, one run
+#: each); where matrices are large and cores free, two are faster. An estimate.
+ONE_BLAS_THREAD_WINS = (0.5, 0.95)
+_NUMPY = in_package("numpy", "scipy")
+
+
+def threads_of_numpy(analysis: Analysis) -> list[Finding]:
+    """NumPy's linear algebra waits for helper threads that wait for a core."""
+    main = gauge_rise(analysis, schema.MAIN_CPU_S)
+    every = sum(w.gauges.get(schema.PROCESS_CPU_NS, 0.0) for w in analysis.loop_windows) / 1e9
+    waited = gauge_rise(analysis, schema.MAIN_DELAY_S) or 0.0
+    waited_by_all = gauge_rise(analysis, schema.RUN_DELAY_S) or 0.0
+    if not main or every - main < HELPERS_USE * main or phases_named(analysis, *NETWORKS):
+        return []
+    # Helpers that find a core at once do not hold anything up.
+    if of_loop(analysis, waited) < BUSY or waited_by_all - waited < HELPERS_USE * waited:
+        return []
+    use = use_of(samples_under(analysis), _NUMPY)
+    if of_loop(analysis, use.seconds) < ALGEBRA_SHARE:
+        return []
+    lines = use.where(1)
+    return [
+        finding(
+            analysis,
+            "thread-oversubscription",
+            title=f"NumPy's linear algebra{at(lines)} uses several threads, which waited for a CPU "
+            f"core {of_loop(analysis, waited):.0%} of the time: these calls are "
+            f"{of_loop(analysis, use.seconds):.0%} of the loop",
+            phase="",
+            seconds=use.seconds,
+            low=ONE_BLAS_THREAD_WINS[0],
+            high=ONE_BLAS_THREAD_WINS[1],
+            confidence=LOW,
+            where=lines,
+            evidence={
+                "main_cpu_s": main,
+                "helpers_cpu_s": every - main,
+                "main_waited_for_cores_s": waited,
+                "helpers_waited_for_cores_s": waited_by_all - waited,
+            },
+            fix="Each call is split across threads and waits until every one of them has had a "
+            "core. For small matrices, or while other programs use the cores, one thread is "
+            "faster. Set OPENBLAS_NUM_THREADS=1 or OMP_NUM_THREADS=1 (MKL_NUM_THREADS=1 for MKL) "
+            "before NumPy is imported. The command below tries it.",
+            verify=verify_command(analysis, lines, "OMP_NUM_THREADS=1"),
+            before="import numpy as np",
+            after='import os\nos.environ["OMP_NUM_THREADS"] = "1"      # before NumPy is imported\n'
+            "import numpy as np",
+            learning="Summation order changes: results differ in the last digits.",
+        )
+    ]
+
+
 # -- containers --
 
 #: Throttled in this share of the periods, a run is limited by its container.
@@ -309,4 +372,4 @@ def _is_held_back(analysis: Analysis, threads: int) -> bool:
     return threads > ceil(quota) and quota < usable
 
 
-RULES: tuple[Rule, ...] = (thread_oversubscription, cpu_quota)
+RULES: tuple[Rule, ...] = (thread_oversubscription, threads_of_numpy, cpu_quota)

@@ -21,6 +21,7 @@ from hotloop.diagnose.evidence import (
     samples_under,
     seconds_in,
     use_of,
+    uses,
     vector_size,
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
@@ -59,6 +60,7 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
     if of_loop(analysis, seconds) < least:
         return []
     low, high = (min(1 - cost / envs, MOST_OF_PUSHES) for cost in BATCHED_PUSH)
+    before, after = _pushes(analysis)
     return [
         finding(
             analysis,
@@ -75,10 +77,21 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
             fix="A Python loop extracts, converts and stores each environment's row. Store the "
             "arrays of the whole vector step with one call: one slice assignment per "
             "field, and one transfer instead of one per row.",
-            before="for i in range(num_envs):\n    buffer.push(obs[i].numpy(), act[i].item(), …)",
-            after="buffer.push_batch(obs.numpy(), act.numpy(), …)   # ring[i:i+n] = rows",
+            before=before,
+            after=after,
         )
     ]
+
+
+def _pushes(analysis: Analysis) -> tuple[str, str]:
+    """Pushes one by one and together, in the terms of the library in use."""
+    each = "for i in range(num_envs):\n"
+    if uses(analysis, "TorchRL"):
+        return f"{each}    buffer.add(data[i])", "buffer.extend(data)"
+    return (
+        f"{each}    buffer.push(obs[i].numpy(), act[i].item(), …)",
+        "buffer.push_batch(obs.numpy(), act.numpy(), …)   # ring[i:i+n] = rows",
+    )
 
 
 #: Besides pushes, a loop may read the infos of finished episodes; that takes less than this.

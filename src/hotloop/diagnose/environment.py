@@ -22,7 +22,7 @@ from hotloop.diagnose.evidence import (
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
 from hotloop.diagnose.inside import SMALLEST_PART, InsideSteps, by_name, inside_steps, part_of
-from hotloop.diagnose.recorded import copies_by_dumping, writes_table
+from hotloop.diagnose.recorded import at, copies_by_dumping, writes_table
 from hotloop.diagnose.step_parts import step_parts
 from hotloop.phases import names_of
 
@@ -97,12 +97,15 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
     outside = InsideSteps(apart, inside.seconds, 1.0)
     use = _added(within, _copying(analysis, outside))
     phase = "env.step" if 2 * within.seconds >= use.seconds else "collect"
-    share = of_loop(analysis, use.seconds)
-    if share < SMALLEST_PART:
+    if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
+    # An evaluation steps the same environments: its copies go away with the same change.
+    evaluated = InsideSteps(_evaluating(analysis), inside.seconds, 1.0)
+    use = _added(use, _copying(analysis, evaluated))
+    share = of_loop(analysis, use.seconds)
     scaled = sum(
         sample.seconds * part.scale
-        for part in (inside, outside)
+        for part in (inside, outside, evaluated)
         for sample in part.samples
         if _copies_itself(sample) or copies_by_dumping(analysis, sample)
     )
@@ -113,7 +116,7 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
     found = finding(
         analysis,
         "deepcopy-in-step",
-        title=f"Every step makes deep copies{by_name(use.where())}: {share:.0%} of the loop",
+        title=f"Every step makes deep copies{at(use.where())}: {share:.0%} of the loop",
         phase=phase,
         seconds=use.seconds,
         low=low,
@@ -131,6 +134,10 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
         after='state = {**self.state, "board": self.state["board"].copy()}',
     )
     return [_of_a_library(found, share) if handed_out else found]
+
+
+def _evaluating(analysis: Analysis) -> list[Sample]:
+    return [s for s in samples_under(analysis, "evaluate") if "env.step" in names_of(s.path)]
 
 
 def _of_a_library(found: Finding, share: float) -> Finding:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hotloop.analyze.model import Analysis
+from hotloop.diagnose.cpu_threads import fastest_s
 from hotloop.diagnose.evidence import (
     calls_of,
     finding,
@@ -57,7 +58,7 @@ def growing_step_cost(analysis: Analysis) -> list[Finding]:
                 phase="env.step",
                 seconds=seconds,
                 low=GROWTH_WINS * grown,
-                high=_upper(grown),
+                high=_upper(analysis, grown),
                 confidence=HIGH,
                 where=lines,
                 evidence=evidence,
@@ -76,21 +77,25 @@ def growing_step_cost(analysis: Analysis) -> list[Finding]:
             phase="env.step",
             seconds=seconds,
             low=GROWTH_WINS * grown,
-            high=_upper(grown),
+            high=_upper(analysis, grown),
             confidence=HIGH,
             where=lines,
             evidence=evidence,
-            fix="Each step processes the whole history. Keep a running value (a sum, the last "
-            "entry) or a window of fixed length instead.",
+            fix="Each step goes through something that keeps growing. If it belongs to one "
+            "episode, clear it in `reset`. If it is a history, keep a running value (a sum, the "
+            "last entry) or a window of fixed length instead.",
             before="self.history.append(x)\nmean = np.mean(self.history)",
             after="self.total += x; self.count += 1\nmean = self.total / self.count",
         )
     ]
 
 
-def _upper(grown: float) -> float:
-    """An upper bound: even the first windows have grown a little already."""
-    return min(grown + 0.4 * (1 - grown), 0.99)
+def _upper(analysis: Analysis, grown: float) -> float:
+    """An upper bound: even the first windows have grown a little; the fastest steps have not."""
+    phases = [(phase, fastest_s(analysis, phase)) for phase in phases_named(analysis, "env.step")]
+    total = sum(phase.total_s for phase, _ in phases)
+    beyond = sum(phase.total_s - phase.calls * fast for phase, fast in phases if fast is not None)
+    return min(max(grown + 0.4 * (1 - grown), beyond / total if total else 0.0), 0.99)
 
 
 def _grower(analysis: Analysis) -> tuple[bool, str]:

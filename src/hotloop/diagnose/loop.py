@@ -34,7 +34,7 @@ from hotloop.diagnose.recorded import (
     use_at_lines,
     writes_table,
 )
-from hotloop.diagnose.writing import LOG_CALLS, logging_example
+from hotloop.diagnose.writing import LOG_CALLS, least_of_logging, logging_example
 from hotloop.phases import names_of
 
 LEARN = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.optimizer",
@@ -194,9 +194,8 @@ def _of_program(frame: Frame) -> bool:
 
 #: Logging is reported from this share on.
 LOG_SHARE = 0.05
-#: Once in a hundred steps, what remains is collecting the values; a disk that is waited for takes
-#: its time for the large write as well.
-LOG_WINS = (0.8, 0.995)
+#: Once in a hundred steps, what remains is collecting the values.
+LOG_WINS = 0.995
 _LOGS = in_package(
     "wandb", "tensorboard", "tensorboardX", "mlflow", "neptune", "comet_ml", "clearml", "aim",
     "logging", "sqlite3", "sqlalchemy", "loguru", "csv",
@@ -246,8 +245,8 @@ def logging(analysis: Analysis) -> list[Finding]:
         + (f": {each:.2g} calls per step" if each and calls else ""),
         phase="log",
         seconds=seconds,
-        low=LOG_WINS[0],
-        high=LOG_WINS[1],
+        low=least_of_logging(beside, written_at),
+        high=LOG_WINS,
         confidence=HIGH,
         where=written_at,
         evidence={"log_calls_per_step": each},

@@ -203,6 +203,13 @@ CROWDED = 2.0
 CROWD_WINS = (0.1, 0.5)
 
 
+def _vector_class(analysis: Analysis) -> str:
+    """The class of environments in processes, as the library in use calls it."""
+    if uses(analysis, "Stable-Baselines3"):
+        return "SubprocVecEnv"
+    return "SubprocVectorEnv" if uses(analysis, "Tianshou") else "gym.vector.AsyncVectorEnv"
+
+
 def too_many_envs(analysis: Analysis) -> list[Finding]:
     """Many more environment processes than cores."""
     split = split_steps(analysis.phases)
@@ -230,8 +237,8 @@ def too_many_envs(analysis: Analysis) -> list[Finding]:
             fix="More processes than cores only take turns, and every switch costs time. Use "
             "about as many as there are cores, each with several environments if you want "
             "the same batch size.",
-            before=f"envs = SubprocVecEnv([make] * {split.workers})",
-            after=f"envs = SubprocVecEnv([make] * {have})",
+            before=f"envs = {_vector_class(analysis)}([make] * {split.workers})",
+            after=f"envs = {_vector_class(analysis)}([make] * {have})",
             learning="Fewer environments mean smaller rollouts: raise the steps per rollout to "
             "keep the batch size.",
         )

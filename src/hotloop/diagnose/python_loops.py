@@ -20,20 +20,39 @@ LOOP_SHARE = 0.15
 #: Arrays instead of a loop usually take one to two orders of magnitude off it; what a loop decides
 #: item by item can at least be compiled.
 ARRAY_WINS = (0.6, 0.97)
+#: A floating-point operation takes tens of nanoseconds in Python and about a microsecond in NumPy.
+FLOAT_WINS = (0.75, 0.97)
 #: What a loop of the program's own calls in Python and is part of its cost.
 _HELPERS = in_package("random", "operator", "functools", "collections/__init__", "heapq", "bisect",
                       "statistics", "fractions", "itertools")  # fmt: skip
+#: NumPy's own Python around its kernels: on arrays of a few numbers, most of what a call costs.
+_NUMPY = in_package("numpy")
 #: Phases whose own rules know better.
 _KNOWN = frozenset(
     ["import", "startup", "data", "log", "checkpoint", "evaluate", "env.render", "compile"]
 )
 
 
-#: Phases that only training's own loops are around, and phases that are entered repeatedly.
-_ONLY_TRAINING = frozenset(["learn.backward", "learn.optimizer", "learn.step", "learn.fit"])
+#: Phases that only training's own loops are around, and phases that are entered repeatedly. A loop
+#: around a network's forward pass collects, searches or evaluates: it drives the training as well.
+_ONLY_TRAINING = frozenset(
+    [
+        "learn.backward",
+        "learn.optimizer",
+        "learn.step",
+        "learn.fit",
+        "learn.forward",
+        "policy.act",
+        "inference",
+        "search.network",
+    ]
+)
 _REPEATED = ("env.", "buffer.", "learn", "advantage")
-#: A loop with more of its time than this in native code makes long calls, not item-by-item work.
-MOST_NATIVE = 0.8
+#: A loop that spends most of its time in native code is not slow because it is written in Python:
+#: it works on arrays already.
+MOST_NATIVE = 0.5
+#: From this part of a loop's time at lines that call NumPy on, those calls are what it costs.
+MOSTLY_NUMPY = 0.5
 #: A loop that calls more functions of the program than this drives training and is not a hot spot.
 MOST_CALLEES = 1
 
@@ -48,6 +67,8 @@ class _Loop:
     function: Frame
     seconds: float = 0.0
     native_s: float = 0.0
+    on_core_s: float = 0.0
+    numpy_s: float = 0.0
     lines: dict[int, float] = field(default_factory=dict)
     phases: dict[str, float] = field(default_factory=dict)
 
@@ -67,25 +88,64 @@ def python_loop(analysis: Analysis) -> list[Finding]:
         return []
     line = largest.hottest()
     name = line.function.rpartition(".")[2]
+    tiny = largest.numpy_s >= MOSTLY_NUMPY * largest.seconds
+    seconds, wins = largest.seconds, ARRAY_WINS
+    if tiny:
+        # The same few numbers are arrays outside of the loop as well.
+        seconds, wins = max(_in_function_s(analysis, largest.function), seconds), FLOAT_WINS
+        share = of_loop(analysis, seconds)
+    how = "makes many small NumPy calls in a loop" if tiny else "loops over items in pure Python"
+    fix, before, after = _small_calls(name) if tiny else _items(name)
     return [
         finding(
             analysis,
             "python-loop",
-            title=f"`{name}` loops over items in pure Python{at([line])}: {share:.0%} of the loop",
+            title=f"`{name}` {how}{at([line])}: {share:.0%} of the loop",
             phase=max(largest.phases, key=lambda each: largest.phases[each], default=""),
-            seconds=largest.seconds,
-            low=ARRAY_WINS[0],
-            high=ARRAY_WINS[1],
+            seconds=seconds,
+            low=wins[0],
+            high=wins[1],
             confidence=MEDIUM,
             where=[line],
             evidence={"function": line.function},
-            fix=f"Every iteration of this loop in `{name}` costs tens of nanoseconds to "
-            "microseconds of interpreter time. Let NumPy do it for all items at once, keep a "
-            "result that changes little between calls, or compile the function (Numba, Cython).",
-            before="for item in items:\n    total += weight(item)",
-            after="total = weights[items].sum()",
+            fix=fix,
+            before=before,
+            after=after,
         )
     ]
+
+
+def _in_function_s(analysis: Analysis, function: Frame) -> float:
+    """Seconds in which the program's innermost line was one of this function, on a core."""
+    seconds = 0.0
+    for sample in samples_under(analysis):
+        first = next((frame for frame in sample.frames if frame.of_program), None)
+        same = first and (first.file, first.function) == (function.file, function.function)
+        if same and not sample.waiting and not sample.native:
+            seconds += sample.seconds
+    return seconds
+
+
+def _items(name: str) -> tuple[str, str, str]:
+    """(fix, before, after) for a loop over items."""
+    return (
+        f"Every iteration of this loop in `{name}` costs tens of nanoseconds to microseconds of "
+        "interpreter time. Let NumPy do it for all items at once, keep a result that changes "
+        "little between calls, or compile the function (Numba, Cython).",
+        "for item in items:\n    total += weight(item)",
+        "total = weights[items].sum()",
+    )
+
+
+def _small_calls(name: str) -> tuple[str, str, str]:
+    """(fix, before, after) for a loop of NumPy calls on a few numbers each."""
+    return (
+        f"A NumPy call costs about a microsecond, however few numbers it gets. In `{name}`, "
+        "compute single numbers with `math` and plain floats, compute all environments or items "
+        "as one array, or compile the function (Numba).",
+        "v = np.clip(v + dt * np.array([ax, ay]), -1.0, 1.0)",
+        "vx = min(max(vx + dt * ax, -1.0), 1.0)   # the same for vy",
+    )
 
 
 def _loops(analysis: Analysis) -> dict[_Key, _Loop]:
@@ -108,6 +168,8 @@ def _loops(analysis: Analysis) -> dict[_Key, _Loop]:
         loop = found.setdefault(key, _Loop(frame))
         loop.seconds += sample.seconds
         loop.native_s += sample.seconds if sample.native else 0.0
+        loop.on_core_s += 0.0 if sample.without_core else sample.seconds
+        loop.numpy_s += sample.seconds if _calls_numpy(analysis, sample) else 0.0
         loop.lines[frame.line] = loop.lines.get(frame.line, 0.0) + sample.seconds
         if names:
             loop.phases[names[-1]] = loop.phases.get(names[-1], 0.0) + sample.seconds
@@ -116,7 +178,7 @@ def _loops(analysis: Analysis) -> dict[_Key, _Loop]:
         for key, loop in found.items()
         if key[:2] not in drivers
         and len(callees[key]) <= MOST_CALLEES
-        and loop.native_s <= MOST_NATIVE * loop.seconds
+        and loop.native_s <= MOST_NATIVE * loop.on_core_s
     }
 
 
@@ -131,13 +193,21 @@ def _looping_frame(analysis: Analysis, sample: Sample) -> tuple[Frame, int, int]
     """(frame, first line, depth) of the innermost loop of a sample whose inside is all Python."""
     for depth, frame in enumerate(sample.frames):
         if not frame.of_program:
-            if _HELPERS(frame):
+            if _HELPERS(frame) or _NUMPY(frame):
                 continue
             return None
         loop = called_at(analysis, frame)[1]
         if loop and _is_repeated(analysis, sample, depth):
             return frame, loop, depth
     return None
+
+
+def _calls_numpy(analysis: Analysis, sample: Sample) -> bool:
+    """Whether the program's innermost line of a sample calls NumPy, or is in it."""
+    if _NUMPY(sample.frames[0]):
+        return True
+    line = next(frame for frame in sample.frames if frame.of_program)
+    return any(name.startswith(("np.", "numpy.")) for name in called_at(analysis, line)[0])
 
 
 def _is_repeated(analysis: Analysis, sample: Sample, depth: int) -> bool:

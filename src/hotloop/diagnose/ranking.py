@@ -7,6 +7,7 @@ finding is shown only if nothing more specific explains the same time. One cause
 from __future__ import annotations
 
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
+from hotloop.phases import is_unidentified
 
 #: A finding of this id yields to any of those that explains at least `EXPLAINS` of what it
 #: would save: those say why, this one only says where.
@@ -96,6 +97,8 @@ CHOICE, EXPLAINS_CHOICE = "single-env", 0.1
 STRUCTURE = "python-loop"
 #: These only say where the time is, and explain nothing that another finding is about.
 ONLY_WHERE = frozenset({CHOICE, STRUCTURE, "env-bound"})
+#: The function of code that is in none.
+MODULE = "<module>"
 
 
 def rank(findings: list[Finding]) -> list[Finding]:
@@ -128,7 +131,7 @@ def _explained(general: Finding, findings: list[Finding]) -> bool:
     if general.id in (CHOICE, "too-few-envs"):
         stronger = frozenset(each.id for each in findings) - {CHOICE, general.id, "env-bound"}
     elif general.id == STRUCTURE:
-        about = {each.id for each in findings if each.phase == general.phase}
+        about = {each.id for each in findings if _about_the_same(each, general)}
         stronger = frozenset(about) - ONLY_WHERE
     enough = (EXPLAINS_CHOICE if general.id == CHOICE else EXPLAINS) * general.worth
     return any(
@@ -136,3 +139,20 @@ def _explained(general: Finding, findings: list[Finding]) -> bool:
         for each in findings
         if each.severity not in (INFO, HEALTHY)
     )
+
+
+def _about_the_same(one: Finding, other: Finding) -> bool:
+    """Whether two findings are about one piece of code: a phase, a function or a line.
+
+    A stretch between two known events holds whatever a program does there, and so does a module.
+    """
+    if one.phase == other.phase and one.phase and not is_unidentified(one.phase):
+        return True
+    return bool(_places(one) & _places(other))
+
+
+def _places(finding: Finding) -> set[tuple[str, str | int]]:
+    return {
+        (line.file, line.line if line.function == MODULE else line.function)
+        for line in finding.where
+    }

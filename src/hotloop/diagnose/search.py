@@ -1,11 +1,21 @@
-"""Causes of slow tree search and self-play."""
+"""Causes of slow tree search and self-play: networks that get one position at a time."""
 
 from __future__ import annotations
 
 from hotloop.analyze.model import Analysis
 from hotloop.capture import schema
-from hotloop.diagnose.evidence import calls_of, finding, seconds_in, share_of, where
-from hotloop.diagnose.finding import MEDIUM, Finding, Rule
+from hotloop.capture.schema import SourceLine
+from hotloop.diagnose.evidence import (
+    calls_of,
+    finding,
+    of_loop,
+    samples_under,
+    seconds_in,
+    share_of,
+    where,
+)
+from hotloop.diagnose.finding import LOW, MEDIUM, WARNING, Finding, Rule
+from hotloop.diagnose.recorded import at, called_at, counted
 
 #: From this share of the loop on, and with fewer positions per forward pass than this.
 WORTH_IT = 0.1
@@ -41,4 +51,86 @@ def one_leaf_per_pass(analysis: Analysis) -> list[Finding]:
     ]
 
 
-RULES: tuple[Rule, ...] = (one_leaf_per_pass,)
+#: Forward passes that neither act nor learn are worth a word from this share on.
+INFERENCE_SHARE = 0.2
+#: From this many of them per gradient step on, they are not one state's value beside an update.
+MANY_PASSES = 16
+#: As for leaves of a search: a batch of 8 to 16 costs little more than one row, and rows still have
+#: to be stacked.
+BATCH_WINS = (0.4, 0.9)
+BATCH_THEM = (
+    "A batch of 16 takes hardly longer than one row. If several games, agents, environments or "
+    "leaves of a search wait for an answer, stack their inputs and call the network once for all "
+    "of them."
+)
+
+
+def one_row_inference(analysis: Analysis) -> list[Finding]:
+    """A network is asked about one row at a time, and nothing shows what for.
+
+    It may be a search, self-play, many agents or a reward model: where no environment is
+    recognized, only the rows and the order of the calls are known.
+    """
+    calls, rows = calls_of(analysis, "inference"), counted(analysis, schema.INFERENCE_ROWS)
+    updates = analysis.run.gradient_steps
+    if not calls or not rows or rows / calls >= FEW_LEAVES:
+        return []
+    if updates and calls / updates < MANY_PASSES:
+        return []
+    passes, own = _asking(analysis)
+    seconds = max(seconds_in(analysis, "inference"), passes) + own
+    if of_loop(analysis, seconds_in(analysis, "inference")) < INFERENCE_SHARE:
+        return []
+    lines = _asking_lines(analysis)
+    each = f", {calls / updates:.0f} times per gradient step" if updates else ""
+    return [
+        finding(
+            analysis,
+            "unbatched-policy",
+            title=f"The network is called with batch size {rows / calls:.2g}{at(lines)}{each}: "
+            f"{of_loop(analysis, seconds):.0%} of the loop",
+            phase="inference",
+            seconds=seconds,
+            low=BATCH_WINS[0],
+            high=BATCH_WINS[1],
+            confidence=LOW,
+            severity=WARNING,  # one environment, one row: that may be how the program is meant
+            where=lines,
+            evidence={"rows_per_pass": rows / calls, "passes": calls},
+            fix=BATCH_THEM,
+            before="answers = [net(row) for row in waiting]",
+            after="answers = net(torch.stack(waiting))",
+        )
+    ]
+
+
+def _asking(analysis: Analysis) -> tuple[float, float]:
+    """(seconds in those passes, seconds of the functions that make them and of nothing else)."""
+    passes = samples_under(analysis, "inference")
+    asking = {
+        (frame.file, frame.function)
+        for sample in passes
+        for frame in [f for f in sample.frames if f.of_program][:1]
+    }
+    asking = {each for each in asking if each[1] != "<module>"}
+    own = 0.0
+    for sample in samples_under(analysis):
+        first = next((frame for frame in sample.frames if frame.of_program), None)
+        if first is not None and (first.file, first.function) in asking and sample not in passes:
+            own += sample.seconds
+    return sum(sample.seconds for sample in passes), own
+
+
+def _asking_lines(analysis: Analysis) -> list[SourceLine]:
+    """The lines in a loop that lead to those passes, the nearest of each stack."""
+    totals: dict[SourceLine, float] = {}
+    for sample in samples_under(analysis, "inference"):
+        own = [frame for frame in sample.frames if frame.of_program]
+        looping = next((frame for frame in own if called_at(analysis, frame)[1]), None)
+        for frame in [looping] if looping else own[:1]:
+            line = SourceLine(frame.file, frame.line, frame.function)
+            totals[line] = totals.get(line, 0.0) + sample.seconds
+    return sorted(totals, key=lambda line: -totals[line])[:2]
+
+
+RULES: tuple[Rule, ...] = (one_leaf_per_pass, one_row_inference)

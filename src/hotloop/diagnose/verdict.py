@@ -17,6 +17,7 @@ from hotloop.analyze.kind import (
     learning_starts,
     learns,
     phases_there_are,
+    span_of,
 )
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose.evidence import calls_of
@@ -36,6 +37,8 @@ MUCH_UNEXPLAINED = 0.05
 #: A device that computes this share of the loop is all but fully used: the host holds up little.
 DEVICE_FULL = 0.9
 
+#: A phase below this share says nothing about where the time of an unknown program goes.
+WORTH_NAMING = 0.05
 #: A cost that is only mentioned, because it is a choice or a default, may still be this large.
 WORTH_A_TRY = 0.1
 
@@ -236,9 +239,10 @@ def _no_rl_loop(analysis: Analysis) -> str:
     if analysis.run.gradient_steps:
         what = f"this is a loop of {analysis.run.gradient_steps:,} gradient steps"
     else:
-        what = "no training step of a known library was recorded"
-    largest = ", ".join(f"`{name}` {share:.0%}" for name, share in phases_there_are(analysis))
-    phases = f" Its largest phases: {largest}." if largest else ""
+        what = "no environment step and no gradient step was recognized"
+    named = [(name, share) for name, share in phases_there_are(analysis) if share >= WORTH_NAMING]
+    largest = ", ".join(f"`{name}` {share:.0%}" for name, share in named)
+    phases = f" Largest phases: {largest}." if largest else ""
     return (
         f"No RL loop recognized: {what}.{phases} "
         "Name parts of the program with --phase NAME=FUNCTION; the functions below show where "
@@ -264,7 +268,7 @@ def _details(analysis: Analysis, findings: list[Finding]) -> list[str]:
         lines.append(_no_rl_loop(analysis))
     if analysis.phases and analysis.unexplained >= MUCH_UNEXPLAINED:
         lines.append(
-            f"{analysis.unexplained:.0%} of the loop is unexplained: "
+            f"{analysis.unexplained:.0%} of the {span_of(analysis)} is unexplained: "
             "the functions below show where it went."
         )
     if iterations(analysis) == 1:

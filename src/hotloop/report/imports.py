@@ -17,7 +17,8 @@ _STATEMENT = re.compile(r"^(?:from|import)\s+([A-Za-z_]\w*)")
 #: Packages that are slow to import, and what people do about it.
 REMEDIES = {
     "tensorflow": "If only TensorBoard or Keras needs it, uninstall it or use tensorboardX.",
-    "keras": "Import it where it is used; KERAS_BACKEND=torch or jax avoids TensorFlow.",
+    "keras": "Import it where it is used. Unless the program uses TensorFlow itself, "
+    "KERAS_BACKEND=torch or jax avoids importing that.",
     "transformers": "Import it inside the functions that use it.",
     "matplotlib": "Import it inside the function that draws.",
     "pandas": "Import it inside the functions that load data.",

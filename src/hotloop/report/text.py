@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hotloop.analyze.kind import has_training_loop, steps_per_s_after_warm_up
+from hotloop.analyze.kind import has_training_loop, span_of, steps_per_s_after_warm_up
 from hotloop.analyze.language_models import tokens
 from hotloop.analyze.model import Analysis, Overhead
 from hotloop.analyze.workers import split_steps
@@ -81,7 +81,8 @@ def _headline(analysis: Analysis, style: Style) -> str:
         parts.append(returned)
     if run.episodes:
         episodes = f"{units.count(run.episodes)} episodes"
-        parts.append(f"{episodes} of {units.rate(run.steps_per_episode or 0)} steps")
+        length = analysis.returns.training.mean_length or run.steps_per_episode or 0
+        parts.append(f"{episodes} of {units.rate(length)} steps")
     if run.gradient_steps:
         updates = f"{units.count(run.gradient_steps)} gradient steps"
         if run.batch_size:
@@ -158,7 +159,8 @@ def _around_the_loop(analysis: Analysis, style: Style) -> str:
         lines.append(wrapped(text + (": " + ", ".join(parts) if parts else ""), style))
     if analysis.once:
         parts = [f"{clean(each.name)} {units.seconds(each.seconds)}" for each in analysis.once[:4]]
-        text = f"One-time work in the loop (not in rates or findings): {', '.join(parts)}"
+        text = f"One-time work in the {span_of(analysis)} (not in rates or findings): "
+        text += ", ".join(parts)
         lines.append(wrapped(text, style))
     return "\n".join(lines)
 
@@ -201,9 +203,9 @@ def _small_print(report: Report, style: Style) -> str:
     analysis, shares = report.analysis, report.accounting
     overhead = analysis.overhead
     lines = [
-        f"Of the loop, {units.percent(shares.explained)} is explained, "
+        f"Of the {span_of(analysis)}, {units.percent(shares.explained)} is explained, "
         f"{units.percent(shares.inferred)} inferred and {units.percent(shares.unexplained)} "
-        f"unexplained. hotloop's own cost, {units.percent(overhead.share)} of the loop "
+        f"unexplained. hotloop's own cost, {units.percent(overhead.share)} of it "
         f"({units.plural(overhead.regions, 'region')} at {overhead.region_ns:.0f} ns, "
         f"hooks {units.seconds(overhead.hooks_s)}, sampler {units.seconds(overhead.sampler_s)}"
         f"{_recordings(overhead)}), is excluded."

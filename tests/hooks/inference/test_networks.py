@@ -36,9 +36,9 @@ class Rows:
 
 
 class Loop:
-    """Networks with stand-ins for torch around it, in a loop that has acted before."""
+    """Networks with stand-ins for torch around it, in a loop that may have acted before."""
 
-    def __init__(self, clock: Any) -> None:
+    def __init__(self, clock: Any, has_acted: bool = True) -> None:
         self.profiler = Profiler(clock=clock)
         self.profiler.enable()
         self.core = core = self.profiler.core
@@ -56,7 +56,8 @@ class Loop:
             lambda event, circumstances: [core.region("policy.act")] * 9,
             lambda before, after, circumstances: self.mark((before, after)),
         )
-        self.order.stepped(2)
+        if has_acted:
+            self.order.stepped(2)
         self.updates = _native.Updates(self.order, lambda loss: None, lambda buffer: None)
         self.networks = _native.Networks(
             self.order,
@@ -68,7 +69,8 @@ class Loop:
             (lambda: self.heard,),
             Rows,
         )
-        self.acts(self.network)
+        if has_acted:
+            self.acts(self.network)
         self.networks.take(Network.__call__)
 
     def acts(self, network: Any) -> None:
@@ -107,6 +109,18 @@ def test_a_network_that_acts_again_is_shown_now_and_then(loop: Loop) -> None:
     assert loop.networks.skipped() == (0, 0)
     assert loop.calls("policy.act") == 64
     assert (loop.order.last, loop.asked) == (ACT, 0)
+
+
+def test_rows_of_calls_that_neither_act_nor_learn_are_counted(clock: Any) -> None:
+    loop = Loop(clock, has_acted=False)
+    try:
+        for _ in range(5):
+            loop.network(Rows(3, 4))
+        window = loop.profiler.close_window()
+    finally:
+        loop.networks.give_back()
+    assert window.phases["inference"].calls == 5
+    assert window.counters["inference_rows"] == 15
 
 
 def test_what_is_inside_a_network_is_a_part_of_it(loop: Loop) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hotloop.capture.schema import INFERENCE_ROWS
 from hotloop.hooks.inference.gaps import ACT, BACKWARD, FORWARD, INFERENCE, OPTIMIZER
 from hotloop.hooks.protocols import Foreign, Function
 
@@ -46,6 +47,8 @@ class NetworkCalls:
         region = self._regions.get(kind, self._forward)
         if gradients and kind == FORWARD:
             self._updates.forward(id(who), batch_size)
+        if kind == INFERENCE:
+            self._core.count(INFERENCE_ROWS, max(batch_size, 0))
         region.enter()
         try:
             result = call(*args, **kwargs)

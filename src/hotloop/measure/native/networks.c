@@ -51,6 +51,7 @@ typedef struct {
     Region *search; /* what is called in it judges leaves of the tree */
     Region *judge;
     Counter *leaves;
+    Counter *inferred; /* rows of calls that nothing shows what for */
     Region *collect; /* a library's rollout: what is called in it acts */
     Region *step;
     Region *reset;
@@ -158,6 +159,7 @@ decide_by_order(Networks *self, PyObject *const *args, Py_ssize_t nargs, PyObjec
         purpose = ACT; /* environments step in another thread, or in a region of the program's own */
     }
     if (purpose == INFERENCE) {
+        counter_add(order->core, self->inferred, batch_size > 0 ? batch_size : 0);
         return (Call){self->inference, INFERENCE, 0, PART.leading};
     }
     if (purpose == ACT) {
@@ -390,6 +392,7 @@ find_names(Networks *self)
     self->search = core_region_named(core, "search");
     self->judge = core_region_named(core, "search.network");
     self->leaves = core_counter(core, "search_leaves");
+    self->inferred = core_counter(core, "inference_rows");
     self->collect = core_region_named(core, "collect");
     self->step = core_region_named(core, "env.step");
     self->reset = core_region_named(core, "env.reset");
