@@ -50,9 +50,9 @@ def analyze(capture: Capture) -> Analysis:
     functions = _functions(capture, timeline, loop_s)
     table = run_table(capture, timeline.loop, phases, loop_s)
     add_lines(table, functions)
-    # Code between two events that nothing identifies, and the own time of a parent.
+    # Code between two events that nothing identifies, and what a parent does beside its phases.
     unknown_s = sum(p.self_s for p in own if is_unidentified(p.name))
-    parents_s = sum(p.self_s for p in own if p.name in PARENTS)
+    parents_s = sum(p.self_s for p in own if p.name in PARENTS and not _is_opaque_update(p, own))
     once = find_once(timeline.loop, loop_s)
     return Analysis(
         name=capture.folder.name or "run",
@@ -112,6 +112,12 @@ def _process_bounds(capture: Capture, phases: list[Phase]) -> dict[str, Bound]:
         if whole is not None:
             found[shard.role] = whole
     return found
+
+
+def _is_opaque_update(phase: Phase, phases: list[Phase]) -> bool:
+    """Whether this is an update in which no phase was ever seen, such as one of a table."""
+    inside = f"{phase.path}/"
+    return phase.name == "learn" and not any(each.path.startswith(inside) for each in phases)
 
 
 def _share(part: float, whole: float) -> float:

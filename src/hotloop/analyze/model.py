@@ -386,6 +386,10 @@ class Analysis:
             found.setdefault(phase.process, []).append(phase)
         return found
 
+    def name_of(self, process: str) -> str:
+        """A process as people know it: inside an analysis, the one that trains is `main`."""
+        return (self.notes.trains_in or process) if process == "main" else process
+
     def phase(self, path: str, process: str = "main") -> Phase | None:
         """The phase at that place, if there was one."""
         for phase in self.phases_of.get(process, ()):

@@ -52,10 +52,11 @@ def find_once(windows: Sequence[Window], loop_s: float) -> list[Once]:
 
 
 def _once_s(windows: Sequence[Window], path: str, name: str) -> float:
-    deltas = [delta for window in windows if (delta := window.phases.get(path)) and delta.calls]
+    every = [delta for window in windows if (delta := window.phases.get(path))]
+    deltas = [delta for delta in every if delta.calls]  # a long call ends in one of its windows
     if not deltas:
         return 0.0
-    calls, total = sum(d.calls for d in deltas), sum(d.elapsed_ns for d in deltas) / 1e9
+    calls, total = sum(d.calls for d in deltas), sum(d.elapsed_ns for d in every) / 1e9
     if name in BY_MEANING or calls <= FEW_CALLS.get(name, 0):
         return total
     first = deltas[0].max_ns / 1e9

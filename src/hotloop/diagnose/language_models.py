@@ -241,8 +241,9 @@ def tokenizing(analysis: Analysis) -> list[Finding]:
 
 def weight_sync(analysis: Analysis) -> list[Finding]:
     """Weights are sent to the inference engine too often."""
-    share, calls = share_of(analysis, "sync.weights"), len(phases_named(analysis, "sync.weights"))
-    if share < WORTH_IT or not calls:
+    share = share_of(analysis, "sync.weights")
+    # Weights of actors that step environments: `frequent-weights`.
+    if share < WORTH_IT or tokens(analysis) is None:
         return []
     return [
         finding(

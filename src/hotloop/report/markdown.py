@@ -231,7 +231,7 @@ def _processes(analysis: Analysis) -> str:
         return ""
     rows = [
         [
-            escape(p.name),
+            escape(analysis.name_of(p.name)),
             units.seconds(p.wall_s),
             units.percent(p.busy_share),
             units.megabytes(p.memory_peak_mb) if p.memory_peak_mb else "",
@@ -248,7 +248,7 @@ def _run_table(analysis: Analysis) -> str:
     rows = [
         [
             escape(row.name),
-            escape(who(row)),
+            escape(who(analysis, row)),
             escape(row.kind),
             code(line_of(row)) if row.file else "",
             units.percent(row.share),

@@ -182,7 +182,8 @@ def _processes(analysis: Analysis, style: Style) -> str:
     for process in analysis.processes[:_MOST_PROCESSES]:
         memory = units.megabytes(process.memory_peak_mb) if process.memory_peak_mb else ""
         ended = "" if process.ended else "  no end (killed, or still running)"
-        name = fit(clean(f"{process.host}: {process.name}" if hosts > 1 else process.name), 24)
+        name = analysis.name_of(process.name)
+        name = fit(clean(f"{process.host}: {name}" if hosts > 1 else name), 24)
         lines.append(
             f"  {name} {units.seconds(process.wall_s):>11}  "
             f"in phases {units.percent(process.busy_share):>6}  {memory:>9}{ended}".rstrip()
