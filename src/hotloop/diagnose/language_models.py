@@ -7,7 +7,6 @@ from hotloop.analyze.model import Analysis
 from hotloop.diagnose.accelerators import on_device
 from hotloop.diagnose.evidence import (
     finding,
-    phases_named,
     seconds_in,
     share_of,
     where,
