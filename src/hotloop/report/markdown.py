@@ -96,7 +96,7 @@ def _headline(analysis: Analysis) -> str:
     if run.env_steps:
         parts.append(f"{units.count(run.env_steps)} steps")
     if run.gradient_steps:
-        parts.append(f"{units.count(run.gradient_steps)} gradient steps")
+        parts.append(units.counted(run.gradient_steps, "gradient step"))
     if run.memory_peak_mb:
         parts.append(f"peak memory {units.megabytes(run.memory_peak_mb)}")
     parts.append(escape(run.device))

@@ -74,16 +74,17 @@ def _headline(analysis: Analysis, style: Style) -> str:
     if has_training_loop(analysis):
         parts[0] += f", training loop {units.seconds(run.loop_s)}"
     if run.env_steps:
-        parts.append(f"{units.count(run.env_steps)} steps, {units.rate(run.steps_per_s)} steps/s")
+        steps = units.counted(run.env_steps, "step")
+        parts.append(f"{steps}, {units.rate(run.steps_per_s)} steps/s")
         if learning := steps_per_s_after_warm_up(analysis):
             parts[-1] += f" ({units.rate(learning)} after learning began)"
     if returned := headline_part(analysis):
         parts.append(returned)
     if run.episodes:
-        episodes = f"{units.count(run.episodes)} episodes"
+        episodes = units.counted(run.episodes, "episode")
         parts.append(f"{episodes} of {units.rate(run.steps_per_episode or 0)} steps")
     if run.gradient_steps:
-        updates = f"{units.count(run.gradient_steps)} gradient steps"
+        updates = units.counted(run.gradient_steps, "gradient step")
         if run.batch_size:
             updates += f" (batch size {units.count(run.batch_size)})"
         if not run.env_steps:
@@ -92,7 +93,8 @@ def _headline(analysis: Analysis, style: Style) -> str:
         parts.append(updates)
     parts += _token_parts(analysis)
     if run.searches:
-        parts.append(f"{units.count(run.searches)} searches, {units.rate(run.searches_per_s)}/s")
+        searches = units.counted(run.searches, "search", "searches")
+        parts.append(f"{searches}, {units.rate(run.searches_per_s)}/s")
         parts.append(f"{units.rate(run.leaves_per_s)} positions/s evaluated in them")
     parts.append(run.device)
     if run.processes > 1:
@@ -109,8 +111,9 @@ def _token_parts(analysis: Analysis) -> list[str]:
     made = tokens(analysis)
     if made is None:
         return []
+    completions = units.counted(made.completions, "completion")
     parts = [
-        f"{units.count(made.completions)} completions, {units.rate(made.completions_per_s)}/s",
+        f"{completions}, {units.rate(made.completions_per_s)}/s",
         f"{units.rate(made.generated_per_s)} tokens/s generated",
         f"prompts of {units.rate(made.prompt_length)} and completions of "
         f"{units.rate(made.completion_length)} tokens",

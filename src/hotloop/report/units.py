@@ -35,6 +35,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def counted(value: float, thing: str, things: str = "") -> str:
+    """A number of things with their name: 1 episode, 12,345 episodes."""
+    return f"{count(value)} {thing if count(value) == '1' else things or thing + 's'}"
+
+
 def amount(value: float) -> str:
     """A number that need not be whole: 58.4, 64, 0.05, 1,234."""
     if value == int(value) or abs(value) >= 1000:
