@@ -34,6 +34,6 @@ def test_other_units() -> None:
 
 
 def test_one_thing_is_no_plural() -> None:
-    assert units.counted(1, "episode") == "1 episode"
-    assert units.counted(1234, "episode") == "1,234 episodes"
-    assert units.counted(2, "search", "searches") == "2 searches"
+    assert units.plural(1, "episode") == "1 episode"
+    assert units.plural(1234, "episode") == "1,234 episodes"
+    assert units.plural(2, "search", "es") == "2 searches"

@@ -261,6 +261,11 @@ def _cpu_share(timeline: Timeline) -> float | None:
     return _gauge_sum(timeline.loop, schema.PROCESS_CPU_NS) / wall_s if wall_s > 0 else None
 
 
+def _exit_code(shard: Shard) -> int | None:
+    code = shard.end.code if shard.end is not None else None
+    return code if isinstance(code, int) else None
+
+
 def _process(shard: Shard) -> Process:
     first = shard.windows[0].begin_ns if shard.windows else 0
     last = shard.windows[-1].end_ns if shard.windows else 0
@@ -278,5 +283,6 @@ def _process(shard: Shard) -> Process:
         busy_s=busy / 1e9,
         memory_peak_mb=_gauge_peak(shard.windows, schema.RESIDENT_PEAK),
         ended=shard.end is not None,
+        exit_code=_exit_code(shard),
         cpu_s=_gauge_sum(split_timeline(shard.windows).loop, schema.PROCESS_CPU_NS),
     )

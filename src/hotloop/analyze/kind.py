@@ -39,6 +39,11 @@ def has_training_loop(analysis: Analysis) -> bool:
     return bool(analysis.run.env_steps) or any(p.name in LOOP_BEGINS for p in analysis.phases)
 
 
+def whole(analysis: Analysis) -> str:
+    """What shares are of, in a word: the loop, or a run without one."""
+    return "loop" if has_training_loop(analysis) else "run"
+
+
 def learns(analysis: Analysis) -> bool:
     """Whether anything was learned while the run was recorded."""
     if analysis.run.gradient_steps:

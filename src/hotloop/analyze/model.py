@@ -289,6 +289,8 @@ class Process:
     busy_s: float
     memory_peak_mb: float | None
     ended: bool
+    #: What it left with, where that is known.
+    exit_code: int | None = None
     #: CPU time of all its threads in its loop.
     cpu_s: float = 0.0
     #: The machine that it ran on.

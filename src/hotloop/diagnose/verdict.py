@@ -17,6 +17,7 @@ from hotloop.analyze.kind import (
     learning_starts,
     learns,
     phases_there_are,
+    whole,
 )
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose.evidence import calls_of
@@ -226,7 +227,7 @@ def _headline(
         matched = f"No cause worth {worth} matched (the largest, {quiet[0].id}, is {size} of it)"
     else:
         matched = "No known cause matched"
-    return f"{matched}; {_largest(left)}."
+    return f"{matched}; {_largest(left, whole(analysis))}."
 
 
 def _warm_up(analysis: Analysis) -> str:
@@ -255,13 +256,13 @@ def _no_rl_loop(analysis: Analysis) -> str:
     )
 
 
-def _largest(left: dict[str, float]) -> str:
+def _largest(left: dict[str, float], of: str) -> str:
     if not left:
         return "every phase is explained"
     name = max(left, key=lambda name: left[name])
     if name == NOTHING_KNOWN:
-        return f"{left[name]:.0%} of the loop is in no phase"
-    return f"{left[name]:.0%} of the loop is `{name}`, which no rule explains"
+        return f"{left[name]:.0%} of the {of} is in no phase"
+    return f"{left[name]:.0%} of the {of} is `{name}`, which no rule explains"
 
 
 def _details(analysis: Analysis, findings: list[Finding]) -> list[str]:
@@ -273,7 +274,7 @@ def _details(analysis: Analysis, findings: list[Finding]) -> list[str]:
         lines.append(_no_rl_loop(analysis))
     if analysis.phases and analysis.unexplained >= MUCH_UNEXPLAINED:
         lines.append(
-            f"{analysis.unexplained:.0%} of the loop is unexplained: "
+            f"{analysis.unexplained:.0%} of the {whole(analysis)} is unexplained: "
             "the functions below show where it went."
         )
     if iterations(analysis) == 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hotloop.analyze.bounds import TITLES
 from hotloop.analyze.device_use import FEW_CALLS, DeviceUse
 from hotloop.analyze.functions import short_file
+from hotloop.analyze.kind import whole
 from hotloop.analyze.model import Analysis
 from hotloop.phases import NO_PHASE_LABEL, names_of
 from hotloop.report import units
@@ -34,7 +35,7 @@ def bound_line(analysis: Analysis, process: str = "main") -> str:
     parts, bound = limits_in_words(analysis, process), analysis.bound
     if not parts:
         return ""
-    what = "the loop (host time)" if is_main else clean(process)
+    what = f"the {whole(analysis)} (host time)" if is_main else clean(process)
     sentence = f"What limits {what}: " + ", ".join(parts) + "."
     if is_main and bound is not None and bound.kernels >= _GPU_BOUND:
         sentence = f"GPU-bound: {_waits_for(analysis)} {sentence}"

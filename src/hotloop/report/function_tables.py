@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hotloop.analyze.accounting import unidentified
 from hotloop.analyze.functions import short_file
+from hotloop.analyze.kind import whole
 from hotloop.analyze.model import Analysis, Function
 from hotloop.phases import NO_PHASE_LABEL
 from hotloop.report import units
@@ -43,7 +44,7 @@ def hot_functions(analysis: Analysis, style: Style, view: View) -> str:
     if not functions:
         return ""
     whose = "" if process == "main" else f" of {clean(process)}"
-    title = f"Hot functions{whose}, by their own time in the loop (sampled)"
+    title = f"Hot functions{whose}, by their own time in the {whole(analysis)} (sampled)"
     lines = [style.paint(title, "bold"), *(_line(each, style) for each in functions)]
     source = source_line(analysis, functions[0])
     if source:

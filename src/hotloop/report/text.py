@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hotloop.analyze.kind import has_training_loop, steps_per_s_after_warm_up
+from hotloop.analyze.kind import has_training_loop, steps_per_s_after_warm_up, whole
 from hotloop.analyze.language_models import tokens
 from hotloop.analyze.model import Analysis, Overhead
 from hotloop.analyze.workers import split_steps
@@ -74,17 +74,17 @@ def _headline(analysis: Analysis, style: Style) -> str:
     if has_training_loop(analysis):
         parts[0] += f", training loop {units.seconds(run.loop_s)}"
     if run.env_steps:
-        steps = units.counted(run.env_steps, "step")
+        steps = units.plural(run.env_steps, "step")
         parts.append(f"{steps}, {units.rate(run.steps_per_s)} steps/s")
         if learning := steps_per_s_after_warm_up(analysis):
             parts[-1] += f" ({units.rate(learning)} after learning began)"
     if returned := headline_part(analysis):
         parts.append(returned)
     if run.episodes:
-        episodes = units.counted(run.episodes, "episode")
+        episodes = units.plural(run.episodes, "episode")
         parts.append(f"{episodes} of {units.rate(run.steps_per_episode or 0)} steps")
     if run.gradient_steps:
-        updates = units.counted(run.gradient_steps, "gradient step")
+        updates = units.plural(run.gradient_steps, "gradient step")
         if run.batch_size:
             updates += f" (batch size {units.count(run.batch_size)})"
         if not run.env_steps:
@@ -93,7 +93,7 @@ def _headline(analysis: Analysis, style: Style) -> str:
         parts.append(updates)
     parts += _token_parts(analysis)
     if run.searches:
-        searches = units.counted(run.searches, "search", "searches")
+        searches = units.plural(run.searches, "search", "es")
         parts.append(f"{searches}, {units.rate(run.searches_per_s)}/s")
         parts.append(f"{units.rate(run.leaves_per_s)} positions/s evaluated in them")
     parts.append(run.device)
@@ -111,7 +111,7 @@ def _token_parts(analysis: Analysis) -> list[str]:
     made = tokens(analysis)
     if made is None:
         return []
-    completions = units.counted(made.completions, "completion")
+    completions = units.plural(made.completions, "completion")
     parts = [
         f"{completions}, {units.rate(made.completions_per_s)}/s",
         f"{units.rate(made.generated_per_s)} tokens/s generated",
@@ -145,11 +145,11 @@ def _verdict(report: Report, style: Style) -> str:
 
 def _around_the_loop(analysis: Analysis, style: Style) -> str:
     lines = []
-    for label, whole, phases in (
+    for label, lasted, phases in (
         ("Before the loop", analysis.run.startup_s, analysis.startup),
         ("After the loop", analysis.run.after_s, analysis.after),
     ):
-        if whole < _SHORTEST_S:
+        if lasted < _SHORTEST_S:
             continue
         largest = sorted((p for p in phases if p.depth == 0), key=lambda p: -p.total_s)[:4]
         parts = [
@@ -157,9 +157,9 @@ def _around_the_loop(analysis: Analysis, style: Style) -> str:
             for p in largest
             if p.total_s > _SHORTEST_S
         ]
-        text = f"{label} {units.seconds(whole)}"
+        text = f"{label} {units.seconds(lasted)}"
         lines.append(wrapped(text + (": " + ", ".join(parts) if parts else ""), style))
-    if analysis.once:
+    if analysis.once and has_training_loop(analysis):
         parts = [f"{clean(each.name)} {units.seconds(each.seconds)}" for each in analysis.once[:4]]
         text = f"One-time work in the loop (not in rates or findings): {', '.join(parts)}"
         lines.append(wrapped(text, style))
@@ -205,7 +205,7 @@ def _small_print(report: Report, style: Style) -> str:
     analysis, shares = report.analysis, report.accounting
     overhead = analysis.overhead
     lines = [
-        f"Of the loop, {units.percent(shares.explained)} is explained, "
+        f"Of the {whole(analysis)}, {units.percent(shares.explained)} is explained, "
         f"{units.percent(shares.inferred)} inferred and {units.percent(shares.unexplained)} "
         f"unexplained. hotloop's own cost, {units.percent(overhead.share)} of the loop "
         f"({units.plural(overhead.regions, 'region')} at {overhead.region_ns:.0f} ns, "

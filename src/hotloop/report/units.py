@@ -35,11 +35,6 @@ def count(value: float) -> str:
     return f"{value:,.0f}"
 
 
-def counted(value: float, thing: str, things: str = "") -> str:
-    """A number of things with their name: 1 episode, 12,345 episodes."""
-    return f"{count(value)} {thing if count(value) == '1' else things or thing + 's'}"
-
-
 def amount(value: float) -> str:
     """A number that need not be whole: 58.4, 64, 0.05, 1,234."""
     if value == int(value) or abs(value) >= 1000:
@@ -47,9 +42,9 @@ def amount(value: float) -> str:
     return f"{value:.3g}"
 
 
-def plural(amount: float, thing: str) -> str:
+def plural(amount: float, thing: str, ending: str = "s") -> str:
     """A number of things with their name: 1 region, 2 regions."""
-    return f"{count(amount)} {thing}" + ("" if amount == 1 else "s")
+    return f"{count(amount)} {thing}" + ("" if amount == 1 else ending)
 
 
 def megabytes(value: float) -> str:
