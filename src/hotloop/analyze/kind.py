@@ -25,6 +25,8 @@ _ONLY_RL = frozenset(
         "search",
     }
 )
+#: Phases below this share of the loop are not worth a word.
+LEAST_SHARE = 0.01
 #: With no more than this share of the steps before it, learning began with the loop.
 LEAST_WARM_UP = 0.05
 
@@ -83,7 +85,8 @@ def phases_there_are(analysis: Analysis, most: int = 3) -> list[tuple[str, float
         if named and not is_unidentified(phase.name):
             own = phase.loop_self_s / analysis.run.loop_s if analysis.run.loop_s > 0 else 0.0
             shares[phase.name] = shares.get(phase.name, 0.0) + own
-    return sorted(shares.items(), key=lambda item: -item[1])[:most]
+    largest = sorted(shares.items(), key=lambda item: -item[1])[:most]
+    return [(name, share) for name, share in largest if share >= LEAST_SHARE]
 
 
 def learning_starts(analysis: Analysis) -> int | None:

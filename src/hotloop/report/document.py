@@ -104,10 +104,12 @@ _MOST_NAMED = 4
 
 def failed_workers(analysis: Analysis) -> str:
     """Processes that failed by themselves; whoever waits for one may wait forever."""
-    failed = [p for p in analysis.processes if p.exit_code and p.name not in ("main", LAUNCHER)]
+    # How the main process ended is told apart from these, whoever trains.
+    main = LAUNCHER if analysis.notes.trains_in else "main"
+    failed = [p for p in analysis.processes if p.exit_code and p.name != main]
     if not failed:
         return ""
-    names = ", ".join(f"`{process.name}`" for process in failed[:_MOST_NAMED])
+    names = ", ".join(f"`{analysis.name_of(process.name)}`" for process in failed[:_MOST_NAMED])
     more = f" and {len(failed) - _MOST_NAMED} more" if len(failed) > _MOST_NAMED else ""
     codes = sorted({process.exit_code for process in failed if process.exit_code})
     code = f" (exit code {codes[0]})" if len(codes) == 1 else ""

@@ -207,7 +207,7 @@ def _small_print(report: Report, style: Style) -> str:
     lines = [
         f"Of the {whole(analysis)}, {units.percent(shares.explained)} is explained, "
         f"{units.percent(shares.inferred)} inferred and {units.percent(shares.unexplained)} "
-        f"unexplained. hotloop's own cost, {units.percent(overhead.share)} of the loop "
+        f"unexplained. hotloop's own cost, {units.percent(overhead.share)} of it "
         f"({units.plural(overhead.regions, 'region')} at {overhead.region_ns:.0f} ns, "
         f"hooks {units.seconds(overhead.hooks_s)}, sampler {units.seconds(overhead.sampler_s)}"
         f"{_recordings(overhead)}), is excluded."
