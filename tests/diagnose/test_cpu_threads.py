@@ -156,3 +156,14 @@ def test_threads_wait_for_each_other_on_busy_cores(make: Make) -> None:
     assert 1 / (1 - 0.5 * 0.9) > found.gain.low > 1.3
     assert not cpu_threads.thread_oversubscription(slowed(make, networks=0.7))
     assert not cpu_threads.thread_oversubscription(slowed(make, networks=5.0, threads=1))
+
+
+def test_one_thread_is_slowed_down_by_other_programs_too(make: Make) -> None:
+    """The gain is smaller where others use the cores than where the run's own threads do."""
+    gains = []
+    for own_cores in (2.0, 0.2):
+        analysis = slowed(make, networks=5.0, threads=8)
+        analysis.run.cpu_share = own_cores
+        (found,) = cpu_threads.thread_oversubscription(analysis)
+        gains.append(found.gain.low)
+    assert gains[0] > gains[1] > 1.0

@@ -231,19 +231,25 @@ _SHARED = (ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES)
 
 def _counters(capture: Capture) -> dict[str, float]:
     """What the main process counted; what it counted none of, its workers have done."""
-    counters = _counted(capture.main)
-    workers = [_counted(shard) for shard in capture.shards[1:]]
+    counters, shards = _counted(capture.main), capture.shards[1:]
     beside = capture.main.notes.trains_beside
     if beside:  # the main one is one of several that train
-        workers = [counters, *(_counted(s) for s in capture.shards[1:] if s.role in beside)]
+        shards = [capture.main, *(shard for shard in shards if shard.role in beside)]
         counters = {name: n for name, n in counters.items() if name not in _SHARED}
     for name in _SHARED:
-        amounts = [worker[name] for worker in workers if worker.get(name)]
-        if amounts and not counters.get(name):
-            # Learners that work in step make each gradient step together; others their own.
-            together = name == GRADIENT_STEPS and max(amounts) - min(amounts) <= 1
+        workers = [shard for shard in shards if _counted(shard).get(name)]
+        if workers and not counters.get(name):
+            amounts = [_counted(shard)[name] for shard in workers]
+            # Ranks make each gradient step together; others, such as A3C's workers, their own.
+            in_step = max(amounts) - min(amounts) <= 1 and all(map(_communicates, workers))
+            together = name == GRADIENT_STEPS and in_step
             counters[name] = max(amounts) if together else sum(amounts)
     return counters
+
+
+def _communicates(shard: Shard) -> bool:
+    """Whether a process has collectives with others."""
+    return any(path.rpartition("/")[2] == "comm" for w in shard.windows for path in w.phases)
 
 
 def _counted(shard: Shard) -> dict[str, float]:
