@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from profiling import Profile
 
+from hotloop.capture.reader import CaptureReader
+
 pytest.importorskip("skrl")
 
 TRAINING = """
@@ -62,3 +64,5 @@ def test_ppo(profile: Profile) -> None:
     assert run.counter("gradient_steps") == 4 * 2 * 4
     assert run.calls("learn") == 4
     assert "learn/advantage" in run.paths
+    assert run.capture is not None
+    assert not CaptureReader(run.capture).read().main.notes.failures

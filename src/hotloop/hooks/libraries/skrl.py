@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.inference.step_results import Outcome, ends_of, is_on_host, rewards_of
-from hotloop.hooks.library import Library, Target, every
+from hotloop.hooks.library import Library, Target, every, once
 from hotloop.hooks.protocols import Foreign, Note
 
 
@@ -49,7 +49,7 @@ def _targets(framework: str, after_step: Note) -> tuple[Target, ...]:
         _target(agent, "Agent._update", "learn"),
         _target(agent, "Agent.update", "learn"),
         *(
-            _target(f"agents.{framework}.{name}", "compute_gae", "advantage")
+            once(f"skrl.agents.{framework}.{name}", "compute_gae", "advantage", optional=True)
             for name in _ADVANTAGES
         ),
         _target(agent, "Agent.write_tracking_data", "log"),
