@@ -53,3 +53,9 @@ def test_unexplained_is_parents_and_what_is_in_no_phase() -> None:
     )
     assert analysis.coverage == pytest.approx(0.9)
     assert analysis.unexplained == pytest.approx(0.4)
+
+
+def test_an_update_that_nothing_sees_into_is_explained() -> None:
+    """Values of a table, say: there is no phase inside that could be named."""
+    analysis = one_window({"learn": delta(9, 3.0, 3.0, 0, 10), "": delta(0, 7.0, 0)})
+    assert analysis.unexplained == pytest.approx(0.7)

@@ -8,7 +8,8 @@ from made_windows import analysis_of, in_a_row
 from hotloop.analyze.compare import (
     figures,
 )
-from hotloop.analyze.contention import Contention, share_due_to_others
+from hotloop.analyze.contention import Contention, cores_used, share_due_to_others
+from hotloop.analyze.model import Process
 from hotloop.analyze.series import RunSeries
 
 
@@ -45,3 +46,11 @@ def test_a_program_that_waits_for_its_own_workers_waits_for_itself() -> None:
     both = share_due_to_others(main_s=1.0, tree_s=3.0, machine_s=5.0, usable=1.0)
     elsewhere = share_due_to_others(main_s=1.0, tree_s=3.0, machine_s=203.0, usable=0.01)
     assert (alone, workers, both, elsewhere) == (1.0, 0.0, 0.5, 0.5)
+
+
+def test_a_launcher_does_not_use_more_cores_than_it_could() -> None:
+    """It has spent nine seconds on its imports, and the loop of its workers took two."""
+    analysis = analysis_of(in_a_row([(100, 2000, 0)]))
+    analysis.run.cpu_share = 0.5
+    analysis.processes.append(Process("launcher", 1, 9.0, 9.0, None, ended=True, cpu_s=9.0))
+    assert cores_used(analysis) == pytest.approx(1.5)

@@ -149,8 +149,8 @@ def test_the_program_ends_as_what_was_started_does() -> None:
     assert not analysis.processes[0].ended
 
 
-def test_equal_processes_make_each_gradient_step_together() -> None:
-    loop = {"": delta(0, 1.0), "learn": delta(90, 9.0)}
+def test_ranks_make_each_gradient_step_together() -> None:
+    loop = {"": delta(0, 1.0), "learn": delta(90, 9.0), "learn/comm": delta(3, 0.1)}
     ranks = [process(f"rank-{n}", loop, env_steps=90, gradient_steps=3) for n in range(2)]
     analysis = analyze(Capture(Path("run"), training_first([process("main", WAITS), *ranks])))
     assert analysis.run.env_steps == 180

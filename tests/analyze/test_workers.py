@@ -10,7 +10,7 @@ from made_shards import made_shard
 
 from hotloop.analyze.analysis import analyze
 from hotloop.capture.reader import Capture
-from hotloop.capture.window import Window
+from hotloop.capture.window import PhaseDelta, Window
 from hotloop.report.document import make_report
 from hotloop.report.terminal import Style
 from hotloop.report.text import text_report
@@ -27,16 +27,16 @@ def test_other_processes_are_beside_the_main_one() -> None:
     assert analysis.run.env_steps == 15
 
 
-@pytest.mark.parametrize(("steps", "counted"), [((40, 40, 39), 40), ((40, 52, 31), 123)])
-def test_learners_that_work_in_step_make_one_gradient_step_together(
-    steps: tuple[int, ...], counted: int
-) -> None:
+@pytest.mark.parametrize(("path", "counted"), [("learn.backward/comm", 40), ("learn", 119)])
+def test_learners_that_reduce_gradients_make_each_step_together(path: str, counted: int) -> None:
+    """Others that happen to have made as many steps have each made their own."""
     main = capture([Window(0, 0, 0, S)]).main
+    phases = {path: PhaseDelta(40, S // 2, S // 2)}
     learners = [
         made_shard(
-            f"w-{i}", {"pid": i}, {}, [Window(0, 0, 0, S, counters={"gradient_steps": amount})]
+            f"w-{i}", {"pid": i}, {}, [Window(0, 0, 0, S, phases, {"gradient_steps": amount})]
         )
-        for i, amount in enumerate(steps)
+        for i, amount in enumerate((40, 40, 39))
     ]
     analysis = analyze(Capture(Path("run"), [main, *learners]))
     assert analysis.run.counters["gradient_steps"] == counted

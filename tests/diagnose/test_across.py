@@ -45,6 +45,15 @@ def test_the_reduction_inside_a_backward_pass_is_no_computing(make: Make) -> Non
     assert found.evidence["computing_s_per_update"] == pytest.approx(0.5 / 200)
 
 
+def test_the_batch_of_one_process_is_that_of_all_ranks(make: Make) -> None:
+    made = make(phase("learn.backward", 1.0, 200), gradient_steps=200)
+    made.run.counters["samples"] = 200 * 64
+    analysis = with_table(made, row("comm", "main", 4.5, COMMUNICATION), trains_beside=["rank-1"])
+    (found,) = across.data_parallel_overhead(analysis)
+    assert found.before.endswith("# batch size 32 per rank")
+    assert found.after.endswith("# batch size 64")
+
+
 @pytest.mark.parametrize(("logs_s", "said"), [(3.0, True), (0.1, False)])
 def test_a_rank_that_the_others_wait_for(make: Make, logs_s: float, said: bool) -> None:
     """Waiting alone is not enough: the slow rank must do something that the others do not."""

@@ -176,3 +176,14 @@ def test_threads_of_numpy_that_wait_for_cores(make: Make) -> None:
     assert "OMP_NUM_THREADS=1" in one.verify
     assert found(helpers_s=0.4, waited_s=4.0) == []
     assert found(helpers_s=4.0, waited_s=0.4) == []
+
+
+def test_one_thread_is_slowed_down_by_other_programs_too(make: Make) -> None:
+    """The gain is smaller where others use the cores than where the run's own threads do."""
+    gains = []
+    for own_cores in (2.0, 0.2):
+        analysis = slowed(make, networks=5.0, threads=8)
+        analysis.run.cpu_share = own_cores
+        (found,) = cpu_threads.thread_oversubscription(analysis)
+        gains.append(found.gain.low)
+    assert gains[0] > gains[1] > 1.0

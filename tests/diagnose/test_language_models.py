@@ -36,6 +36,10 @@ def test_a_healthy_run_has_no_finding(make: Make) -> None:
     assert rules(make(*(phase(name, s) for name, s in shares.items()), **made)) == []
 
 
+def test_weights_of_actors_that_step_environments_are_another_cause(make: Make) -> None:
+    assert rules(make(phase("sync.weights", 5), phase("env.step", 4), env_steps=100)) == []
+
+
 @pytest.mark.parametrize(
     ("finding", "slow", "counters"),
     [

@@ -35,6 +35,18 @@ def test_workers_that_load_all_the_time(make: Make, loading_s: float, said: bool
         assert found[0].before.startswith("loader = DataLoader(TensorDataset")
 
 
+def test_workers_that_are_idle_are_not_waited_for(make: Make) -> None:
+    """While the loop waits for items, all workers load one; these hand over what they have."""
+    workers = [phase("data.load", 0.2, 25, process=f"DataLoader-{i}") for i in range(4)]
+    gauges = {"loader_workers": 4}
+    waiting = phase("data.wait", 1.5, 100)
+    assert loaders.loader_bound(make(waiting, *workers, gauges=gauges)) == []
+    # An evaluation loads its batches itself: the workers have no part in that.
+    inline = phase("data.load", 3.0, 50)
+    (found,) = loaders.loader_bound(make(waiting, inline, *workers, gauges=gauges))
+    assert "in the training process takes 30% of the loop (60.0 ms per batch)" in found.title
+
+
 def test_workers_that_start_again_every_epoch(make: Make) -> None:
     analysis = make(phase("data.workers", 2.0, 20))
     assert ids(found_by(loaders.RULES, analysis)) == ["loader-workers-restarted"]

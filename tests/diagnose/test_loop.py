@@ -46,6 +46,14 @@ def test_logging_from_its_share(make: Make, seconds: float, said: bool) -> None:
     assert bool(loop.logging(analysis)) is said
 
 
+def test_a_librarys_own_metrics_are_not_the_programs_to_write_less_often(make: Make) -> None:
+    own = frame("log_value", "/venv/lib/python3.11/site-packages/ray/rllib/metrics_logger.py")
+    analysis = make(phase("log", 2.0, 1000), samples=[sample("log", 2.0, own)], env_steps=1000)
+    (found,) = loop.logging(analysis)
+    assert "The library records these metrics itself" in found.fix
+    assert (found.before, found.confidence) == ("", "low")
+
+
 def test_a_tracker_that_no_hook_knows_is_seen_in_the_stacks(make: Make) -> None:
     tracker = frame("log_metric", "/venv/lib/python3.11/site-packages/mlflow/fluent.py")
     analysis = make(samples=[sample("", 2.0, tracker, frame("train", line=5))], env_steps=1000)

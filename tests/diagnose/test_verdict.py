@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from analyses import Make, found_by, phase, window
 
+from hotloop.analyze.bounds import Bound
+from hotloop.analyze.model import Process
+from hotloop.analyze.once import Once
 from hotloop.diagnose import FAMILIES, diagnose
 from hotloop.diagnose.finding import Finding, Gain
-from hotloop.diagnose.verdict import BUSY, ENOUGH_STEPS, judge, too_short, without_rule
+from hotloop.diagnose.verdict import (
+    BUSY,
+    ENOUGH_STEPS,
+    judge,
+    starvation,
+    too_short,
+    without_rule,
+)
 
 
 def test_a_short_capture_says_so_instead_of_guessing(make: Make) -> None:
@@ -85,6 +97,31 @@ def test_a_verdict_names_a_busy_machine_and_a_single_iteration(make: Make) -> No
     assert "waited for a CPU core 90% of the time" in verdict.sentence
     assert "Only one iteration" in verdict.sentence
     assert not verdict.enough_data
+
+
+def test_one_time_work_is_not_what_is_left_to_explain(make: Make) -> None:
+    analysis = make(phase("import", 4.0), phase("env.step", 3.0))
+    analysis.once = [Once("import", "import", 4.0)]
+    left = without_rule(analysis, [])
+    assert "import" not in left
+    assert left["env.step"] == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize(
+    ("lasted_s", "waited", "said"),
+    [(9.0, 0.6, "up to 2.5x"), (9.0, 1.0, "many times"), (0.5, 1.0, "")],
+)
+def test_only_processes_that_take_part_tell_how_busy_the_machine_is(
+    make: Make, lasted_s: float, waited: float, said: str
+) -> None:
+    """One that crashed at once has waited for all of its short life."""
+    worker = Process("w01", 7, lasted_s, 0.0, None, ended=False)
+    analysis = replace(
+        make(phase("wait", 10.0)), processes=[worker], process_bounds={"w01": Bound(cores=waited)}
+    )
+    sentence = starvation(analysis)
+    assert bool(sentence) is bool(said)
+    assert said in sentence
 
 
 def test_a_finding_explains_what_its_fix_could_remove(make: Make) -> None:

@@ -44,3 +44,14 @@ def test_a_file_that_changed_since_or_is_gone_gets_no_patch(make: Make, tmp_path
     for file in (script, tmp_path / "gone.py"):
         (found,) = with_patches([finding("list-to-tensor", file)], analysis)
         assert found.patch == ""
+
+
+def test_a_change_that_may_break_the_program_is_not_recommended(make: Make, tmp_path: Path) -> None:
+    """A shallow copy of a game shares its board, and a search plays on it."""
+    script = tmp_path / "search.py"
+    script.write_text("import copy\n\ngame = {}\nother = copy.deepcopy(game)\n")
+    os.utime(script, (STARTED - 9, STARTED - 9))
+    (found,) = with_patches(
+        [finding("deepcopy-in-step", script)], make(header={"started": STARTED})
+    )
+    assert found.patch == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from small_analyses import analysis, finding
@@ -32,3 +33,12 @@ def test_the_document_has_every_name_of_the_schema() -> None:
     shares = [document[name] for name in ("explained", "inferred", "unexplained")]
     assert sum(shares) == pytest.approx(1.0)
     assert sum(document["categories"].values()) == pytest.approx(0.9, abs=0.01)
+
+
+def test_workers_that_failed_are_named() -> None:
+    seen = analysis()
+    workers = [replace(seen.processes[0], name=f"w{i}", exit_code=i % 2) for i in range(4)]
+    seen.processes += workers
+    assert make_report(seen, []).ending.startswith("`w1`, `w3` failed (exit code 1)")
+    seen.processes[1:] = [replace(worker, exit_code=0) for worker in workers]
+    assert "failed" not in make_report(seen, []).ending

@@ -31,3 +31,9 @@ def test_other_units() -> None:
     assert units.megabytes(1500) == "1.50 GB"
     assert units.rate(0.5) == "0.50"
     assert units.listing(["a", "b", "c"]) == "a, b and c"
+
+
+def test_one_thing_is_no_plural() -> None:
+    assert units.plural(1, "episode") == "1 episode"
+    assert units.plural(1234, "episode") == "1,234 episodes"
+    assert units.plural(2, "search", "es") == "2 searches"

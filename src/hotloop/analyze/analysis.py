@@ -50,9 +50,9 @@ def analyze(capture: Capture) -> Analysis:
     functions = _functions(capture, timeline, loop_s)
     table = run_table(capture, timeline.loop, phases, loop_s)
     add_lines(table, functions)
-    # Code between two events that nothing identifies, and the own time of a parent.
+    # Code between two events that nothing identifies, and what a parent does beside its phases.
     unknown_s = sum(p.self_s for p in own if is_unidentified(p.name))
-    parents_s = sum(p.self_s for p in own if p.name in PARENTS)
+    parents_s = sum(p.self_s for p in own if p.name in PARENTS and not _is_opaque_update(p, own))
     once = find_once(timeline.loop, loop_s)
     return Analysis(
         name=capture.folder.name or "run",
@@ -112,6 +112,12 @@ def _process_bounds(capture: Capture, phases: list[Phase]) -> dict[str, Bound]:
         if whole is not None:
             found[shard.role] = whole
     return found
+
+
+def _is_opaque_update(phase: Phase, phases: list[Phase]) -> bool:
+    """Whether this is an update in which no phase was ever seen, such as one of a table."""
+    inside = f"{phase.path}/"
+    return phase.name == "learn" and not any(each.path.startswith(inside) for each in phases)
 
 
 def _share(part: float, whole: float) -> float:
@@ -225,19 +231,25 @@ _SHARED = (ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES)
 
 def _counters(capture: Capture) -> dict[str, float]:
     """The main process's counters; those that are zero there are summed over its workers."""
-    counters = _counted(capture.main)
-    workers = [_counted(shard) for shard in capture.shards[1:]]
+    counters, shards = _counted(capture.main), capture.shards[1:]
     beside = capture.main.notes.trains_beside
     if beside:  # the main one is one of several that train
-        workers = [counters, *(_counted(s) for s in capture.shards[1:] if s.role in beside)]
+        shards = [capture.main, *(shard for shard in shards if shard.role in beside)]
         counters = {name: n for name, n in counters.items() if name not in _SHARED}
     for name in _SHARED:
-        amounts = [worker[name] for worker in workers if worker.get(name)]
-        if amounts and not counters.get(name):
-            # Learners that work in step make each gradient step together; others their own.
-            together = name == GRADIENT_STEPS and max(amounts) - min(amounts) <= 1
+        workers = [shard for shard in shards if _counted(shard).get(name)]
+        if workers and not counters.get(name):
+            amounts = [_counted(shard)[name] for shard in workers]
+            # Ranks make each gradient step together; others, such as A3C's workers, their own.
+            in_step = max(amounts) - min(amounts) <= 1 and all(map(_communicates, workers))
+            together = name == GRADIENT_STEPS and in_step
             counters[name] = max(amounts) if together else sum(amounts)
     return counters
+
+
+def _communicates(shard: Shard) -> bool:
+    """Whether a process has collectives with others."""
+    return any(path.rpartition("/")[2] == "comm" for w in shard.windows for path in w.phases)
 
 
 def _counted(shard: Shard) -> dict[str, float]:
@@ -253,6 +265,11 @@ def _cpu_share(timeline: Timeline) -> float | None:
         return None
     wall_s = sum(window.seconds for window in timeline.loop)
     return _gauge_sum(timeline.loop, schema.PROCESS_CPU_NS) / wall_s if wall_s > 0 else None
+
+
+def _exit_code(shard: Shard) -> int | None:
+    code = shard.end.code if shard.end is not None else None
+    return code if isinstance(code, int) else None
 
 
 def _process(shard: Shard) -> Process:
@@ -272,5 +289,6 @@ def _process(shard: Shard) -> Process:
         busy_s=busy / 1e9,
         memory_peak_mb=_gauge_peak(shard.windows, schema.RESIDENT_PEAK),
         ended=shard.end is not None,
+        exit_code=_exit_code(shard),
         cpu_s=_gauge_sum(split_timeline(shard.windows).loop, schema.PROCESS_CPU_NS),
     )

@@ -69,5 +69,7 @@ def cores_used(analysis: Analysis) -> float | None:
     """CPU cores that the run's own processes kept busy on average; None where that is not known."""
     if analysis.run.cpu_share is None or analysis.run.loop_s <= 0:
         return None
-    workers_s = sum(process.cpu_s for process in analysis.processes if process.name != "main")
-    return analysis.run.cpu_share + workers_s / analysis.run.loop_s
+    # A process that lasted longer than the loop, such as a launcher, spread its time over that.
+    loop_s = analysis.run.loop_s
+    workers = sum(p.cpu_s / max(loop_s, p.wall_s) for p in analysis.processes if p.name != "main")
+    return analysis.run.cpu_share + workers

@@ -25,6 +25,8 @@ _ONLY_RL = frozenset(
         "search",
     }
 )
+#: Phases below this share of the loop are not worth a word.
+LEAST_SHARE = 0.01
 #: With no more than this share of the steps before it, learning began with the loop.
 LEAST_WARM_UP = 0.05
 
@@ -76,13 +78,15 @@ def steps_per_s_after_warm_up(analysis: Analysis) -> float | None:
 
 
 def phases_there_are(analysis: Analysis, most: int = 3) -> list[tuple[str, float]]:
-    """The largest phases with a name, and their shares of the loop."""
+    """The phases with the most own time that have a name, and their shares of the loop."""
     shares: dict[str, float] = {}
     for phase in analysis.phases:
-        named = phase.process == "main" and phase.thread == "main" and phase.depth == 0
+        named = phase.process == "main" and phase.thread == "main"
         if named and not is_unidentified(phase.name):
-            shares[phase.name] = shares.get(phase.name, 0.0) + phase.share
-    return sorted(shares.items(), key=lambda item: -item[1])[:most]
+            own = phase.loop_self_s / analysis.run.loop_s if analysis.run.loop_s > 0 else 0.0
+            shares[phase.name] = shares.get(phase.name, 0.0) + own
+    largest = sorted(shares.items(), key=lambda item: -item[1])[:most]
+    return [(name, share) for name, share in largest if share >= LEAST_SHARE]
 
 
 def learning_starts(analysis: Analysis) -> int | None:

@@ -291,6 +291,8 @@ class Process:
     busy_s: float
     memory_peak_mb: float | None
     ended: bool
+    #: What it left with, where that is known.
+    exit_code: int | None = None
     #: CPU time of all its threads in its loop.
     cpu_s: float = 0.0
     #: The machine that it ran on.
@@ -387,6 +389,10 @@ class Analysis:
         for phase in self.phases:
             found.setdefault(phase.process, []).append(phase)
         return found
+
+    def name_of(self, process: str) -> str:
+        """A process as people know it: inside an analysis, the one that trains is `main`."""
+        return (self.notes.trains_in or process) if process == "main" else process
 
     def phase(self, path: str, process: str = "main") -> Phase | None:
         """The phase at that path, if there was one."""

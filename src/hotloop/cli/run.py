@@ -221,7 +221,7 @@ def main(options: argparse.Namespace) -> int:
     )
     # Before the session, so that the viewer does not take part in it.
     end_live = _start_live(folder) if options.live else None
-    session.start(program.argv)
+    session.start(program.command)
     session.recorder.note(Notes.started_as, mask_arguments(options.words))
     session.recorder.note(Notes.started_in, _working_folder())
 

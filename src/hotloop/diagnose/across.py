@@ -90,10 +90,18 @@ def data_parallel_overhead(analysis: Analysis) -> list[Finding]:
             fix="An update communicates for longer than one process would need for the batch of "
             "all ranks. Train in one process with that batch, or reduce gradients less often "
             "(`no_sync()` with gradient accumulation, all parameters in one all-reduce).",
-            before="torchrun --nproc-per-node 2 train.py    # batch size 64 per rank",
-            after="python train.py --batch-size 128",
+            before=f"torchrun --nproc-per-node {ranks} train.py    # {_batch(analysis, 1 / ranks)}",
+            after=f"python train.py    # {_batch(analysis)}",
         )
     ]
+
+
+def _batch(analysis: Analysis, part: float = 1.0) -> str:
+    """The batch of all ranks, or of one of them, in words."""
+    rows = analysis.run.batch_size
+    if rows is None:
+        return "the batch of all ranks" if part == 1.0 else "its part of the batch"
+    return f"batch size {rows * part:.0f}" + (" per rank" if part < 1.0 else "")
 
 
 #: Waiting for the slowest rank below this share of the loop is noise.
@@ -118,7 +126,7 @@ def slow_rank(analysis: Analysis) -> list[Finding]:
     # How DDP's backward pass splits into computing and waiting is an estimate.
     if more < EXCESS * waited or name == "learn.backward":
         return []
-    shown = (analysis.notes.trains_in or "main") if slowest == "main" else slowest
+    shown = analysis.name_of(slowest)
     functions = [
         f
         for f in analysis.functions

@@ -18,6 +18,7 @@ from hotloop.diagnose.evidence import (
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
 from hotloop.diagnose.proving import verify_command
+from hotloop.diagnose.quiet import keeps_cores_busy
 from hotloop.diagnose.recorded import NETWORKS, at, gauge_rise, torch_threads
 from hotloop.histogram import Histogram, add_into, quantile
 from hotloop.phases import names_of
@@ -51,6 +52,7 @@ def thread_oversubscription(analysis: Analysis) -> list[Finding]:
     if sum(processes) <= usable:
         return _on_busy_cores(analysis, threads, usable)
     alone = sum(_one_thread_s(analysis, phase) for phase in _leaves(phases, analysis))
+    alone *= _slowed_by_others(analysis)
     excess = spent - alone
     if excess < EXCESS * spent:
         return []
@@ -93,6 +95,14 @@ def thread_oversubscription(analysis: Analysis) -> list[Finding]:
             learning="Summation order changes: results differ in the last digits.",
         )
     ]
+
+
+def _slowed_by_others(analysis: Analysis) -> float:
+    """How many times longer one thread takes because other programs use the cores."""
+    if keeps_cores_busy(analysis) is not False:
+        return 1.0  # the run's own threads do, and they would be gone
+    rest, fast = _spent_and_fast(analysis, _single_threaded(analysis))
+    return max(rest / fast, 1.0) if fast else 1.0
 
 
 #: Network calls that other programs slow down this many times more than single-threaded code wait

@@ -7,7 +7,6 @@ from hotloop.analyze.model import Analysis
 from hotloop.diagnose.accelerators import on_device
 from hotloop.diagnose.evidence import (
     finding,
-    phases_named,
     seconds_in,
     share_of,
     where,
@@ -241,8 +240,9 @@ def tokenizing(analysis: Analysis) -> list[Finding]:
 
 def weight_sync(analysis: Analysis) -> list[Finding]:
     """Weights are sent to the inference engine too often."""
-    share, calls = share_of(analysis, "sync.weights"), len(phases_named(analysis, "sync.weights"))
-    if share < WORTH_IT or not calls:
+    share = share_of(analysis, "sync.weights")
+    # Weights of actors that step environments: `frequent-weights`.
+    if share < WORTH_IT or tokens(analysis) is None:
         return []
     return [
         finding(

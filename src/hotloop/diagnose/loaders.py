@@ -26,7 +26,8 @@ LOADER_WINS = (0.5, 0.97)
 #: A loader whose own code (`__getitem__`, `collate_fn`) has less than this part of the loading
 #: spends the rest in torch, item by item.
 OWN_CODE = 0.5
-#: Workers that load for less than this part of the loop's waiting are not what it waits for.
+#: While the loop waits for items, every worker loads one. Workers that load for less than this part
+#: of the waiting are idle, and the loop waits for batches to be handed over.
 WORKERS_BUSY = 0.5
 
 #: Phases inside a dataset that are not loading, by the beginning of their names.
@@ -41,29 +42,33 @@ def loader_bound(analysis: Analysis) -> list[Finding]:
     # A dataset may step environments, or be a replay buffer: these are other causes.
     inline = _loader_s(analysis, "data.load", *NOT_LOADING)
     workers = [name for name in loaders if name != "main"]
-    seconds = waiting + inline
+    count = int(gauge(analysis, schema.LOADER_WORKERS) or 0)
+    loading = sum(_loader_s(analysis, "data.load", *NOT_LOADING, process=name) for name in workers)
+    if loading < WORKERS_BUSY * waiting * max(count, 1):
+        waiting = 0.0
+    # A loader with workers and one without, such as an evaluation's, are two causes.
+    waits = waiting > inline
+    seconds = waiting if waits else inline
     if of_loop(analysis, seconds) < LOADER_SHARE:
         return []
-    loading = sum(_loader_s(analysis, "data.load", *NOT_LOADING, process=name) for name in workers)
-    if not inline and loading < WORKERS_BUSY * waiting:
-        return []
+    loaders = workers if waits else ["main"]
+    phase = "data.wait" if waits else "data.load"
     samples = samples_under(analysis, "data.load", processes=loaders)
     own = [sample for sample in samples if any(frame.of_program for frame in sample.frames)]
     own_share = sum(s.seconds for s in own) / max(sum(s.seconds for s in samples), 1e-9)
     in_items = own_share >= OWN_CODE
-    batches = calls_of(analysis, "data.wait", "data.load")
-    count = int(gauge(analysis, schema.LOADER_WORKERS) or 0)
+    batches = calls_of(analysis, phase)
     return [
         finding(
             analysis,
             "loader-bound",
-            title=_title(of_loop(analysis, seconds), seconds / max(batches, 1), count),
-            phase="data.wait" if waiting > inline else "data.load",
+            title=_title(of_loop(analysis, seconds), seconds / max(batches, 1), count * waits),
+            phase=phase,
             seconds=seconds,
             low=LOADER_WINS[0],
             high=LOADER_WINS[1],
             confidence=HIGH if in_items else MEDIUM,
-            where=inner_lines(own) if in_items else callers(analysis, "data.wait", "data.load"),
+            where=inner_lines(own) if in_items else callers(analysis, phase),
             evidence={
                 "batches": batches,
                 "loader_workers": count,

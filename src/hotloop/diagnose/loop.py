@@ -25,7 +25,7 @@ from hotloop.diagnose.evidence import (
     uses,
     vector_size,
 )
-from hotloop.diagnose.finding import HEALTHY, HIGH, Finding, Gain, Rule
+from hotloop.diagnose.finding import HEALTHY, HIGH, LOW, Finding, Gain, Rule
 from hotloop.diagnose.recorded import (
     at_lines_that_call,
     called_at,
@@ -34,7 +34,7 @@ from hotloop.diagnose.recorded import (
     use_at_lines,
     writes_table,
 )
-from hotloop.diagnose.writing import LOG_CALLS, least_of_logging, logging_example
+from hotloop.diagnose.writing import LOG_CALLS, OF_A_LIBRARY, least_of_logging, logging_example
 from hotloop.phases import names_of
 
 LEARN = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.optimizer",
@@ -237,7 +237,9 @@ def logging(analysis: Analysis) -> list[Finding]:
     each = calls / analysis.run.env_steps if analysis.run.env_steps else None
     written_at = lines if written > use.seconds else inner_lines(named) or use.where()
     writer = use.functions if use.seconds >= written else {}
-    fix, before, after = logging_example(writer, _calls_at(analysis, written_at))
+    example = logging_example(writer, _calls_at(analysis, written_at))
+    of_a_library = bool(named) and not written_at
+    fix, before, after = OF_A_LIBRARY if of_a_library else example
     found = finding(
         analysis,
         "logging",
@@ -247,7 +249,7 @@ def logging(analysis: Analysis) -> list[Finding]:
         seconds=seconds,
         low=least_of_logging(beside, written_at),
         high=LOG_WINS,
-        confidence=HIGH,
+        confidence=LOW if of_a_library else HIGH,
         where=written_at,
         evidence={"log_calls_per_step": each},
         fix=fix,

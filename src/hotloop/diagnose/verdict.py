@@ -42,6 +42,11 @@ WORTH_NAMING = 0.05
 #: A cost that is only mentioned, because it is a choice or a default, may still be this large.
 WORTH_A_TRY = 0.1
 
+#: A process that lasted for this part of the loop decides how long the loop takes.
+TAKES_PART = 0.5
+#: Above this share of waiting for a core, what is left to compare with is noise.
+STARVED = 0.9
+
 QUIET, BUSY, UNKNOWN = "quiet", "busy", "unknown"
 #: What no phase covers, as a verdict names it.
 NOTHING_KNOWN = ""
@@ -130,6 +135,8 @@ def without_rule(analysis: Analysis, findings: list[Finding]) -> dict[str, float
         left[phase.name] = left.get(phase.name, 0.0) + max(phase.loop_self_s, 0.0) / loop_s
         for name in names_of(phase.path):
             inside.setdefault(name, set()).add(phase.name)
+    for once in analysis.once:  # a longer run pays for it once, too
+        left[once.name] = max(left.get(once.name, 0.0) - once.seconds / loop_s, 0.0)
     for finding in findings:
         explained = 1 - 1 / max(finding.ceiling or 1.0, 1.0)
         about = inside.get(finding.phase, set())
@@ -147,13 +154,17 @@ def starvation(analysis: Analysis) -> str:
     Every report shows it beside the headline: all times depend on it.
     """
     waited = cpu_wait_share(analysis) or 0.0
-    who = "The main thread"
+    trainer = analysis.notes.trains_in
+    who = f"`{trainer}`" if trainer else "The main thread"
+    lasted = {process.name: process.wall_s for process in analysis.processes}
     for name, bound in analysis.process_bounds.items():
-        if bound.cores > max(waited, BUSY_MACHINE):
+        takes_part = lasted.get(name, 0.0) >= TAKES_PART * analysis.run.loop_s
+        if takes_part and bound.cores > max(waited, BUSY_MACHINE):
             waited, who = bound.cores, f"`{name}`"
     if waited <= BUSY_MACHINE:
         return ""
-    longer = f"times here are up to {1 / max(1 - waited, 0.01):.1f}x longer than on a quiet machine"
+    times = f"up to {1 / (1 - waited):.1f}x" if waited < STARVED else "many times"
+    longer = f"times here are {times} longer than on a quiet machine"
     return (
         f"{who} waited for a CPU core {waited:.0%} of the time"
         f"{_who_took_the_cores(analysis)}: {longer}; compare runs on a quiet machine only."
@@ -220,7 +231,7 @@ def _headline(
         matched = f"No cause worth {worth} matched (the largest, {quiet[0].id}, is {size} of it)"
     else:
         matched = "No known cause matched"
-    return f"{matched}; {_largest(left)}."
+    return f"{matched}; {_largest(left, span_of(analysis))}."
 
 
 def _warm_up(analysis: Analysis) -> str:
@@ -250,13 +261,13 @@ def _no_rl_loop(analysis: Analysis) -> str:
     )
 
 
-def _largest(left: dict[str, float]) -> str:
+def _largest(left: dict[str, float], of: str) -> str:
     if not left:
         return "every phase is explained"
     name = max(left, key=lambda name: left[name])
     if name == NOTHING_KNOWN:
-        return f"{left[name]:.0%} of the loop is in no phase"
-    return f"{left[name]:.0%} of the loop is `{name}`, which no rule explains"
+        return f"{left[name]:.0%} of the {of} is in no phase"
+    return f"{left[name]:.0%} of the {of} is `{name}`, which no rule explains"
 
 
 def _details(analysis: Analysis, findings: list[Finding]) -> list[str]:

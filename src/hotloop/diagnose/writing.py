@@ -59,6 +59,13 @@ _FILE = (
     "out.write(line); out.flush()      # every step",
     "lines.append(line)\nif step % 1000 == 0:\n    out.writelines(lines); lines.clear()",
 )
+#: A library's own metrics, which no line of the program asks for.
+OF_A_LIBRARY = (
+    "The library records these metrics itself, most of them in every update. Fewer, larger "
+    "minibatches record them less often; some libraries have an interval to set.",
+    "",
+    "",
+)
 #: Names that a line calls, and the example that they stand for.
 _CALLED = {"commit": "sqlite3", "execute": "sqlite3", "fsync": "fsync", "print": "print",
            "add_scalar": "tensorboard"} | dict.fromkeys(LOG_CALLS, "logging")  # fmt: skip

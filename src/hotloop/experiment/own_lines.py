@@ -17,6 +17,7 @@ def with_patches(findings: list[Finding], analysis: Analysis) -> list[Finding]:
 
 def _patch_of(finding: Finding, analysis: Analysis) -> str:
     # Parsing needs `ast`; a run without a finding to patch does without.
+    from hotloop.experiment.fixes import IF_UNCHANGED
     from hotloop.experiment.patches import SHAPES, source_fixes
 
     unchanged = [line for line in finding.where if _is_unchanged(line, analysis)]
@@ -24,7 +25,8 @@ def _patch_of(finding: Finding, analysis: Analysis) -> str:
         return ""
     folder = Path(unchanged[0].file).parent
     fixes = source_fixes(replace(finding, where=unchanged), folder)
-    return fixes[0].diff if fixes else ""
+    # A change that is only right for some programs is for `prove`, which compares the weights.
+    return next((fix.diff for fix in fixes if fix.learning != IF_UNCHANGED), "")
 
 
 def _is_unchanged(line: SourceLine, analysis: Analysis) -> bool:

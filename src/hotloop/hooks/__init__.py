@@ -27,6 +27,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "trl": ("trl",),
     "torchrl": ("torchrl",),
     "tianshou": ("tianshou",),
+    "d3rlpy": ("d3rlpy",),
     "ray": ("ray",),
     "rllib": ("ray.rllib",),
     "rsl_rl": ("rsl_rl",),

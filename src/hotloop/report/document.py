@@ -74,7 +74,7 @@ def make_report(
         judge(analysis, findings),
         account(analysis),
         categories(analysis),
-        ending(analysis.run),
+        " ".join(filter(None, [ending(analysis.run), failed_workers(analysis)])),
         history,
     )
 
@@ -96,6 +96,24 @@ def ending(run: Run) -> str:
     if not code:
         return ""
     return f"The program {_FAILED.get(str(reason), f'crashed with {reason}')} (exit code {code})."
+
+
+#: Failed processes that are named; there may be hundreds.
+_MOST_NAMED = 4
+
+
+def failed_workers(analysis: Analysis) -> str:
+    """Processes that failed by themselves; whoever waits for one may wait forever."""
+    # How the main process ended is told apart from these, whoever trains.
+    main = LAUNCHER if analysis.notes.trains_in else "main"
+    failed = [p for p in analysis.processes if p.exit_code and p.name != main]
+    if not failed:
+        return ""
+    names = ", ".join(f"`{analysis.name_of(process.name)}`" for process in failed[:_MOST_NAMED])
+    more = f" and {len(failed) - _MOST_NAMED} more" if len(failed) > _MOST_NAMED else ""
+    codes = sorted({process.exit_code for process in failed if process.exit_code})
+    code = f" (exit code {codes[0]})" if len(codes) == 1 else ""
+    return f"{names}{more} failed{code}: see the program's error output."
 
 
 def history_of(report: Report) -> RunHistory:

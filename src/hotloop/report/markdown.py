@@ -10,6 +10,7 @@ import re
 from hotloop.analyze.accounting import outside_share
 from hotloop.analyze.flame import groups
 from hotloop.analyze.functions import short_file
+from hotloop.analyze.kind import span_of
 from hotloop.analyze.model import Analysis, Function, Phase, Run
 from hotloop.diagnose.advice import recommendations, summary
 from hotloop.diagnose.finding import Finding
@@ -96,7 +97,7 @@ def _headline(analysis: Analysis) -> str:
     if run.env_steps:
         parts.append(f"{units.count(run.env_steps)} steps")
     if run.gradient_steps:
-        parts.append(f"{units.count(run.gradient_steps)} gradient steps")
+        parts.append(units.plural(run.gradient_steps, "gradient step"))
     if run.memory_peak_mb:
         parts.append(f"peak memory {units.megabytes(run.memory_peak_mb)}")
     parts.append(escape(run.device))
@@ -231,7 +232,7 @@ def _processes(analysis: Analysis) -> str:
         return ""
     rows = [
         [
-            escape(p.name),
+            escape(analysis.name_of(p.name)),
             units.seconds(p.wall_s),
             units.percent(p.busy_share),
             units.megabytes(p.memory_peak_mb) if p.memory_peak_mb else "",
@@ -248,7 +249,7 @@ def _run_table(analysis: Analysis) -> str:
     rows = [
         [
             escape(row.name),
-            escape(who(row)),
+            escape(who(analysis, row)),
             escape(row.kind),
             code(line_of(row)) if row.file else "",
             units.percent(row.share),
@@ -272,7 +273,7 @@ def _machine(report: Report) -> str:
     parts.append(f"hotloop {header.version}")
     known = " · ".join(escape(part) for part in parts if part.strip())
     return (
-        f"{known}\n\nOf the loop, {units.percent(shares.explained)} is explained, "
+        f"{known}\n\nOf the {span_of(analysis)}, {units.percent(shares.explained)} is explained, "
         f"{units.percent(shares.inferred)} inferred and {units.percent(shares.unexplained)} "
         f"unexplained. hotloop's own cost, {units.percent(overhead.share)} of the loop, is "
         "excluded from these figures."

@@ -57,7 +57,7 @@ def page_data(report: Report) -> dict[str, Any]:
         "returns": returns_document(analysis),
         "processes": _processes(history, analysis, run),
         "run_table": [
-            {"who": who(row), "where": line_of(row), **_shortened(asdict(row))}
+            {"who": who(analysis, row), "where": line_of(row), **_shortened(asdict(row))}
             for row in shown_rows(analysis)
         ],
         "phases": _phases(analysis),
@@ -252,7 +252,7 @@ def _processes(
     strips = history.busy(run[-1].end_s if run else 0.0, STRIP_CELLS)
     rows = [
         {
-            "name": process.name,
+            "name": analysis.name_of(process.name),
             "pid": process.pid,
             "wall_s": short(process.wall_s),
             "busy": short(process.busy_share),

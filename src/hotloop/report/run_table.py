@@ -22,9 +22,10 @@ def shown_rows(analysis: Analysis) -> list[RunRow]:
     return [row for row in rows if row.share >= _SMALLEST_SHARE]
 
 
-def who(row: RunRow) -> str:
+def who(analysis: Analysis, row: RunRow) -> str:
     """The processes of a row."""
-    return f"{row.process} x{row.processes}" if row.processes > 1 else row.process
+    name = analysis.name_of(row.process)
+    return f"{name} x{row.processes}" if row.processes > 1 else name
 
 
 def line_of(row: RunRow) -> str:
@@ -40,6 +41,6 @@ def run_table_text(analysis: Analysis, style: Style) -> str:
     lines = [style.paint(TITLE, "bold")]
     for row in rows:
         cells = f"  {units.percent(row.share):>6} {units.seconds(row.seconds):>11}  "
-        cells += f"{fit(clean(row.name), 25)} {fit(clean(who(row)), 24)} "
+        cells += f"{fit(clean(row.name), 25)} {fit(clean(who(analysis, row)), 24)} "
         lines.append((cells + fit(clean(line_of(row)), style.width - len(cells))).rstrip())
     return "\n".join(lines)

@@ -74,17 +74,18 @@ def _headline(analysis: Analysis, style: Style) -> str:
     if has_training_loop(analysis):
         parts[0] += f", training loop {units.seconds(run.loop_s)}"
     if run.env_steps:
-        parts.append(f"{units.count(run.env_steps)} steps, {units.rate(run.steps_per_s)} steps/s")
+        steps = units.plural(run.env_steps, "step")
+        parts.append(f"{steps}, {units.rate(run.steps_per_s)} steps/s")
         if learning := steps_per_s_after_warm_up(analysis):
             parts[-1] += f" ({units.rate(learning)} after learning began)"
     if returned := headline_part(analysis):
         parts.append(returned)
     if run.episodes:
-        episodes = f"{units.count(run.episodes)} episodes"
+        episodes = units.plural(run.episodes, "episode")
         length = analysis.returns.training.mean_length or run.steps_per_episode or 0
         parts.append(f"{episodes} of {units.rate(length)} steps")
     if run.gradient_steps:
-        updates = f"{units.count(run.gradient_steps)} gradient steps"
+        updates = units.plural(run.gradient_steps, "gradient step")
         if run.batch_size:
             updates += f" (batch size {units.count(run.batch_size)})"
         if not run.env_steps:
@@ -93,7 +94,8 @@ def _headline(analysis: Analysis, style: Style) -> str:
         parts.append(updates)
     parts += _token_parts(analysis)
     if run.searches:
-        parts.append(f"{units.count(run.searches)} searches, {units.rate(run.searches_per_s)}/s")
+        searches = units.plural(run.searches, "search", "es")
+        parts.append(f"{searches}, {units.rate(run.searches_per_s)}/s")
         parts.append(f"{units.rate(run.leaves_per_s)} positions/s evaluated in them")
     parts.append(run.device)
     if run.processes > 1:
@@ -110,8 +112,9 @@ def _token_parts(analysis: Analysis) -> list[str]:
     made = tokens(analysis)
     if made is None:
         return []
+    completions = units.plural(made.completions, "completion")
     parts = [
-        f"{units.count(made.completions)} completions, {units.rate(made.completions_per_s)}/s",
+        f"{completions}, {units.rate(made.completions_per_s)}/s",
         f"{units.rate(made.generated_per_s)} tokens/s generated",
         f"prompts of {units.rate(made.prompt_length)} and completions of "
         f"{units.rate(made.completion_length)} tokens",
@@ -143,11 +146,11 @@ def _verdict(report: Report, style: Style) -> str:
 
 def _around_the_loop(analysis: Analysis, style: Style) -> str:
     lines = []
-    for label, whole, phases in (
+    for label, lasted, phases in (
         ("Before the loop", analysis.run.startup_s, analysis.startup),
         ("After the loop", analysis.run.after_s, analysis.after),
     ):
-        if whole < _SHORTEST_S:
+        if lasted < _SHORTEST_S:
             continue
         largest = sorted((p for p in phases if p.depth == 0), key=lambda p: -p.total_s)[:4]
         parts = [
@@ -155,9 +158,9 @@ def _around_the_loop(analysis: Analysis, style: Style) -> str:
             for p in largest
             if p.total_s > _SHORTEST_S
         ]
-        text = f"{label} {units.seconds(whole)}"
+        text = f"{label} {units.seconds(lasted)}"
         lines.append(wrapped(text + (": " + ", ".join(parts) if parts else ""), style))
-    if analysis.once:
+    if analysis.once and has_training_loop(analysis):
         parts = [f"{clean(each.name)} {units.seconds(each.seconds)}" for each in analysis.once[:4]]
         text = f"One-time work in the {span_of(analysis)} (not in rates or findings): "
         text += ", ".join(parts)
@@ -184,7 +187,8 @@ def _processes(analysis: Analysis, style: Style) -> str:
     for process in analysis.processes[:_MOST_PROCESSES]:
         memory = units.megabytes(process.memory_peak_mb) if process.memory_peak_mb else ""
         ended = "" if process.ended else "  no end (killed, or still running)"
-        name = fit(clean(f"{process.host}: {process.name}" if hosts > 1 else process.name), 24)
+        name = analysis.name_of(process.name)
+        name = fit(clean(f"{process.host}: {name}" if hosts > 1 else name), 24)
         lines.append(
             f"  {name} {units.seconds(process.wall_s):>11}  "
             f"in phases {units.percent(process.busy_share):>6}  {memory:>9}{ended}".rstrip()

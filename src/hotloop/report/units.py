@@ -42,9 +42,9 @@ def amount(value: float) -> str:
     return f"{value:.3g}"
 
 
-def plural(amount: float, thing: str) -> str:
+def plural(amount: float, thing: str, ending: str = "s") -> str:
     """A number of things with their name: 1 region, 2 regions."""
-    return f"{count(amount)} {thing}" + ("" if amount == 1 else "s")
+    return f"{count(amount)} {thing}" + ("" if amount == 1 else ending)
 
 
 def megabytes(value: float) -> str:

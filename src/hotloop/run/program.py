@@ -15,7 +15,7 @@ import pkgutil
 import runpy
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.machinery import (
     BuiltinImporter,
     ModuleSpec,
@@ -48,6 +48,13 @@ class Program:
     argv: list[str]
     path0: str
     load: Callable[[], tuple[CodeType, dict[str, Any]]]
+    #: The words that start it again, where these are not `argv`.
+    again: list[str] = field(default_factory=list)
+
+    @property
+    def command(self) -> list[str]:
+        """The words that start it again."""
+        return self.again or self.argv
 
 
 def find_script(script: str, arguments: list[str]) -> Program:
@@ -158,7 +165,8 @@ def find_module(name: str, arguments: list[str]) -> Program:
             "__spec__": spec,
         }
 
-    return Program(name.rpartition(".")[2], [spec.origin or "-m", *arguments], here, load)
+    argv, again = [spec.origin or "-m", *arguments], ["-m", name, *arguments]
+    return Program(name.rpartition(".")[2], argv, here, load, again)
 
 
 def find_code(source: str, arguments: list[str]) -> Program:

@@ -32,6 +32,8 @@ _PICK = v.words_set(
     "idxs next iter batch minibatch mb"
 )
 _TARGET_MOVES = v.words_set("copy lerp mul add load_state_dict set_weights tau polyak data")
+#: The parts of a transition, as words.
+_TRANSITION = (v.REWARD, v.ACTION - {"a", "u"}, _OBSERVATION, _ENDED)
 #: A transition that is stored has at least this many of its parts in the code that stores it.
 _PARTS_STORED = 2
 
@@ -109,21 +111,41 @@ class Names:
 
     names: frozenset[str]
     words: frozenset[str]
-    #: Whether something is stored under an index: `rewards[step] = reward`.
-    stores_items: bool
+    #: Words of the lines that store something under an index: `rewards[step] = reward`.
+    stored: frozenset[str] = frozenset()
 
 
 def names_between(code: list[Stretch]) -> Names:
     """The names that appear in these instructions."""
     names: set[str] = set()
-    stores = False
+    stored: set[str] = set()
     for stretch in code:
+        lines: dict[int, set[str]] = {}
+        storing: set[int] = set()
+        line_at = _line_at(stretch.code)
         for each in dis.get_instructions(stretch.code):
             if stretch.begin < each.offset <= stretch.end:
-                stores = stores or each.opname == "STORE_SUBSCR"
-                names.update(_names_of(each))
-    words = {word for name in names for word in v.words_of(name)}
-    return Names(frozenset(names), frozenset(words), stores)
+                line = line_at.get(each.offset, 0)
+                lines.setdefault(line, set()).update(_names_of(each))
+                if each.opname == "STORE_SUBSCR":
+                    storing.add(line)
+        names.update(*lines.values())
+        stored.update(*(lines[line] for line in storing))
+    return Names(frozenset(names), _words(names), _words(stored))
+
+
+def _words(names: set[str]) -> frozenset[str]:
+    return frozenset(word for name in names for word in v.words_of(name))
+
+
+def _line_at(code: CodeType) -> dict[int, int]:
+    """Offset -> line of each instruction that has one."""
+    return {
+        offset: line
+        for first, last, line in code.co_lines()
+        if line
+        for offset in range(first, last, 2)
+    }
 
 
 def _names_of(instruction: dis.Instruction) -> Iterator[str]:
@@ -153,10 +175,9 @@ def lines_of(code: list[Stretch]) -> list[str]:
 
 
 def _shows_storing(code: Names) -> bool:
-    parts = sum(
-        bool(code.words & part) for part in (v.REWARD, v.ACTION - {"a", "u"}, _OBSERVATION, _ENDED)
-    )
-    return parts >= _PARTS_STORED and (code.stores_items or bool(code.words & v.STORE))
+    parts = [part for part in _TRANSITION if code.words & part]
+    stores = any(code.stored & part for part in parts) or bool(code.words & v.STORE)
+    return len(parts) >= _PARTS_STORED and stores
 
 
 def _shows_advantage(code: Names) -> bool:

@@ -23,7 +23,9 @@ def library(context: HookContext) -> Library:
     wait, load = region("data.wait"), region("data.load")
 
     def wait_or_load(iterator: Foreign) -> Region:
-        gauges[schema.LOADER_WORKERS] = float(iterator._num_workers)
+        # An evaluation's loader often has none.
+        workers = max(gauges.get(schema.LOADER_WORKERS, 0.0), float(iterator._num_workers))
+        gauges[schema.LOADER_WORKERS] = workers
         return wait if iterator._num_workers else load
 
     def count_items(_: object, fetcher: Foreign, index: Foreign) -> None:
