@@ -17,6 +17,13 @@
 #define CURRENT_FRAME(state) ((state)->frame)
 #endif
 
+/* The end of every chain. */
+#if PY_VERSION_HEX >= 0x030F0000
+#define BOTTOM_FRAME(state) ((state)->base_frame)
+#else
+#define BOTTOM_FRAME(state) NULL
+#endif
+
 /* ---- depths ---- */
 
 /* How many calls deep the thread is, by the interpreter's own count. */
@@ -152,7 +159,8 @@ own_frames_step_aside(Aside *aside)
     aside->state = state;
     aside->frame = frame;
     aside->depth = 0;
-    for (; frame != NULL; frame = (void *)field_of(frame, layout->frame_previous)) {
+    const void *bottom = BOTTOM_FRAME(state);
+    for (; frame != bottom; frame = (void *)field_of(frame, layout->frame_previous)) {
         if (layout->frame_owner != NO_FIELD &&
             ((const char *)frame)[layout->frame_owner] >= OWNED_BY_INTERPRETER) {
             continue;
@@ -243,7 +251,7 @@ run_at_bottom(PyObject *module, PyObject *const *args, Py_ssize_t count)
     PyThreadState *state = PyThreadState_Get();
     int depth = python_depth(state), from_c = c_depth(state);
     void *below = CURRENT_FRAME(state);
-    CURRENT_FRAME(state) = NULL;
+    CURRENT_FRAME(state) = BOTTOM_FRAME(state);
     add_python_depth(state, -depth); /* a change, because the program may change the limit */
     add_c_depth(state, -from_c);
     PyObject *result = run(args, count);

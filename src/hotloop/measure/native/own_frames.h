@@ -3,8 +3,8 @@
 
 #include "core.h"
 
-/* Later versions may keep a frame of their own at the bottom: there, nothing is hidden. */
-#define HIDES_FRAMES (PY_VERSION_HEX < 0x030F0000)
+/* Whether this version's frame chain is known; elsewhere, nothing is hidden. */
+#define HIDES_FRAMES (PY_VERSION_HEX < 0x03100000)
 
 /* Frames of hotloop that are off the chain for a while. */
 typedef struct {
