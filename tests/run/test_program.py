@@ -90,6 +90,24 @@ def test_a_traceback_is_as_python_shows_it(hotloop: Hotloop, tmp_path: Path) -> 
     assert under.stderr == plain.stderr
 
 
+@pytest.mark.parametrize("how", ["module", "folder"])
+def test_frames_of_runpy_are_where_python_has_them(
+    hotloop: Hotloop, tmp_path: Path, how: str
+) -> None:
+    package = tmp_path / "pack"
+    package.mkdir()
+    (package / "__main__.py").write_text(
+        "import runpy, sys, traceback\nfrom pathlib import Path\n"
+        "print(runpy.run_path(str(Path(__file__).with_name('other.py')))['x'], sys.argv)\n"
+        "def fail():\n    raise ValueError('boom')\n\nfail()\n"
+    )
+    (package / "other.py").write_text("x = 5\n")
+    words = ["-m", "pack", "--flag"] if how == "module" else [str(package), "--flag"]
+    plain = subprocess.run([sys.executable, *words], capture_output=True, text=True, cwd=tmp_path)
+    under = hotloop("run", "-q", *words, cwd=tmp_path)
+    assert (under.returncode, under.stdout, under.stderr) == (1, plain.stdout, plain.stderr)
+
+
 def test_a_program_that_does_not_parse_shows_pythons_error(
     hotloop: Hotloop, tmp_path: Path
 ) -> None:

@@ -9,6 +9,7 @@ A program is one file. Comments in its head say how it is run:
     # env: NAME=value          a variable
     # file: name.py TEXT       a file in the working folder
     # needs: torch             skipped where this cannot be imported
+    # frames: all              skipped where hotloop's own frames cannot be hidden
     # shares: torch            one process runs all programs that say this, one after another
     # compare: code            only the exit code has to be the same
     # full: why                only in the full form

@@ -14,6 +14,14 @@ from pathlib import Path
 
 from hotloop.capture.private import FILE_MODE
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+#: Programs expect low numbers for their own files.
+_FIRST_DESCRIPTOR = 64
+
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
 
 
@@ -26,7 +34,7 @@ class OwnFile:
         self._open(os.O_EXCL if new else 0)
 
     def _open(self, flags: int = 0) -> None:
-        self._descriptor = os.open(self._path, _APPEND | flags, FILE_MODE)
+        self._descriptor = _moved_up(os.open(self._path, _APPEND | flags, FILE_MODE))
         status = os.fstat(self._descriptor)
         self._identity = status.st_dev, status.st_ino
 
@@ -48,3 +56,15 @@ class OwnFile:
         if not self._closed and self._is_ours():
             os.close(self._descriptor)
         self._closed = True
+
+
+def _moved_up(low: int) -> int:
+    """The same file under a high number, if the limit of open files allows one."""
+    if fcntl is None:
+        return low
+    try:
+        high = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
+    except OSError:
+        return low
+    os.close(low)
+    return high

@@ -217,7 +217,7 @@ def main(options: argparse.Namespace) -> int:
             gpu=options.gpu,
             stretches=options.stretches,
         ),
-        root_code=programs.execute.__code__,
+        root_code=program.root_code,
     )
     # Before the session, so that the viewer does not take part in it.
     end_live = _start_live(folder) if options.live else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sysconfig
 from collections.abc import Callable
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,15 +27,23 @@ else:
     if WHY_TWIN is not None:
         from hotloop.measure.twin import Core, Sampler
     NATIVE = WHY_TWIN is None
+    if NATIVE:
+        from hotloop.measure import _native
+
+        # The demo programs lie in the package, and are programs all the same.
+        _package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        _native.set_own_folder(os.path.join(_package, ""), os.path.join(_package, "workloads", ""))
 
 __all__ = [
     "NATIVE",
     "WHY_TWIN",
     "Core",
     "Sampler",
+    "hide_thread",
     "make_mark",
     "native_constant",
     "native_parts",
+    "run_at_bottom",
 ]
 
 
@@ -64,6 +73,29 @@ def make_mark(callback: Callable[[], None]) -> Any:
     from hotloop.measure import _native  # type: ignore[attr-defined]
 
     return _native.Mark(callback)
+
+
+def run_at_bottom(run: CodeType | Callable[..., Any], *args: Any) -> None:
+    """Execute code in its globals, or call a function, where no frame of hotloop is below it.
+
+    The twin cannot hide frames; it runs the same things on top of them.
+    """
+    if NATIVE:
+        from hotloop.measure import _native  # type: ignore[attr-defined]
+
+        _native.run_at_bottom(run, *args)
+    elif isinstance(run, CodeType):
+        exec(run, *args)
+    else:
+        run(*args)
+
+
+def hide_thread() -> None:
+    """Let no tracer or profiler of the program's see what the calling thread does."""
+    if NATIVE:
+        from hotloop.measure import _native  # type: ignore[attr-defined]
+
+        _native.hide_thread()
 
 
 def native_constant(name: str, otherwise: int) -> int:

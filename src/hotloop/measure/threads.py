@@ -2,8 +2,9 @@
 
 They are not in `threading.enumerate()`, so a program that joins every thread, or waits until it is
 the only one, behaves as without hotloop. They block signals, so a signal that the program has
-blocked (to take it with `sigwait`) is never delivered to one of them and kills the process. They
-remain visible in `sys._current_frames()` and to debuggers.
+blocked (to take it with `sigwait`) is never delivered to one of them, which would end the process.
+While they wait (`Alarm`) they have no frames, so `sys._current_frames()` does not list them;
+debuggers and `faulthandler` do.
 
 Code that runs in them must not call `threading.current_thread()`, which would register them: that
 includes `logging` and `threading.Thread`.
@@ -48,6 +49,27 @@ def signals_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+class Alarm:
+    """What one of these threads waits for, without a frame on its stack."""
+
+    def __init__(self) -> None:
+        self._lock = _thread.allocate_lock()
+        self._lock.acquire()
+
+    def set(self) -> None:
+        """Wake the thread, now or as soon as it waits."""
+        try:
+            self._lock.release()
+        except RuntimeError:  # it is set already
+            pass
+
+    def wait(self, timeout_s: float) -> None:
+        """Return when it is set, which this resets, or after the timeout."""
+        from hotloop.measure.core import run_at_bottom
+
+        run_at_bottom(self._lock.acquire, True, timeout_s)
+
+
 class OwnThread:
     """A thread that calls `run` once."""
 
@@ -81,8 +103,11 @@ class OwnThread:
         return self._ident == _thread.get_ident() and self._ended.locked()
 
     def _main(self) -> None:
+        from hotloop.measure.core import hide_thread  # the core's twin has a thread, too
+
         self._ident = _thread.get_ident()
         _local.is_own = True
+        hide_thread()
         _name_thread()
         _unnamed.pop(self, None)
         try:

@@ -1,8 +1,8 @@
 """Runs a user's program in this interpreter exactly as Python itself would.
 
 `sys.argv`, `sys.path[0]`, `__main__` and its attributes are what `python script`, `python -m` or
-`python -c` would set, and an exception or exit code of the program is treated as
-Python treats it. The one difference is invisible: hotloop's own frames are taken out of the
+`python -c` would set, and an exception or exit code of the program is treated as Python treats it.
+It runs at the bottom of the stack; hotloop's own frames are taken out of a
 traceback before it is shown.
 """
 
@@ -28,6 +28,7 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from hotloop.errors import HotloopError
+from hotloop.measure.core import run_at_bottom
 from hotloop.run.definitions import with_marks
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
@@ -50,11 +51,19 @@ class Program:
     load: Callable[[], tuple[CodeType, dict[str, Any]]]
     #: The words that start it again, where these are not `argv`.
     again: list[str] = field(default_factory=list)
+    #: What Python hands to `runpy`: modules and, as `__main__`, folders and archives.
+    module: str | None = None
 
     @property
     def command(self) -> list[str]:
         """The words that start it again."""
         return self.again or self.argv
+
+    @property
+    def root_code(self) -> CodeType:
+        """The code below all of the program's."""
+        run = execute if self.module is None else _run_module_as_main
+        return run.__code__
 
 
 def find_script(script: str, arguments: list[str]) -> Program:
@@ -88,7 +97,8 @@ def find_script(script: str, arguments: list[str]) -> Program:
             attributes.update(__spec__=spec, __package__="")
         return code, attributes
 
-    return Program(label, [script, *arguments], folder, load)
+    module = None if file is path else "__main__"
+    return Program(label, [script, *arguments], folder, load, module=module)
 
 
 def _joined(file: str) -> str:
@@ -135,7 +145,9 @@ def _find_in_archive(script: str, arguments: list[str], importer: Any) -> Progra
             "__spec__": spec,
         }
 
-    return Program(Path(script).stem, [script, *arguments], importer.archive, load)
+    return Program(
+        Path(script).stem, [script, *arguments], importer.archive, load, module="__main__"
+    )
 
 
 def find_module(name: str, arguments: list[str]) -> Program:
@@ -143,7 +155,7 @@ def find_module(name: str, arguments: list[str]) -> Program:
     argv = ["-m", *arguments]
     here = os.getcwd()
     before = list(sys.path), sys.argv
-    sys.path[:1] = [here]
+    _put_first(here)
     sys.argv = argv
     try:
         # What `python -m` itself uses; cProfile and pdb rely on it too.
@@ -166,7 +178,7 @@ def find_module(name: str, arguments: list[str]) -> Program:
         }
 
     argv, again = [spec.origin or "-m", *arguments], ["-m", name, *arguments]
-    return Program(name.rpartition(".")[2], argv, here, load, again)
+    return Program(name.rpartition(".")[2], argv, here, load, again, module=name)
 
 
 def find_code(source: str, arguments: list[str]) -> Program:
@@ -199,7 +211,7 @@ def execute(program: Program, defined: Callable[[], None] | None = None) -> None
     if sys.version_info < (3, 14):
         main.__dict__.update(__annotations__={})
     sys.argv = list(program.argv)
-    sys.path[0] = program.path0
+    _put_first(program.path0, in_any_case=program.module == "__main__")
     try:
         code, attributes = program.load()
     except (SyntaxError, ValueError) as error:
@@ -208,7 +220,37 @@ def execute(program: Program, defined: Callable[[], None] | None = None) -> None
     sys.modules["__main__"] = main
     if defined is not None:
         code = with_marks(code, _source_of(main), defined)
-    exec(code, main.__dict__)
+    if program.module is None:
+        run_at_bottom(code, main.__dict__)
+    else:
+        spec = attributes["__spec__"]
+        _run_as_module(program.module, spec, code)
+
+
+#: What `python -m` itself calls.
+_run_module_as_main: Any = runpy._run_module_as_main  # type: ignore[attr-defined]
+
+
+def _run_as_module(name: str, spec: ModuleSpec, code: CodeType) -> None:
+    """Let `runpy` run code that was found before: its frames are in the program's tracebacks."""
+    is_folder = name == "__main__"
+    finder = "_get_main_module_details" if is_folder else "_get_module_details"
+    before = getattr(runpy, finder)
+
+    def found(*_: object) -> tuple[str, ModuleSpec, CodeType]:
+        setattr(runpy, finder, before)  # the program may use it
+        return name, spec, code
+
+    setattr(runpy, finder, found)
+    run_at_bottom(_run_module_as_main, name, not is_folder)
+
+
+def _put_first(folder: str, *, in_any_case: bool = False) -> None:
+    """Let imports look here first. `-P` and `-I` forbid that, except for a folder that is run."""
+    if not (sys.flags.isolated or getattr(sys.flags, "safe_path", False)):
+        sys.path[:1] = [folder]
+    elif in_any_case:
+        sys.path.insert(0, folder)
 
 
 def _source_of(main: ModuleType) -> bytes | None:
@@ -232,7 +274,7 @@ def show_exception(error: BaseException) -> None:
         else:
             each.__traceback__ = None
         each = each.__cause__ or each.__context__
-    sys.excepthook(type(error), error, error.__traceback__)
+    run_at_bottom(sys.excepthook, type(error), error, error.__traceback__)
 
 
 def exit_code_of(error: SystemExit) -> int:

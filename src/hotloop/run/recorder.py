@@ -17,7 +17,7 @@ from hotloop.capture.window import Window, merged
 from hotloop.capture.writer import ShardWriter, warn
 from hotloop.masking import mask_all
 from hotloop.measure.profiler import Profiler
-from hotloop.measure.threads import OwnThread, stay_unregistered
+from hotloop.measure.threads import Alarm, OwnThread, stay_unregistered
 
 try:
     import resource
@@ -45,7 +45,7 @@ class Recorder:
         #: The shard's end line, once the process ends.
         self._end: dict[str, Any] | None = None
         self._closed = False
-        self._wake = threading.Event()
+        self._wake = Alarm()
         self._thread: OwnThread | None = None
         #: Windows that are not written yet, and the lock for writing them.
         self._waiting: list[Window] = []
@@ -117,7 +117,6 @@ class Recorder:
         due = monotonic() + self._interval_s
         while True:
             self._wake.wait(max(due - monotonic(), 0))
-            self._wake.clear()
             if self._end is not None:
                 self._close()
                 return

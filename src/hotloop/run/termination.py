@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
-from hotloop.measure.core import Core, native_parts
+from hotloop.measure.core import Core, native_parts, run_at_bottom
 from hotloop.measure.threads import OwnThread, in_own_thread
 
 #: The thread has nothing left to do once it is woken.
@@ -40,7 +40,8 @@ class Termination:
             self._thread = None
 
     def _wait(self) -> None:
-        if self._native.await_termination():
+        run_at_bottom(self._native.await_termination)
+        if self._native.is_terminated():
             try:
                 self._finish()
             finally:

@@ -18,7 +18,7 @@ before_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *name
 {
     PyObject *callable = Py_NewRef(((Before *)self)->callable);
     PyObject *first = Py_NewRef(((Before *)self)->first);
-    PyObject *done = PyObject_CallNoArgs(first);
+    PyObject *done = hidden_call_none(first);
     PyObject *result = NULL;
     if (done != NULL) {
         result = PyObject_Vectorcall(callable, args, nargsf, names);

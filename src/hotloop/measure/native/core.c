@@ -29,7 +29,7 @@ core_region(Core *core, PyObject *name, int is_made_up)
     }
     long flags = 0;
     if (core->describe != NULL) {
-        PyObject *answer = PyObject_CallOneArg(core->describe, name);
+        PyObject *answer = hidden_call_one(core->describe, name);
         if (answer == NULL) {
             return NULL;
         }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "hidden.h"
 #include "platform.h"
 
 /* A histogram of durations: 32 linear steps in each power of two, so a bucket is at most 1/32
@@ -228,7 +229,7 @@ struct Region {
 extern PyTypeObject CoreType, BeforeType, MarkType, OneThreadType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType,
     EventOrderType, UpdatesType, NetworksType, StepsType, TensorMethodType, TransfersType,
     OriginalType, LinkType;
-extern PyMethodDef termination_methods[], subclasses_methods[];
+extern PyMethodDef termination_methods[], subclasses_methods[], own_frames_methods[];
 
 typedef struct Timed {
     PyObject_HEAD

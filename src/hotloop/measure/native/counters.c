@@ -18,7 +18,7 @@ core_watch_count(Core *self, PyObject *name, PyObject *amount)
     PyObject *call = self->watch_call;
     self->watch_call = NULL;
     Py_CLEAR(self->watched);
-    PyObject *answer = PyObject_CallNoArgs(call);
+    PyObject *answer = hidden_call_none(call);
     Py_XDECREF(answer);
     Py_DECREF(call);
 }

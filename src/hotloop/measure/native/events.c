@@ -36,7 +36,12 @@ gap_learn(GapForecast *gap, int event)
 static PyObject *
 ask(EventOrder *self, PyObject *callback, PyObject *args)
 {
-    PyObject *answer = args != NULL && callback != NULL ? PyObject_CallObject(callback, args) : NULL;
+    PyObject *answer = NULL;
+    if (args != NULL && callback != NULL) {
+        PyThreadState *state = hidden_begin();
+        answer = PyObject_CallObject(callback, args);
+        hidden_end(state);
+    }
     Py_XDECREF(args);
     if (answer == NULL) {
         core_settle_error(self->core, self->learn->name);

@@ -17,82 +17,6 @@
 #include "inplace.h"
 #include "objects.h"
 
-/* ---- calls ---- */
-
-/* A new reference to what is hooked; NULL with an exception if it is gone. */
-static PyObject *
-original_function(Original *self)
-{
-    if (self->kind == OBJECT) {
-        return object_watched(self->weak);
-    }
-    Py_INCREF(self->function);
-    return self->function;
-}
-
-PyObject *
-original_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Original *self = (Original *)callable;
-    if (self->plain != NULL) {
-        return PyObject_Vectorcall(self->plain, args, nargsf, names);
-    }
-    if (self->kind == OBJECT) {
-        PyObject *object = original_function(self);
-        PyObject *result = object != NULL ? self->was(object, args, nargsf, names) : NULL;
-        Py_XDECREF(object);
-        return result;
-    }
-    return self->was(self->function, args, nargsf, names);
-}
-
-static PyObject *
-link_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Link *self = (Link *)callable;
-    PyObject *run = self->run != NULL ? self->run : self->inner;
-    Py_INCREF(run); /* it may be detached meanwhile */
-    PyObject *result = Py_TYPE(run) == &TimedType ? timed_call(run, args, nargsf, names)
-                                                  : PyObject_Vectorcall(run, args, nargsf, names);
-    Py_DECREF(run);
-    return result;
-}
-
-static PyObject *
-original_run(Original *self, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    return self->top != NULL ? link_call((PyObject *)self->top, args, nargsf, names)
-                             : original_call((PyObject *)self, args, nargsf, names);
-}
-
-/* What Python's own functions have; for a call that was on its way as the last hook went. */
-static vectorcallfunc plain_function_call;
-
-PyObject *
-hooked_call(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Original *original = hooked_find(function);
-    if (RARELY(original == NULL)) {
-        return plain_function_call(function, args, nargsf, names);
-    }
-    return original_run(original, args, nargsf, names);
-}
-
-PyObject *
-hooked_object_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Original *original = hooked_find(object);
-    if (RARELY(original == NULL)) {
-        vectorcallfunc call = PyVectorcall_Function(object);
-        if (call == NULL || call == hooked_object_call) {
-            PyErr_SetString(PyExc_SystemError, "a hook was copied to another object");
-            return NULL;
-        }
-        return call(object, args, nargsf, names);
-    }
-    return original_run(original, args, nargsf, names);
-}
-
 /* ---- attaching ---- */
 
 static int
@@ -242,12 +166,19 @@ link_detach(Link *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+/* Whether a hook enters Python code of hotloop's before it calls what is below it. */
+static int
+is_python(PyObject *run)
+{
+    return PyFunction_Check(Py_TYPE(run) == &TimedType ? ((Timed *)run)->function : run);
+}
+
 static Link *
 link_new(Original *original, PyObject *make)
 {
     PyObject *inner = original->top != NULL ? (PyObject *)original->top : (PyObject *)original;
     Py_INCREF(inner);
-    PyObject *run = PyObject_CallOneArg(make, inner);
+    PyObject *run = hidden_call_one(make, inner);
     Link *self = run != NULL ? PyObject_GC_New(Link, &LinkType) : NULL;
     if (self == NULL) {
         Py_XDECREF(run);
@@ -260,6 +191,7 @@ link_new(Original *original, PyObject *make)
     self->call = link_call;
     self->run = run;
     self->inner = inner;
+    original->under_python |= run != NULL && is_python(run);
     Py_INCREF(original);
     self->original = original;
     PyObject_GC_Track(self);

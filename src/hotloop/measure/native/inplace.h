@@ -24,6 +24,7 @@ struct Original {
     int nested;         /* calls inside a call of the same function, all threads together */
     int off;            /* why it is not hooked now: RECURSES, RESTS */
     int in_graph;       /* a compiled graph has guards on it */
+    int under_python;   /* one of its hooks is written in Python */
     PyObject *plain;    /* of a builtin: one of the same kind with the method that it had */
     PyMethodDef *had;
     PyMethodDef method; /* what it has meanwhile */
@@ -86,8 +87,14 @@ int original_rests(Original *self);
 void original_rest(Original *self, int rest);
 int switch_ready(void);
 
-/* ---- calls: inplace.c ---- */
+/* ---- calls: inplace_calls.c ---- */
 
+/* What Python's own functions have; for a call that was on its way as the last hook went. */
+extern vectorcallfunc plain_function_call;
+
+/* A new reference to what is hooked; NULL with an exception if it is gone. */
+PyObject *original_function(Original *self);
+PyObject *link_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
 /* The vectorcall of every hooked function. */
 PyObject *hooked_call(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names);
 /* The vectorcall of every hooked object. */

@@ -2,6 +2,7 @@
  * torch, which asks for their type. */
 
 #include "inplace.h"
+#include "own_frames.h"
 #include "objects.h"
 
 #include <structmember.h>
@@ -168,7 +169,12 @@ original_call_nested(PyObject *callable, PyObject *const *args, size_t nargsf, P
     int deep = self->nested > DEEP_RECURSION && !self->off && self->top != NULL &&
                original_off(self);
     self->off |= deep ? RECURSES : 0;
+    Aside aside;
+    int stepped = self->under_python && own_frames_step_aside(&aside);
     PyObject *result = self->was(self->function, args, nargsf, names);
+    if (stepped) {
+        own_frames_return(&aside);
+    }
     self->nested--;
     if (deep) {
         self->off &= ~RECURSES;

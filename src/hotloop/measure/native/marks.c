@@ -10,34 +10,10 @@ typedef struct {
     PyObject *callback;
 } Mark;
 
-static void
-stop_tracing(PyThreadState *state)
-{
-#if PY_VERSION_HEX >= 0x030B0000
-    PyThreadState_EnterTracing(state);
-#else
-    state->tracing++;
-#endif
-}
-
-static void
-resume_tracing(PyThreadState *state)
-{
-#if PY_VERSION_HEX >= 0x030B0000
-    PyThreadState_LeaveTracing(state);
-#else
-    state->tracing--;
-#endif
-}
-
 static PyObject *
 mark_reached(PyObject *self)
 {
-    PyThreadState *state = PyThreadState_Get();
-    stop_tracing(state);
-    PyObject *result = PyObject_CallNoArgs(((Mark *)self)->callback);
-    resume_tracing(state);
-    return result;
+    return hidden_call_none(((Mark *)self)->callback);
 }
 
 static PyObject *

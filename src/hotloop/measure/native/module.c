@@ -2,6 +2,7 @@
 
 #include "distribution.h"
 #include "inplace.h"
+#include "own_frames.h"
 #include "returns.h"
 #include "threadstate.h"
 #include "transfers.h"
@@ -62,6 +63,7 @@ add_constants(PyObject *self)
         {"MODE_WAITING_IO", MODE_WAITING_IO},
         {"MODE_SLEEPING", MODE_SLEEPING},
         {"SLICE_BYTES", sizeof(Slice)},
+        {"HIDES_FRAMES", HIDES_FRAMES},
     };
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (PyModule_AddIntConstant(self, all[i].name, all[i].value) < 0) {
@@ -87,7 +89,9 @@ PyInit__native(void)
     if (self != NULL && (region_type_add_methods() < 0 || inplace_ready() < 0 ||
                          add_constants(self) < 0 ||
                          PyModule_AddFunctions(self, termination_methods) < 0 ||
-                         PyModule_AddFunctions(self, subclasses_methods) < 0)) {
+                         PyModule_AddFunctions(self, subclasses_methods) < 0 ||
+                         PyModule_AddFunctions(self, own_frames_methods) < 0 ||
+                         PyModule_AddFunctions(self, hidden_methods) < 0)) {
         Py_CLEAR(self);
     }
     return self;

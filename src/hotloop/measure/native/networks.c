@@ -107,7 +107,7 @@ batch_size_of(Networks *self, PyObject *const *args, Py_ssize_t nargs, PyObject 
     for (Py_ssize_t i = 0; given != NULL && i < count; i++) {
         PyTuple_SET_ITEM(given, i, Py_NewRef(args[1 + i]));
     }
-    PyObject *answer = given != NULL ? PyObject_CallOneArg(self->batch_size, given) : NULL;
+    PyObject *answer = given != NULL ? hidden_call_one(self->batch_size, given) : NULL;
     size = answer != NULL ? PyLong_AsLongLong(answer) : -1;
     Py_XDECREF(given);
     Py_XDECREF(answer);
@@ -120,7 +120,7 @@ region_of_class(Networks *self, PyObject *type)
 {
     PyObject *region = PyDict_GetItemWithError(self->classes, type);
     if (region == NULL && !PyErr_Occurred()) {
-        region = PyObject_CallOneArg(self->phase_of, type);
+        region = hidden_call_one(self->phase_of, type);
         if (region != NULL && (PyDict_SetItem(self->classes, type, region) < 0 ||
                                (region != Py_None && Py_TYPE(region) != &RegionType))) {
             PyErr_SetString(PyExc_TypeError, "a class's phase is a region or None");
@@ -242,7 +242,9 @@ note_after(Networks *self, Call call, PyObject *result)
         events_happened(self->order, call.event);
     }
     if (call.shown) {
+        PyThreadState *state = hidden_begin();
         Py_XDECREF(PyObject_CallFunction(self->show, "iO", call.event, result));
+        hidden_end(state);
         core_settle_error(core, self->act->name);
     }
     core->noting = 0;

@@ -28,11 +28,13 @@
 #if defined(_MSC_VER)
 #define HOTLOOP_INLINE static __forceinline
 #define HOTLOOP_COLD __declspec(noinline)
+#define HOTLOOP_THREAD_LOCAL __declspec(thread)
 #define FENCE() MemoryBarrier()
 #define RARELY(condition) (condition)
 #else
 #define HOTLOOP_INLINE static inline __attribute__((always_inline))
 #define HOTLOOP_COLD __attribute__((cold, noinline))
+#define HOTLOOP_THREAD_LOCAL _Thread_local
 #define FENCE() __atomic_thread_fence(__ATOMIC_ACQ_REL)
 #define RARELY(condition) __builtin_expect(!!(condition), 0)
 #endif

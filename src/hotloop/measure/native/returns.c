@@ -119,7 +119,7 @@ returns_end_pair(Returns *self, PyObject *pair, int kind)
 HOTLOOP_COLD void
 returns_read_info(Returns *self, PyObject *info, int evaluates)
 {
-    PyObject *ended = PyObject_CallOneArg(self->read_info, info);
+    PyObject *ended = hidden_call_one(self->read_info, info);
     if (ended != NULL && PyList_Check(ended) && self->core->enabled) {
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ended) && !PyErr_Occurred(); i++) {
             PyObject *pair = PyList_GET_ITEM(ended, i);
@@ -142,7 +142,7 @@ returns_notify(Returns *self)
     }
     PyObject *call = self->reached;
     self->reached = NULL;
-    PyObject *answer = PyObject_CallNoArgs(call);
+    PyObject *answer = hidden_call_none(call);
     if (answer == NULL) {
         core_settle_error(self->core, NULL);
     }

@@ -88,7 +88,7 @@ begin_running(Returns *self, Running *running, PyObject *env, Py_ssize_t envs)
     }
     /* May run Python, and so step environments: nothing of the table is held meanwhile. */
     uintptr_t key = running->key;
-    PyObject *mode = PyObject_CallOneArg(self->autoreset, env);
+    PyObject *mode = hidden_call_one(self->autoreset, env);
     long autoreset = mode != NULL ? PyLong_AsLong(mode) : AUTORESET_SAME_STEP;
     Py_XDECREF(mode);
     if (PyErr_Occurred()) {

@@ -136,7 +136,7 @@ core_begin_loop(Core *core)
     if (core->on_loop != NULL) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
-        PyObject *answer = PyObject_CallNoArgs(core->on_loop);
+        PyObject *answer = hidden_call_none(core->on_loop);
         if (answer == NULL && on_main_thread(core) && !PyErr_ExceptionMatches(PyExc_Exception)) {
             core_keep_arrived(core);
         }

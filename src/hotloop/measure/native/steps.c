@@ -247,7 +247,7 @@ add_read(Steps *self, const Step *step, PyObject *rewards, PyObject *ends, long 
 HOTLOOP_COLD static long long
 ask_outcome(Steps *self, Step *step)
 {
-    PyObject *outcome = PyObject_CallOneArg(self->outcome, step->result);
+    PyObject *outcome = hidden_call_one(self->outcome, step->result);
     long long ended = -1;
     if (outcome != NULL && PyTuple_Check(outcome) && PyTuple_GET_SIZE(outcome) == 4) {
         PyObject *ends = PyTuple_GET_ITEM(outcome, 1);
@@ -292,7 +292,9 @@ inspect(Steps *self, PyObject *result, PyObject *env, long long envs, long long 
     }
     self->envs = envs;
     self->env = env;
+    PyThreadState *state = hidden_begin();
     PyObject *answer = PyObject_CallFunction(self->inspect, "OOLL", result, env, envs, ended);
+    hidden_end(state);
     if (answer == NULL) {
         core_settle_error(self->core, self->env_steps->name);
     }

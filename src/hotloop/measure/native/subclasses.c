@@ -37,7 +37,7 @@ class_was_made(PyObject *cls, PyObject *unused)
         return result;
     }
     PyObject *call = Py_NewRef(callback);
-    PyObject *answer = PyObject_CallOneArg(call, cls);
+    PyObject *answer = hidden_call_one(call, cls);
     Py_DECREF(call);
     if (answer == NULL) {
         Py_CLEAR(result); /* Ctrl-C: the callback keeps hotloop's own errors to itself */

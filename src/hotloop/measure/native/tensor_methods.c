@@ -57,7 +57,8 @@ leaves(TensorMethod *self, PyObject *const *args, Py_ssize_t nargs, PyObject *na
     }
     PyObject *answer = NULL;
     if (rest != NULL && named != NULL && !PyErr_Occurred()) {
-        answer = PyObject_CallFunctionObjArgs(self->goes_away, rest, named, NULL);
+        PyObject *both[] = {rest, named};
+        answer = hidden_call(self->goes_away, both, 2, NULL);
     }
     int away = answer != NULL ? PyObject_IsTrue(answer) : -1;
     Py_XDECREF(rest);

@@ -75,8 +75,7 @@ begin_termination(PyObject *module, PyObject *unused)
 }
 
 PyDoc_STRVAR(await_doc,
-"await_termination() -> bool\n--\n\n"
-"Wait for SIGTERM or `end_termination`; True if it was SIGTERM.");
+"await_termination()\n--\n\nWait for SIGTERM or `end_termination`.");
 
 static PyObject *
 await_termination(PyObject *module, PyObject *unused)
@@ -87,6 +86,16 @@ await_termination(PyObject *module, PyObject *unused)
     while (sem_wait(&termination.wake) != 0 && errno == EINTR) {
     }
     Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(is_terminated_doc, "is_terminated() -> bool\n--\n\nWhether SIGTERM has arrived.");
+
+static PyObject *
+is_terminated(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
     return PyBool_FromLong(atomic_load(&termination.terminated));
 }
 
@@ -114,7 +123,8 @@ end_termination(PyObject *module, PyObject *unused)
 #else
 
 PyDoc_STRVAR(begin_doc, "begin_termination() -> bool\n--\n\nNot on this system: False.");
-PyDoc_STRVAR(await_doc, "await_termination() -> bool\n--\n\nNot on this system: False.");
+PyDoc_STRVAR(await_doc, "await_termination()\n--\n\nNot on this system.");
+PyDoc_STRVAR(is_terminated_doc, "is_terminated() -> bool\n--\n\nNot on this system: False.");
 PyDoc_STRVAR(end_doc, "end_termination()\n--\n\nNot on this system.");
 
 static PyObject *
@@ -126,6 +136,7 @@ begin_termination(PyObject *module, PyObject *unused)
 }
 
 #define await_termination begin_termination
+#define is_terminated begin_termination
 #define end_termination begin_termination
 
 #endif
@@ -133,6 +144,7 @@ begin_termination(PyObject *module, PyObject *unused)
 PyMethodDef termination_methods[] = {
     {"begin_termination", begin_termination, METH_NOARGS, begin_doc},
     {"await_termination", await_termination, METH_NOARGS, await_doc},
+    {"is_terminated", is_terminated, METH_NOARGS, is_terminated_doc},
     {"end_termination", end_termination, METH_NOARGS, end_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -65,7 +65,10 @@ timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf,
     Thread *thread = core_thread(core);
     uint64_t last = thread != NULL ? thread->last : 0;
     core->noting = timed;
-    PyObject *answer = PyObject_Vectorcall(after, passed, (size_t)nargs + 1, names);
+    /* Notes in C hide what they call themselves. */
+    int is_python = PyFunction_Check(after) || PyMethod_Check(after);
+    PyObject *answer = is_python ? hidden_call(after, passed, (size_t)nargs + 1, names)
+                                 : PyObject_Vectorcall(after, passed, (size_t)nargs + 1, names);
     core->noting = 0;
     PyObject *type = NULL, *value = NULL, *traceback = NULL;
     if (answer == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {

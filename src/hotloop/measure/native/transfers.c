@@ -53,7 +53,7 @@ is_own(Transfers *self, PyObject *code)
     if (known->code == code) {
         return known->own;
     }
-    PyObject *answer = PyObject_CallOneArg(self->is_own, ((PyCodeObject *)code)->co_filename);
+    PyObject *answer = hidden_call_one(self->is_own, ((PyCodeObject *)code)->co_filename);
     int own = answer != NULL ? PyObject_IsTrue(answer) : -1;
     Py_XDECREF(answer);
     if (own >= 0) {
@@ -120,7 +120,7 @@ transfers_seen(Transfers *self, PyObject *what, long long size, int waits)
 {
     if (self->only_cpu) {
         self->only_cpu = 0;
-        Py_XDECREF(PyObject_CallNoArgs(self->first));
+        Py_XDECREF(hidden_call_none(self->first));
         core_settle_error(self->core, self->region->name);
     }
     if (self->core->resting) {

@@ -124,7 +124,7 @@ show(Updates *self, unsigned *count, unsigned every, PyObject *callback, PyObjec
     if (before != 0 || callback == NULL) {
         return;
     }
-    PyObject *answer = PyObject_CallOneArg(callback, what);
+    PyObject *answer = hidden_call_one(callback, what);
     if (answer == NULL) {
         core_settle_error(self->order->core, self->order->learn->name);
     }

@@ -1,5 +1,6 @@
 """Endless recursion ends in RecursionError after as many calls as ever."""
 
+# frames: all
 import sys
 
 depth = 0
@@ -11,8 +12,10 @@ def fall():
     fall()
 
 
-try:
-    fall()
-except RecursionError as error:
-    print(str(error), abs(depth - sys.getrecursionlimit()) < 50)
-print(sys.getrecursionlimit())
+for limit in (sys.getrecursionlimit(), 400):
+    sys.setrecursionlimit(limit)
+    depth = 0
+    try:
+        fall()
+    except RecursionError as error:
+        print(str(error), depth, sys.getrecursionlimit())

@@ -1,0 +1,21 @@
+#ifndef HOTLOOP_HIDDEN_H
+#define HOTLOOP_HIDDEN_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+extern PyMethodDef hidden_methods[];
+
+/* Between these, nothing is traced or profiled in this thread. */
+PyThreadState *hidden_begin(void);
+void hidden_end(PyThreadState *state);
+
+/* For a call of the program's from there: what it does is traced again. */
+int hidden_pause(void);
+void hidden_resume(int paused);
+
+PyObject *hidden_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
+PyObject *hidden_call_none(PyObject *callable);
+PyObject *hidden_call_one(PyObject *callable, PyObject *argument);
+
+#endif
