@@ -259,8 +259,19 @@ def _find(target: Target) -> tuple[Any, str, Any]:
     for part in outer:
         owner = getattr(owner, part)
     if isinstance(owner, type):
+        owner = _class_with(owner, name)
         return owner, name, vars(owner)[name]
     return owner, name, getattr(owner, name)
+
+
+def _class_with(cls: type, name: str) -> type:
+    """The class, or the private part of it that has the method (tensordict 0.15 is split so)."""
+    package = cls.__module__.partition(".")[0]
+    for base in cls.__mro__[1:] if name not in vars(cls) else ():
+        is_part = base.__name__.startswith("_") and base.__module__.partition(".")[0] == package
+        if is_part and name in vars(base):
+            return base
+    return cls
 
 
 def _is_loading(module: ModuleType) -> bool:

@@ -4,6 +4,7 @@ Arguments: the table, the package that wakes it, modules to import joined by com
 """
 
 import importlib
+import inspect
 import sys
 
 from hotloop import get_profiler
@@ -23,7 +24,7 @@ def find(target):
     *outer, name = target.name.split(".")
     for part in outer:
         owner = getattr(owner, part)
-    return vars(owner)[name] if isinstance(owner, type) else getattr(owner, name)
+    return inspect.getattr_static(owner, name)
 
 
 def is_redirected(raw):

@@ -1,0 +1,43 @@
+"""Where a target of a library's table is found."""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+
+import pytest
+
+from hotloop.hooks.install import _find
+from hotloop.hooks.library import Target
+
+
+@pytest.fixture(autouse=True)
+def library(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    module = ModuleType("some_library")
+    exec(
+        "class Parent:\n"
+        "    def close(self): ...\n"
+        "class _Copies:\n"
+        "    def to(self): ...\n"
+        "class Whole(_Copies, Parent):\n"
+        "    def clone(self): ...\n",
+        vars(module),
+    )
+    monkeypatch.setitem(sys.modules, "some_library", module)
+    return module
+
+
+def test_a_method_of_the_class_itself(library: ModuleType) -> None:
+    owner, name, raw = _find(Target("some_library", "Whole.clone", "tensordict"))
+    assert (owner, name, raw) == (library.Whole, "clone", library.Whole.clone)
+
+
+def test_a_method_that_moved_to_a_private_part_of_the_class(library: ModuleType) -> None:
+    owner, name, raw = _find(Target("some_library", "Whole.to", "tensordict"))
+    assert (owner, name, raw) == (library._Copies, "to", library.Whole.to)
+
+
+def test_a_parents_method_is_not_the_classs() -> None:
+    # Hooked there, it would be timed for every other class below the parent.
+    with pytest.raises(KeyError):
+        _find(Target("some_library", "Whole.close", "tensordict"))
