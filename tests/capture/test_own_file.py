@@ -12,10 +12,29 @@ from hotloop.capture.own_file import OwnFile
 
 @pytest.fixture
 def descriptor_and_file(tmp_path: Path) -> tuple[int, OwnFile]:
-    # The lowest free number is the one that the file gets.
-    number = os.open(os.devnull, os.O_RDONLY)
-    os.close(number)
-    return number, OwnFile(tmp_path / "shard", new=True)
+    before = _open_descriptors()
+    file = OwnFile(tmp_path / "shard", new=True)
+    (number,) = _open_descriptors() - before
+    return number, file
+
+
+def _open_descriptors() -> set[int]:
+    def is_open(number: int) -> bool:
+        try:
+            os.fstat(number)
+        except OSError:
+            return False
+        return True
+
+    return set(filter(is_open, range(512)))
+
+
+def test_the_program_gets_the_low_numbers(descriptor_and_file: tuple[int, OwnFile]) -> None:
+    number, file = descriptor_and_file
+    lowest = os.open(os.devnull, os.O_RDONLY)
+    os.close(lowest)
+    file.close()
+    assert lowest < number
 
 
 def test_a_closed_descriptor_is_opened_again(
@@ -35,7 +54,9 @@ def test_a_file_of_the_program_with_the_same_number_is_left_alone(
     number, file = descriptor_and_file
     os.close(number)
     theirs = os.open(tmp_path / "checkpoint", os.O_WRONLY | os.O_CREAT)
-    assert theirs == number
+    os.dup2(theirs, number, inheritable=False)
+    os.close(theirs)
+    theirs = number
     file.write(b"ours")
     file.close()
     os.write(theirs, b"theirs")

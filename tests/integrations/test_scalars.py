@@ -221,7 +221,7 @@ def test_sb3_as_it_is(tmp_path: Path) -> None:
     for folder, command in ((alone, []), (with_it, ["-m", "hotloop", "run", "-q", "--scalars"])):
         folder.mkdir()
         done = subprocess.run(
-            [sys.executable, *command, str(PROGRAM), "8192"],
+            [sys.executable, *command, str(PROGRAM), "40960"],
             cwd=folder,
             env={**os.environ, "OMP_NUM_THREADS": "1"},
             capture_output=True,
@@ -253,4 +253,4 @@ def test_sb3_as_it_is(tmp_path: Path) -> None:
     with open(with_it / "log" / "progress.csv") as file:
         rows = list(csv.DictReader(file))
     assert any(row["hotloop/steps_per_s"] for row in rows)
-    assert LEAST_S < 3  # else this program would be too short to show anything
+    assert LEAST_S < 3  # else this program would be too short to show anything, on a fast machine

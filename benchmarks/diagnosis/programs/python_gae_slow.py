@@ -23,7 +23,7 @@ def compute_gae(rewards, values, dones, last_value, gamma=0.99, lam=0.95):
 
 
 def main(gae=compute_gae) -> None:
-    a2c(vector(Walk, 8), 50, 32, gae=gae)
+    a2c(vector(Walk, 8), 400, 32, gae=gae)
 
 
 if __name__ == "__main__":

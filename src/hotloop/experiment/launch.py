@@ -10,7 +10,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -81,15 +82,16 @@ def _run(launch: Launch) -> Outcome:
     begin = time.monotonic()
     with open(launch.log, "wb", opener=private.opener) as log:
         try:
-            process = subprocess.Popen(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=launch.command.folder,
-                env=_environment(launch.command),
-                **_own_group(),
-            )
+            with _signals_held() as mask:
+                process = subprocess.Popen(
+                    argv,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    cwd=launch.command.folder,
+                    env=_environment(launch.command),
+                    **_own_group(mask),
+                )
         except OSError as error:
             return _failed(launch, None, begin, f"cannot start ({error.strerror})")
         watch = Watch(process.pid)
@@ -225,21 +227,47 @@ def _environment(command: Command) -> dict[str, str]:
     return {**environment, **command.environment}
 
 
-def _own_group() -> dict[str, Any]:
+#: What ends an experiment.
+_ENDING = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def _signals_held() -> Iterator[set[int]]:
+    """Hold back signals that end hotloop; yields the mask from before.
+
+    Python loses an interrupt that arrives while it forks.
+    """
+    if sys.platform == "win32":
+        yield set()
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+    try:
+        yield set(before)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _own_group(mask: set[int]) -> dict[str, Any]:
     """Start a process group: Ctrl-C reaches hotloop, which then ends the whole group."""
     if sys.platform == "win32":
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": True, "preexec_fn": _end_with_us()}
+    return {"start_new_session": True, "preexec_fn": _prepare(mask)}
 
 
-def _end_with_us() -> Callable[[], None] | None:
-    """Called in the new process: if hotloop is killed, Linux kills it too."""
-    if not sys.platform.startswith("linux"):
-        return None
-    import ctypes
+def _prepare(mask: set[int]) -> Callable[[], None]:
+    """Called in the new process: it gets its signals, and Linux ends it if hotloop is killed."""
+    prctl = None
+    if sys.platform.startswith("linux"):
+        import ctypes
 
-    prctl = ctypes.CDLL(None).prctl  # loaded here: a child between fork and exec must not
-    return lambda: prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
+        prctl = ctypes.CDLL(None).prctl  # loaded here: a child between fork and exec must not
+
+    def prepare() -> None:
+        if prctl is not None:
+            prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    return prepare
 
 
 def _signal_group(process: subprocess.Popen[Any], number: int) -> None:

@@ -53,6 +53,9 @@ class Alarm:
     """What one of these threads waits for, without a frame on its stack."""
 
     def __init__(self) -> None:
+        from hotloop.measure.core import run_at_bottom  # the core's twin has a thread, too
+
+        self._run_at_bottom = run_at_bottom
         self._lock = _thread.allocate_lock()
         self._lock.acquire()
 
@@ -65,9 +68,7 @@ class Alarm:
 
     def wait(self, timeout_s: float) -> None:
         """Return when it is set, which this resets, or after the timeout."""
-        from hotloop.measure.core import run_at_bottom
-
-        run_at_bottom(self._lock.acquire, True, timeout_s)
+        self._run_at_bottom(self._lock.acquire, True, max(timeout_s, 0.0))
 
 
 class OwnThread:

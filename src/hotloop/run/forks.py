@@ -18,13 +18,8 @@ from typing import Any
 from hotloop.measure.threads import NAME_PREFIX, unnamed_threads
 
 _TASKS = "/proc/self/task"
-
-
-@functools.cache
-def _filter() -> tuple[object, ...]:
-    """Ignores the warning where it names this module."""
-    text = re.compile(r"This process .*is multi-threaded")
-    return ("ignore", text, DeprecationWarning, re.compile(re.escape(__name__)), 0)
+#: How the warning begins.
+_TEXT = r"This process .*is multi-threaded"
 
 
 def hush_forks(core: Any) -> list[Callable[[], object]]:
@@ -40,32 +35,19 @@ def _hushed(fork: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fork)
     def hushed(*args: Any, **kwargs: Any) -> Any:
         if not _has_one_thread():
-            # From the program's own line: the original would name the one below.
-            _warn_of_threads(fork.__name__)
-        warnings.filters.insert(0, _filter())  # type: ignore[attr-defined]
+            return fork(*args, **kwargs)
+        # Not `catch_warnings`, which replaces the list. No other thread of the program could warn.
+        ignore = ("ignore", re.compile(_TEXT), DeprecationWarning, None, 0)
+        warnings.filters.insert(0, ignore)  # type: ignore[attr-defined]
         warnings._filters_mutated()  # type: ignore[attr-defined]
         try:
             return fork(*args, **kwargs)
         finally:
-            # Not `catch_warnings`: filters belong to all threads. One that stays, because another
-            # thread has replaced the list meanwhile, matches nothing but the line above.
-            if _filter() in warnings.filters:
-                warnings.filters.remove(_filter())  # type: ignore[attr-defined]
+            if ignore in warnings.filters:
+                warnings.filters.remove(ignore)  # type: ignore[attr-defined]
             warnings._filters_mutated()  # type: ignore[attr-defined]
 
     return hushed
-
-
-def _warn_of_threads(name: str) -> None:
-    try:
-        warnings.warn(
-            f"This process (pid={os.getpid()}) is multi-threaded, use of {name}() may lead to "
-            "deadlocks in the child.",
-            DeprecationWarning,
-            stacklevel=3,
-        )
-    except Warning:
-        pass  # as in `os.fork`, whose warning never becomes an error
 
 
 def _has_one_thread() -> bool:

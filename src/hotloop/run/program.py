@@ -242,7 +242,11 @@ def _run_as_module(name: str, spec: ModuleSpec, code: CodeType) -> None:
         return name, spec, code
 
     setattr(runpy, finder, found)
-    run_at_bottom(_run_module_as_main, name, not is_folder)
+    try:
+        run_at_bottom(_run_module_as_main, name, not is_folder)
+    finally:
+        if getattr(runpy, finder) is found:  # interrupted before it was called
+            setattr(runpy, finder, before)
 
 
 def _put_first(folder: str, *, in_any_case: bool = False) -> None:

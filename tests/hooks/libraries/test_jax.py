@@ -103,7 +103,7 @@ def test_flax_and_optax_outside_of_jit(profile: Any) -> None:
     steps, updates = map(int, run.out.split())
     assert run.counter("env_steps") == steps
     assert run.counter("gradient_steps") == run.calls("learn.optimizer") == updates
-    assert run.calls("policy.act") == steps + 8 - 1, "and the first is before the loop"
+    assert run.calls("policy.act") == steps + 24 - 1, "and the first is before the loop"
     assert run.coverage >= 0.97, run.table()
     assert run.unexplained <= 0.08, run.table()
 

@@ -32,7 +32,7 @@ def loss_fn(p, obs, act, ret, adv):
 
 grad_fn = jax.jit(jax.value_and_grad(loss_fn))
 obs, _ = env.reset(seed=0)
-for it in range(8):
+for it in range(24):
     O, A, R, D, V = [], [], [], [], []
     for t in range(64):
         logits, v = model.apply(params, obs[None])
@@ -59,4 +59,4 @@ for it in range(8):
         l, g = grad_fn(params, np.array(O), np.array(A), ret, adv)
         u, opt = tx.update(g, opt)
         params = optax.apply_updates(params, u)
-print(8 * 64, 8 * 4)
+print(24 * 64, 24 * 4)

@@ -51,31 +51,6 @@ add_python_depth(PyThreadState *state, int depth)
 #endif
 }
 
-/* Calls from C are counted apart in 3.12 and 3.13. */
-static int
-c_depth(const PyThreadState *state)
-{
-#if PY_VERSION_HEX >= 0x030E0000 || PY_VERSION_HEX < 0x030C0000
-    (void)state;
-    return 0;
-#elif PY_VERSION_HEX >= 0x030D0000
-    return Py_C_RECURSION_LIMIT - state->c_recursion_remaining;
-#else
-    return C_RECURSION_LIMIT - state->c_recursion_remaining;
-#endif
-}
-
-static void
-add_c_depth(PyThreadState *state, int depth)
-{
-#if PY_VERSION_HEX >= 0x030E0000 || PY_VERSION_HEX < 0x030C0000
-    (void)state;
-    (void)depth;
-#else
-    state->c_recursion_remaining -= depth;
-#endif
-}
-
 /* ---- whose code it is ---- */
 
 enum { KNOWN_FILES = 64 };
@@ -146,21 +121,20 @@ field_of(const void *frame, size_t offset)
 #define OWNED_BY_INTERPRETER 3  /* an entry of the C stack, not a Python function (3.12 and later) */
 #define TAG_BITS ((uintptr_t)3) /* of a stack reference (3.14) */
 
-int
-own_frames_step_aside(Aside *aside)
+/* Takes hotloop's innermost frames off the chain. */
+static void
+hide_frames(Aside *aside)
 {
 #if HIDES_FRAMES
     if (own.folder == NULL || !own.has_layout) {
-        return 0;
+        return;
     }
-    PyThreadState *state = PyThreadState_Get();
-    void *frame = CURRENT_FRAME(state);
     const Layout *layout = &own.layout;
-    aside->state = state;
+    void *frame = CURRENT_FRAME(aside->state);
+    const void *bottom = BOTTOM_FRAME(aside->state);
     aside->frame = frame;
-    aside->depth = 0;
-    const void *bottom = BOTTOM_FRAME(state);
-    for (; frame != bottom; frame = (void *)field_of(frame, layout->frame_previous)) {
+    /* The chain of a greenlet ends in NULL on every version. */
+    for (; frame != NULL && frame != bottom; frame = (void *)field_of(frame, layout->frame_previous)) {
         if (layout->frame_owner != NO_FIELD &&
             ((const char *)frame)[layout->frame_owner] >= OWNED_BY_INTERPRETER) {
             continue;
@@ -171,28 +145,33 @@ own_frames_step_aside(Aside *aside)
         }
         aside->depth++;
     }
-    if (aside->depth == 0) {
-        return 0;
+    if (aside->depth > 0) {
+        CURRENT_FRAME(aside->state) = frame;
+        add_python_depth(aside->state, -aside->depth);
     }
-    CURRENT_FRAME(state) = frame;
-    add_python_depth(state, -aside->depth);
-    aside->hidden = hidden_pause();
-    return 1;
 #else
     (void)aside;
-    return 0;
 #endif
+}
+
+int
+own_frames_step_aside(Aside *aside)
+{
+    *aside = (Aside){.state = PyThreadState_Get()};
+    hide_frames(aside);
+    aside->hidden = hidden_pause(); /* the program is traced, whether there were frames or not */
+    return aside->depth > 0 || aside->hidden > 0;
 }
 
 void
 own_frames_return(const Aside *aside)
 {
-#if HIDES_FRAMES
     hidden_resume(aside->hidden);
-    add_python_depth(aside->state, aside->depth);
-    CURRENT_FRAME(aside->state) = aside->frame;
-#else
-    (void)aside;
+#if HIDES_FRAMES
+    if (aside->depth > 0) {
+        add_python_depth(aside->state, aside->depth);
+        CURRENT_FRAME(aside->state) = aside->frame;
+    }
 #endif
 }
 
@@ -249,13 +228,11 @@ run_at_bottom(PyObject *module, PyObject *const *args, Py_ssize_t count)
     }
 #if HIDES_FRAMES
     PyThreadState *state = PyThreadState_Get();
-    int depth = python_depth(state), from_c = c_depth(state);
+    int depth = python_depth(state);
     void *below = CURRENT_FRAME(state);
     CURRENT_FRAME(state) = BOTTOM_FRAME(state);
     add_python_depth(state, -depth); /* a change, because the program may change the limit */
-    add_c_depth(state, -from_c);
     PyObject *result = run(args, count);
-    add_c_depth(state, from_c);
     add_python_depth(state, depth);
     CURRENT_FRAME(state) = below;
     return result;

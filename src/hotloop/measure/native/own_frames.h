@@ -14,8 +14,8 @@ typedef struct {
     int hidden;
 } Aside;
 
-/* If hotloop's own frames are the innermost: take them off the chain, for a call of the program's. Then
- * `own_frames_return` puts them back. 0 if there are none. */
+/* For a call of the program's: take hotloop's frames off the chain if they are the innermost, and let tracers
+ * hear again. Then `own_frames_return` puts both back. 0 if there was nothing to do. */
 int own_frames_step_aside(Aside *aside);
 void own_frames_return(const Aside *aside);
 
