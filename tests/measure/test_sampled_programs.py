@@ -62,6 +62,8 @@ def line_of(function: dict[str, Any], program: Path) -> int:
     return int(function["from_line"]) if Path(function["from_file"]).name == program.name else 0
 
 
+# In real time: a sampler that gets no core for seconds has too few samples for a table.
+@pytest.mark.real_time
 @pytest.mark.parametrize("program", sorted(PROGRAMS.glob("*.py")), ids=lambda p: p.stem)
 def test_function_line_and_state(program: Path, tmp_path: Path) -> None:
     if "import torch" in program.read_text():
