@@ -6,7 +6,9 @@ END = time.perf_counter() + 1.2
 
 
 def step(position: int, velocity: int) -> int:
-    return (position + velocity * 2 - position // 3 + velocity % 5) % 1000  # hot: python
+    # Enough to do: entering and leaving it, which is partly the caller's, takes far less.
+    moved = position * 3 // 7 % 11 - position // 3 % 13 + velocity * 2 % 7 + velocity  # hot: python
+    return moved % 1000
 
 
 def episode() -> None:
