@@ -5,10 +5,9 @@ import time
 END = time.perf_counter() + 1.2
 
 
-def step(position: int, velocity: int) -> int:
+def step(x: int, v: int) -> int:
     # Enough to do: entering and leaving it, which is partly the caller's, takes far less.
-    moved = position * 3 // 7 % 11 - position // 3 % 13 + velocity * 2 % 7 + velocity  # hot: python
-    return moved % 1000
+    return (x * 3 // 7 % 11 - x // 3 % 13 + x * 5 % 17 - x // 5 % 9 + v * 2 % 7) % 99  # hot: python
 
 
 def episode() -> None:
