@@ -176,7 +176,8 @@ def interpreters(arguments: argparse.Namespace, work: Path) -> list[Interpreter]
     order = sorted(
         found.values(), key=lambda one: [int(n) for n in re.findall(r"\d+", one.version)]
     )
-    return [one for one in order if not arguments.only or one.name.startswith(arguments.only)]
+    only = tuple(arguments.only)
+    return [one for one in order if not only or one.name.startswith(only)]
 
 
 def copy_sources(work: Path) -> None:
@@ -257,7 +258,9 @@ def main() -> int:
     parser.add_argument("--roots", type=Path, help="folder of Debian roots")
     parser.add_argument("--debootstrap", nargs="*", default=[], metavar="SUITE")
     parser.add_argument("--library", action="append", default=[], help="one more test library")
-    parser.add_argument("--only", default="", metavar="VERSION", help="such as 3.14 or 3.13.5t")
+    parser.add_argument(
+        "--only", nargs="+", default=[], metavar="VERSION", help="such as 3.14 3.13.5t"
+    )
     parser.add_argument("--work", type=Path, default=REPOSITORY / "build/matrix")
     parser.add_argument("tests", nargs="*", default=CORE, help="default: core and hook tests")
     arguments = parser.parse_args()

@@ -5,8 +5,9 @@ import time
 END = time.perf_counter() + 3
 
 
-def step(position: int, velocity: int) -> int:
-    return (position + velocity * 2 - position // 3 + velocity % 5) % 1000  # hot: python
+def step(x: int, v: int) -> int:
+    # Enough to do: entering and leaving it, which is partly the caller's, takes far less.
+    return (x * 3 // 7 % 11 - x // 3 % 13 + x * 5 % 17 - x // 5 % 9 + v * 2 % 7) % 99  # hot: python
 
 
 def episode() -> None:

@@ -134,7 +134,6 @@ first_chunk(PyThreadState *state)
     return (Span){(uintptr_t)chunk, (uintptr_t)chunk + chunk->size};
 }
 
-#if PY_VERSION_HEX < 0x030D0000
 /* With `ulimit -s unlimited` a stack is said to reach down to the next mapping. */
 #define MOST_STACK ((size_t)64 << 20)
 
@@ -159,24 +158,21 @@ own_c_stack(void)
 #endif
     return span;
 }
-#endif
 
 void
 find_stable_memory(Span *spans)
 {
-    /* The first thread state is part of the runtime and is never freed. */
+    /* The first thread state, and its outermost frame (3.15), are part of the runtime: never freed. */
     PyThreadState *state = PyThreadState_Get();
     uintptr_t runtime = (uintptr_t)&_PyRuntime, at = (uintptr_t)state;
     if (at < runtime || at >= runtime + sizeof(_PyRuntime)) {
         return;
     }
-    spans[0] = (Span){at, at + sizeof(PyThreadState)};
+    spans[0] = (Span){runtime, runtime + sizeof(_PyRuntime)};
     if (PyDict_GetItemString(PyImport_GetModuleDict(), "greenlet") == NULL) {
         spans[1] = first_chunk(state); /* a greenlet's is freed when it ends */
     }
-#if PY_VERSION_HEX < 0x030D0000
-    spans[2] = own_c_stack(); /* _PyCFrame lies there */
-#endif
+    spans[2] = own_c_stack(); /* _PyCFrame; from 3.12 on a frame for each entry of the interpreter */
 }
 
 #else

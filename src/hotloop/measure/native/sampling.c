@@ -14,6 +14,7 @@
 #define NATIVE_NS 1000     /* an instruction of the interpreter alone takes a tenth of it */
 #define SWITCH_NS 3000     /* a switch to another thread took 1 to 2 us on a busy machine */
 #define ATTEMPTS 10        /* at a stack that changes while it is copied */
+#define PAUSE_NS 600       /* between them, on average; a line of a cache comes back in some 100 */
 #define STRICT_ATTEMPTS 5  /* then frames that fit together are enough */
 #define PROBE_NS 20000     /* for how long a thread gets its core back */
 #define PROBES 3
@@ -134,11 +135,24 @@ keeps_running(const Sampled *sampled, uint64_t since)
     return ran * 4 >= platform_clock_ns() - begin;
 }
 
+/* Reading what the thread writes holds its next writes back: another look at once would find it where the
+ * last look has stopped it, too often in the caller of a short function. */
+static void
+pause_randomly(Sampler *self)
+{
+    uint64_t due = platform_clock_ns() + PAUSE_NS / 2 + next_random(self) % PAUSE_NS;
+    while (platform_clock_ns() < due) {
+    }
+}
+
 static Look
 look_at(Sampler *self, const Sampled *sampled, uintptr_t phase)
 {
     Look look = {.found = STACK_TORN};
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        if (attempt > 0) {
+            pause_randomly(self);
+        }
         Charged before = read_phase(self, sampled, phase);
         FENCE();
         look.found = stack_read(&self->copier, &self->layout, sampled->state, (uintptr_t)self->root_code,
