@@ -104,7 +104,7 @@ _MOST_NAMED = 4
 
 def failed_workers(analysis: Analysis) -> str:
     """Processes that failed by themselves; whoever waits for one may wait forever."""
-    # How the main process ended is told apart from these, whoever trains.
+    # The end of the main process is reported separately, whichever process trains.
     main = LAUNCHER if analysis.notes.trains_in else "main"
     failed = [p for p in analysis.processes if p.exit_code and p.name != main]
     if not failed:
