@@ -19,8 +19,7 @@ def test_logging_is_a_phase(profile: Any, kind: str, module: str) -> None:
     pytest.importorskip(module)
     run = profile(PROGRAM, kind)
     assert run.calls("log") >= 300
-    # tensorboardX only puts a scalar into a queue, which takes about as long as a step here.
-    assert run.seconds("log") > run.seconds("env.step") / 10
+    assert run.seconds("log") > run.seconds("env.step")
     assert all(not facts["missing"] for facts in run.report["libraries"].values())
 
 
