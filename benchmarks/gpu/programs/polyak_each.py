@@ -85,7 +85,8 @@ def main() -> None:
         with loop.span("learn.optimizer"):
             opt_a.step()
         if args.fixed:
-            torch._foreach_lerp_(list(targets.parameters()), list(critics.parameters()), 0.005)
+            with torch.no_grad():
+                torch._foreach_lerp_(list(targets.parameters()), list(critics.parameters()), 0.005)
         else:
             soften(targets, critics)
     loop.finish(ENVS)
