@@ -54,10 +54,14 @@ class TorchCuda:
         self._kineto.start()
 
     def settle(self) -> None:
-        self._kineto.settle()
+        self._kineto.settle(self.index())
 
     def stop(self, to_clock_ns: int) -> list[Activity]:
         return self._kineto.stop(to_clock_ns)
+
+    def call_driver(self) -> None:
+        # Creates no context on a device that the program does not use, as most calls would.
+        sys.modules["torch"]._C._cuda_getDevice()
 
     def memory(self) -> tuple[int, int] | None:
         stats = self._stats
@@ -142,6 +146,8 @@ class TorchMps:
 
     def stop(self, to_clock_ns: int) -> list[Activity]:
         raise NotImplementedError
+
+    def call_driver(self) -> None: ...
 
     def memory(self) -> tuple[int, int] | None:
         mps = self._mps()

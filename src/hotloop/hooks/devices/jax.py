@@ -67,6 +67,8 @@ class JaxDevice:
         data = sys.modules["jax"].profiler.ProfileData.from_serialized_xspace(session.stop())
         return activities_of(data, to_clock_ns)
 
+    def call_driver(self) -> None: ...
+
     def memory(self) -> tuple[int, int] | None:
         device = sys.modules["jax"].local_devices()[0]
         stats = device.memory_stats() or {}
