@@ -7,6 +7,7 @@ wait for it: what is not on the host is not counted.
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any, NamedTuple
 
@@ -111,9 +112,10 @@ def _never_ends(result: tuple[Any, ...]) -> bool:
     return len(result) in (4, 5) and result[2] is None and isinstance(result[-1], dict)
 
 
-#: NumPy takes microseconds to format the name of a type, and there are few.
-_kinds: dict[Any, str] = {}
-_MOST_KINDS = 64
+@functools.lru_cache(maxsize=64)
+def _name_of_type(dtype: object) -> str:
+    """NumPy takes microseconds to format the name of a type, and there are few."""
+    return str(dtype)
 
 
 def _kind(value: Any) -> str:
@@ -121,14 +123,9 @@ def _kind(value: Any) -> str:
     if dtype is None:
         return ""
     try:
-        known = _kinds.get(dtype)
+        return _name_of_type(dtype)
     except TypeError:  # something of the program's own that cannot be a key
         return str(dtype)
-    if known is None:
-        known = str(dtype)
-        if len(_kinds) < _MOST_KINDS:
-            _kinds[dtype] = known
-    return known
 
 
 def _is_flag(value: Any) -> bool:
