@@ -53,11 +53,11 @@ def variables(tree: ast.Module) -> Iterator[str]:
             targets = statement.targets
         elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
             targets = [statement.target]
-        for target in targets:
-            for node in ast.walk(target):
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                    if node.id.lstrip("_")[:1].islower() and not node.id.startswith("__"):
-                        yield node.id
+        names = [node for target in targets for node in ast.walk(target)]
+        for node in names:
+            stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            if stored and node.id.lstrip("_")[:1].islower() and not node.id.startswith("__"):
+                yield node.id
     for node in ast.walk(tree):
         if isinstance(node, ast.Global):
             yield from node.names
