@@ -27,6 +27,7 @@ def test_a_node_without_a_parent_gets_one() -> None:
 
 def test_own_times_lose_the_inner_and_parents_the_outer_overhead() -> None:
     totals = {
+        "": PhaseDelta(0, 1000, 0),
         "a": PhaseDelta(2, 600, 1000),
         "a/b": PhaseDelta(4, 400, 400),
     }
@@ -36,6 +37,7 @@ def test_own_times_lose_the_inner_and_parents_the_outer_overhead() -> None:
     assert round(found["a"].self_s * 1e9) == 600 - 20 - 20
     # A total loses both overheads of everything below it.
     assert round(found["a"].total_s * 1e9) == 1000 - 20 - 4 * 15
+    assert round(found[""].self_s * 1e9) == 1000 - 2 * 5
     assert round(found["a/b"].cost_s * 1e9) == 4 * 15
 
 

@@ -266,7 +266,7 @@ def _x(point: Setting, values: list[str], numeric: bool) -> float:
 def _in_proportion(axes: Axes, sweep: Sweep, grows: bool) -> None:
     if len(sweep.variables) > 1:
         return
-    ideal = in_proportion(sweep.points, 0, lambda p: p.loop_s if grows else p.throughput)
+    ideal = in_proportion(sweep.points, lambda p: p.loop_s if grows else p.throughput)
     pairs = sorted(zip((float(p.values[0]) for p in sweep.points), ideal, strict=True))
     axes.plot(
         [x for x, _ in pairs], [y for _, y in pairs], color=FAINT, linestyle=(0, (4, 4)),

@@ -86,8 +86,8 @@ def _axis(sweep: Sweep) -> dict[str, Any]:
         "knee": sweep.knees.get(name),
         "quantity": "steps_per_s" if sweep.stop_after else "loop_s",
         "in_proportion": {
-            "steps_per_s": in_proportion(sweep.points, 0, lambda p: p.throughput) if even else None,
-            "loop_s": in_proportion(sweep.points, 0, lambda p: p.loop_s)
+            "steps_per_s": in_proportion(sweep.points, lambda p: p.throughput) if even else None,
+            "loop_s": in_proportion(sweep.points, lambda p: p.loop_s)
             if even and not sweep.stop_after
             else None,
         },
