@@ -92,6 +92,32 @@ CASES = (
         "transformer_policy.py",
         tiny=("--batch=2", "--context=16", "--width=64", "--layers=2", "--steps=1000"),
     ),
+    Case("masked_loss.py", ("sync-per-step", "launch-bound"), ("--fixed",), tiny=("--envs=64",)),
+    Case(
+        "amp_small.py",
+        ("mixed-precision-no-gain", "small-work-on-gpu", "launch-bound"),
+        ("--fixed",),
+        tiny=("--batch=32",),
+    ),
+    Case("idle_card.py", ("device-unused",), ("--fixed",), traced=False, tiny=("--width=64",)),
+    Case("tidy_every_update.py", ("gc-every-step",), ("--fixed",)),
+    Case(
+        "clone_images.py",
+        ("pageable-copies", "host-transfers"),
+        ("--fixed",),
+        tiny=("--batches=2", "--side=40"),
+    ),
+    Case("polyak_each.py", ("target-update-loop", "launch-bound"), ("--fixed",)),
+    Case("lstm_healthy.py", tiny=("--width=16",)),
+    Case(
+        "gpt_reinforce.py",
+        ("no-kv-cache",),
+        ("--fixed",),
+        traced=False,
+        tiny=("--layers=2", "--width=48"),
+    ),
+    Case("jax_eager.py", ("launch-bound", "unjitted"), ("--fixed",), traced=False),
+    Case("jax_scan_healthy.py", traced=False, tiny=("--envs=16", "--width=16")),
 )
 
 
