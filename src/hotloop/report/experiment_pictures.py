@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from hotloop.analyze.compare import Comparison, one_of
 from hotloop.analyze.experiments import Investigation, Sweep
 from hotloop.analyze.hypothesis import CEILING, CONFIRMED, REFUTED
-from hotloop.analyze.hypothesis import UNKNOWN as CANNOT_TELL
 from hotloop.analyze.judgement import FASTER, SLOWER, UNKNOWN
 from hotloop.analyze.scaling import Setting, in_proportion, is_numeric
 from hotloop.phases import NO_PHASE, NO_PHASE_LABEL
@@ -47,7 +46,6 @@ HEAD, FOOT, ROW = 0.95, 0.75, 0.3
 
 _TONES = {
     FASTER: GOOD, SLOWER: BAD, UNKNOWN: DOUBT, CONFIRMED: GOOD, REFUTED: BAD, CEILING: MUTED,
-    CANNOT_TELL: DOUBT,
 }  # fmt: skip
 
 
