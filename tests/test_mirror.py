@@ -72,7 +72,6 @@ TESTED_IN = {
     "run/execution.py": "run/test_program.py",
     "run/functions.py": "run/test_exact.py",
     "run/header.py": "measure/test_profiler.py",
-    "run/messages.py": "cli/test_manners.py",
     "run/options.py": "cli/test_manners.py",
     "run/recorder.py": "run/test_exits.py",
     "run/session.py": "run/test_exits.py",
