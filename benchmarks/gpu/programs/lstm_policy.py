@@ -1,6 +1,7 @@
-"""A recurrent actor-critic whose sequences go through cuDNN in one call, in bfloat16: healthy.
+"""A recurrent actor-critic: learning is one cuDNN call per sequence, acting one call per step, and
+the GPU is idle between them. All of it in bfloat16.
 
-python lstm_healthy.py [--seconds 10] [--truth FILE]
+python lstm_policy.py [--seconds 10] [--truth FILE]
 """
 
 from __future__ import annotations
