@@ -6,11 +6,11 @@
     python tools/conformance.py --suite sb3 --files test_envs.py test_gae.py
     python tools/conformance.py --suite tianshou --checkout ../tianshou
 
-Source archives come from PyPI, in the version that is installed, into `build/conformance/`; projects
-whose archive has few tests or none are run from a checkout. Each file is a process of its own: one
-that crashes or hangs costs no other. A test that differs runs again, both ways; if it is the same
-then, it is counted as unstable. Prints a Markdown table (docs/proof-faults.md) and exits with 1 if
-any test differs.
+Source archives come from PyPI, in the version that is installed, into `build/conformance/`.
+Projects whose archive has few tests or none are run from a checkout. Each file is a process of its
+own: one that crashes or hangs costs no other. A test that differs runs again, both ways; if it is
+the same then, it is counted as unstable. Prints a Markdown table (docs/proof-faults.md) and exits
+with 1 if any test differs.
 """
 
 from __future__ import annotations
