@@ -13,6 +13,7 @@ from typing import Final
 
 from hotloop.hooks.inference.step_results import is_on_host
 from hotloop.hooks.protocols import Foreign
+from hotloop.hooks.telemetry.attributes import read
 from hotloop.measure.core import Core, native_parts
 from hotloop.measure.profiler import Profiler
 
@@ -72,13 +73,13 @@ class Returns:
 
 def autoreset_of(env: Foreign) -> int:
     """How an environment begins its next episode by itself, as Gymnasium names it."""
-    mode = (getattr(env, "metadata", None) or {}).get("autoreset_mode")
-    if mode is not None and hasattr(env, "num_envs"):
+    mode = (read(env, "metadata") or {}).get("autoreset_mode")
+    if mode is not None and read(env, "num_envs") is not None:
         return _MODES.get(getattr(mode, "name", ""), AUTORESET_SAME_STEP)
     for _ in range(_MOST_WRAPPERS):
         if type(env).__name__ in ("Autoreset", "AutoResetWrapper"):
             return AUTORESET_NEXT_STEP
-        env = getattr(env, "__dict__", {}).get("env")
+        env = read(env, "env")
         if env is None:
             break
     return AUTORESET_SAME_STEP
