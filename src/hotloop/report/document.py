@@ -147,6 +147,7 @@ def report_document(report: Report) -> dict[str, Any]:
         "functions": [
             _named(asdict(f), "process", analysis) for f in analysis.functions[:MOST_FUNCTIONS]
         ],
+        "thread_functions": [asdict(f) for f in analysis.thread_functions[:MOST_FUNCTIONS]],
         "exact_functions": [each.recorded() for each in analysis.exact_functions],
         "processes": [_named(asdict(p), "name", analysis) for p in analysis.processes],
         "run_table": [_named(asdict(row), "process", analysis) for row in analysis.run_table],

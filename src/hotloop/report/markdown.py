@@ -23,7 +23,7 @@ from hotloop.report.evidence import evidence_in_words
 from hotloop.report.gains import promised, proven
 from hotloop.report.returns import headline_part
 from hotloop.report.run_table import TITLE, line_of, shown_rows, who
-from hotloop.report.sampled import place_words, states_words
+from hotloop.report.sampled import SMALLEST_OF_THREADS, place_words, states_words
 from hotloop.report.terminal import clean
 from hotloop.report.view import DEFAULT_VIEW, View
 
@@ -209,6 +209,10 @@ def _functions(analysis: Analysis, top: int) -> str:
         if known:
             title = "" if group == "main" else f" of {escape(group)}"
             blocks.append(f"## Hot functions{title} (sampled)\n\n{_function_table(known[:most])}")
+    known = [f for f in analysis.thread_functions if f.share >= SMALLEST_OF_THREADS]
+    if known:
+        title = "## Hot functions of other threads, by the time they ran (sampled)"
+        blocks.append(f"{title}\n\n{_function_table(known[:_FEW_FUNCTIONS])}")
     return "\n\n".join(blocks)
 
 

@@ -10,7 +10,12 @@ from hotloop.report import units
 from hotloop.report.device_text import bound_line, device_text
 from hotloop.report.document import Report, remarks
 from hotloop.report.finding_text import finding_text
-from hotloop.report.function_tables import exact_functions, hot_functions, unidentified_code
+from hotloop.report.function_tables import (
+    exact_functions,
+    hot_functions,
+    thread_functions,
+    unidentified_code,
+)
 from hotloop.report.imports import import_table
 from hotloop.report.phase_table import phase_table
 from hotloop.report.returns import headline_part
@@ -42,6 +47,7 @@ def text_report(report: Report, style: Style, view: View = DEFAULT_VIEW) -> str:
         _around_the_loop(analysis, style),
         import_table(analysis, style),
         hot_functions(analysis, style, view),
+        thread_functions(analysis, style, view),
         exact_functions(analysis, style, view),
         _processes(analysis, style),
         _small_print(report, style),
