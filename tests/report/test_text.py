@@ -42,8 +42,14 @@ def test_a_machine_that_others_use_is_named(waited: float, said: bool) -> None:
         window = Window(number, number, number * 5 * S, (number + 1) * 5 * S)
         window.gauges["main_delay_s"] = at
         seen.loop_windows[number:] = [window]
-    text = " ".join(text_report(make_report(seen, []), Style(100)).split())
+    seen.functions = []  # no samples: by the scheduler's count
+    report = make_report(seen, [])
+    text = " ".join(text_report(report, Style(100)).split())
     assert ("waited for a CPU core 40% of the time" in text) is said
+    if said:  # first, on every surface
+        assert text.index("waited for a CPU core") < text.index(report.verdict.headline[:20])
+        assert report.verdict.sentence.startswith("The main thread waited")
+        assert markdown.render(report).startswith("**The main thread waited")
 
 
 def test_functions_of_other_threads_follow_those_of_the_main_thread() -> None:
