@@ -49,26 +49,21 @@ def _target(written: str) -> float | None:
 
 
 def _run(options: argparse.Namespace, target: float | None) -> TimeToReturn:
-    from hotloop.experiment.command import check_exists, parse_command, short_names
+    from hotloop.experiment.command import short_names
     from hotloop.experiment.to_return import ReturnDesign, ReturnRuns
 
-    first, second = (
-        experiments.as_measured(parse_command(text), options)
-        for text in (options.first, options.second)
-    )
-    for command in (first, second):
-        check_exists(command)
+    commands = experiments.both_commands(options)
     design = ReturnDesign(
         target,
         options.seeds or SEEDS,
         stop_after=experiments.stop_after(options),
         timeout_s=experiments.timeout(options),
     )
-    names = experiments.names_of(options) or short_names(first, second)
+    names = experiments.names_of(options) or short_names(*commands)
     place = experiments.place(options)
     try:
         folder = experiments.make_folder(options.folder, "to-return")
-        runs = ReturnRuns((first, second), names, design, folder, place, experiments.notify)
+        runs = ReturnRuns(commands, names, design, folder, place, experiments.notify)
         return runs.go()
     finally:
         place.close()

@@ -8,7 +8,7 @@ from hotloop.capture.proofs import CEILING, CONFIRMED, FAILED, NOT_TRIED, REFUTE
 from hotloop.report import gains
 from hotloop.report.terminal import Style, clean
 
-_COLOURS = {CONFIRMED: "green", CEILING: "cyan", FAILED: "yellow", NOT_TRIED: "yellow"}
+_COLORS = {CONFIRMED: "green", CEILING: "cyan", FAILED: "yellow", NOT_TRIED: "yellow"}
 
 
 def proof_text(proof: Proof, style: Style, capture: str) -> str:
@@ -29,7 +29,7 @@ def proof_text(proof: Proof, style: Style, capture: str) -> str:
 
 
 def _lines(tried: TriedFix, style: Style) -> list[str]:
-    head = style.paint(clean(summary(tried)), "bold", _COLOURS.get(tried.verdict, "red"))
+    head = style.paint(clean(summary(tried)), "bold", _COLORS.get(tried.verdict, "red"))
     lines = [head]
     if tried.how and tried.verdict == CONFIRMED:
         lines.append(f"  {tried.how}")

@@ -12,6 +12,7 @@ from typing import Any
 
 from hotloop.capture.schema import Gpu
 from hotloop.hooks.devices.kineto import Kineto
+from hotloop.hooks.protocols import Foreign
 from hotloop.measure import machine
 from hotloop.measure.activity import Activity
 from hotloop.measure.cards import AmdCard, CardWatch, NvidiaCard
@@ -30,7 +31,7 @@ class TorchCuda:
         self._index: int | None = None
 
     @staticmethod
-    def _cuda() -> Any:
+    def _cuda() -> Foreign:
         return getattr(sys.modules.get("torch"), "cuda", None)
 
     def in_use(self) -> bool:
@@ -117,7 +118,7 @@ class TorchMps:
     name = "MPS"
 
     @staticmethod
-    def _mps() -> Any:
+    def _mps() -> Foreign:
         return getattr(sys.modules.get("torch"), "mps", None)
 
     def in_use(self) -> bool:

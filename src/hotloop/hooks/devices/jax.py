@@ -10,6 +10,7 @@ import re
 import sys
 from typing import Any
 
+from hotloop.hooks.protocols import Foreign
 from hotloop.measure.activity import (
     COPY_CALL,
     KERNEL,
@@ -44,7 +45,7 @@ class JaxDevice:
         return None
 
     @staticmethod
-    def _profiler() -> Any:
+    def _profiler() -> Foreign:
         try:
             from jax._src.lib import _profiler
         except ImportError:
