@@ -28,6 +28,7 @@ from hotloop.analyze.judgement import (
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.series import RunSeries, largest_share
 from hotloop.analyze.statistics import ALPHA, Paired
+from hotloop.capture import schema
 from hotloop.capture.schema import ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES
 from hotloop.phases import NO_PHASE, PARENTS
 
@@ -123,6 +124,9 @@ def figures(
     waited_s = 0.0
     if contention is not None and started is not None:
         waited_s = contention.waited(started + part.begin_s, started + part.end_s)
+        # Marks from outside are a tenth of a second apart: around a shorter loop they include the
+        # start of the program. The program itself knows how long it waited in the loop.
+        waited_s = min(waited_s, _waited_in_loop_s(analysis))
     seconds = part.amounts.seconds
     # Seen from outside, other programs take the core from every phase alike.
     kept = max(1.0 - waited_s / seconds, LEAST_KEPT) if seconds > 0 else 1.0
@@ -138,6 +142,16 @@ def figures(
         waited=1.0 - kept,
         memory_mb=analysis.run.memory_peak_mb,
     )
+
+
+def _waited_in_loop_s(analysis: Analysis) -> float:
+    """How long the main thread waited for a core in the loop; infinite where not recorded."""
+    windows = analysis.loop_windows
+    before = [
+        w.gauges[schema.STARTUP_DELAY_S] for w in windows if schema.STARTUP_DELAY_S in w.gauges
+    ]
+    after = [w.gauges[schema.MAIN_DELAY_S] for w in windows if schema.MAIN_DELAY_S in w.gauges]
+    return max(after[-1] - before[0], 0.0) if before and after else math.inf
 
 
 def compare_pairs(

@@ -176,7 +176,8 @@ def _pinned(applied: Applied, data: ModuleType) -> None:
 def _loader_workers(applied: Applied, data: ModuleType) -> None:
     def make(original: Function) -> Function:
         def init(self: Any, *args: Any, **kwargs: Any) -> None:
-            if len(args) < _BEFORE_WORKERS and not kwargs.get("num_workers"):
+            fewer = (kwargs.get("num_workers") or 0) < applied.number
+            if len(args) < _BEFORE_WORKERS and fewer:
                 applied.took_effect()
                 kwargs |= {"num_workers": applied.number, "persistent_workers": True}
             original(self, *args, **kwargs)
