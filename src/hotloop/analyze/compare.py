@@ -48,6 +48,9 @@ WORK_TOLERANCE = 0.05
 #: At least this share of a run's time is its own. Waiting is read a few times a second: a
 #: run of some milliseconds may seem to have done nothing else, and nothing can be divided by that.
 LEAST_KEPT = 0.05
+#: Seen from outside, waiting is known every tenth of a second; around a shorter loop that includes
+#: the start of the program. The program's own figure for the whole loop is exact.
+SHORT_S = 1.0
 
 #: Phases whose time is that of gradient steps rather than of environment steps.
 GRADIENT_PHASES = ("learn", "buffer.sample")
@@ -124,9 +127,10 @@ def figures(
     waited_s = 0.0
     if contention is not None and started is not None:
         waited_s = contention.waited(started + part.begin_s, started + part.end_s)
-        # Marks from outside are a tenth of a second apart: around a shorter loop they include the
-        # start of the program. The program itself knows how long it waited in the loop.
-        waited_s = min(waited_s, _waited_in_loop_s(analysis))
+        in_loop_s = _waited_in_loop_s(analysis)
+        if in_loop_s is not None and part.end_s - part.begin_s < SHORT_S:
+            share = min(part.amounts.seconds / max(analysis.run.loop_s, 1e-9), 1.0)
+            waited_s = in_loop_s * contention.due_to_others * share
     seconds = part.amounts.seconds
     # Seen from outside, other programs take the core from every phase alike.
     kept = max(1.0 - waited_s / seconds, LEAST_KEPT) if seconds > 0 else 1.0
@@ -144,14 +148,14 @@ def figures(
     )
 
 
-def _waited_in_loop_s(analysis: Analysis) -> float:
-    """How long the main thread waited for a core in the loop; infinite where not recorded."""
+def _waited_in_loop_s(analysis: Analysis) -> float | None:
+    """How long the main thread waited for a core in the loop; None where not recorded."""
     windows = analysis.loop_windows
     before = [
         w.gauges[schema.STARTUP_DELAY_S] for w in windows if schema.STARTUP_DELAY_S in w.gauges
     ]
     after = [w.gauges[schema.MAIN_DELAY_S] for w in windows if schema.MAIN_DELAY_S in w.gauges]
-    return max(after[-1] - before[0], 0.0) if before and after else math.inf
+    return max(after[-1] - before[0], 0.0) if before and after else None
 
 
 def compare_pairs(
