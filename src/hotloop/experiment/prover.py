@@ -348,11 +348,13 @@ class LearningSeen:
             self._pairs.append(compared)
             self._baselines.add(ours.digest)
         for side, run in zip(self._returns, (first, second), strict=True):
-            if run.analysis.returns.last is not None:
-                side.append(run.analysis.returns.last)
+            # All episodes: both sides made equal steps, and a tenth of a short run is one window.
+            mean = run.analysis.returns.training.mean
+            if mean is not None:
+                side.append(mean)
 
     def returns(self) -> tuple[float | None, float | None]:
-        """The median return of each side; None where a side has none, or both learned the same."""
+        """The median of each side's mean returns; None without any, or if both learned the same."""
         if self.verdict() == weights.SAME:
             return None, None
         before, after = (median(side) if side else None for side in self._returns)
