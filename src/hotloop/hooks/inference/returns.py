@@ -66,9 +66,11 @@ class Returns:
         """A note after `reset` of an environment or a vector: unfinished episodes are dropped."""
         if self.native is None:
             return
-        mask = (kwargs.get("options") or {}).get("reset_mask")
-        if mask is None or is_on_host(mask):
-            self.native.was_reset(env, None if mask is None else mask.tolist())
+        # `reset_mask` chooses environments whose episodes ended. Gymnasium has taken it out of the
+        # options by now, so a reset of all environments with options looks the same.
+        options = kwargs.get("options")
+        partly = options is not None and autoreset_of(env) == AUTORESET_DISABLED
+        self.native.was_reset(env, partly)
 
 
 def autoreset_of(env: Foreign) -> int:
