@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from hotloop.analyze.resting_error import SharesError, Unit
+from hotloop.analyze.resting_error import SharesError, Unit, effective_count
 
 
 def units(spread: float, count: int = 40) -> list[Unit]:
@@ -33,6 +33,13 @@ def test_both_together_are_better_than_either() -> None:
     alone = SharesError(units(spread), 0).of_shares["env.step"]
     both = SharesError(units(spread), samples).of_shares["env.step"]
     assert both < min(alone, (0.3 * 0.7 / samples) ** 0.5)
+
+
+def test_samples_that_stand_for_more_time_than_others_are_worth_fewer() -> None:
+    assert effective_count([(100, 100 * 10)]) == 100
+    assert effective_count([(60, 600), (40, 400)]) == 100
+    assert effective_count([(100, 1000), (1, 1000)]) < 5
+    assert effective_count([]) == 0
 
 
 def test_few_stretches_leave_it_to_the_samples_and_few_samples_to_the_stretches() -> None:

@@ -20,7 +20,7 @@ from functools import partial
 from itertools import takewhile
 
 from hotloop.analyze.correction import add_up
-from hotloop.analyze.resting_error import SharesError, Unit
+from hotloop.analyze.resting_error import FEWEST_UNITS, SharesError, Unit, effective_count
 from hotloop.analyze.resting_samples import Parts, PhasesOfStacks, divide
 from hotloop.capture import schema
 from hotloop.capture.growing import Shard
@@ -30,8 +30,6 @@ from hotloop.phases import REST
 
 #: Stretches whose proportions are used together.
 STRETCHES_TOGETHER = 64
-#: Fewer than this tell too little: what was measured in full before them is used as well.
-FEWEST_STRETCHES = 8
 
 
 def whole(shard: Shard) -> Shard:
@@ -48,16 +46,15 @@ def whole(shard: Shard) -> Shard:
         for group in _groups(shard.windows)
     ]
     parts = [part for group in groups for part in group]
-    units = [unit for group in groups for unit in _units([p for p in group if p.is_sample])]
-    error = SharesError(units, sum(part.seen_count for part in parts))
+    units = [list(_units([part for part in group if part.is_sample])) for group in groups]
+    seen = [weight for part in parts for weight in part.seen_weights]
+    error = SharesError([unit for each in units for unit in each], effective_count(seen))
     windows: list[Window] = []
     full: list[_Part] = []
-    for group in groups:
-        sampled = [part for part in group if part.is_sample]
-        enough = sum(part.stretches for part in sampled) >= FEWEST_STRETCHES
-        proportions = _Proportions(
-            sampled if enough else full + group, group, rested, known, error.weight_of_samples
-        )
+    for group, measured in zip(groups, units, strict=True):
+        enough = len(measured) >= FEWEST_UNITS
+        of = [part for part in group if part.is_sample] if enough else full + group
+        proportions = _Proportions(of, group, rested, known, error.weight_of_samples)
         windows += [part.filled(proportions) for part in group]
         if group[0].window.loop_last_ns:
             full = group if any(part.between for part in group) else full + group
@@ -165,7 +162,8 @@ def _groups(windows: Sequence[Window]) -> Iterator[list[Window]]:
 class _Proportions:
     """How the phases that rest share the time of a node, according to stretches and samples.
 
-    A node that no stretch measured (an evaluation) has the proportions of all that are known.
+    Where stretches are few, what was measured in full before them is used as well. A node that none
+    of it measured (an evaluation) has the proportions of all that are known.
     """
 
     def __init__(
@@ -242,7 +240,8 @@ class _Part:
     stretches: int = 0
     #: Node -> phases in which samples between stretches saw it, and for how long.
     seen: dict[str, dict[str, int]] = field(default_factory=dict)
-    seen_count: int = 0
+    #: (samples, the time that they stand for) of each stack that was seen between stretches.
+    seen_weights: list[tuple[int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.measured = _measured(self.window)
@@ -336,7 +335,7 @@ class _Part:
         seen = self.seen.setdefault(node, {})
         for path, _, time in divide(parts, count, ns):
             seen[path] = seen.get(path, 0) + time
-        self.seen_count += count
+        self.seen_weights.append((count, ns))
         return parts
 
 

@@ -2,13 +2,14 @@
 
 Stretches and samples are two estimates of the same shares. The error of stretches is that of a
 ratio of sums (Cochran, Sampling Techniques, section 6.3), with stretches as the units that were
-drawn; that of samples is binomial. They are averaged with one weight for all phases, so that shares
-still add up to the whole: the one that makes the sum of all variances smallest.
+drawn. That of samples is binomial, with fewer of them where some stand for much more time than
+others, as on a busy machine. They are averaged with one weight for all phases, so that shares still
+add up to the whole: the one that makes the sum of all variances smallest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 #: Fewer stretches than this say little about how much they differ.
@@ -25,10 +26,19 @@ class Unit:
     measured_ns: int
 
 
+def effective_count(weights: Iterable[tuple[int, int]]) -> float:
+    """How many equal samples are worth as much as these (Kish, Survey Sampling, section 11.7)."""
+    whole = squares = 0.0
+    for count, ns in weights:
+        whole += ns
+        squares += ns * ns / max(count, 1)
+    return whole * whole / squares if squares else 0.0
+
+
 class SharesError:
     """Standard errors of shares, and the weight of samples that makes them smallest."""
 
-    def __init__(self, units: Sequence[Unit], samples: int) -> None:
+    def __init__(self, units: Sequence[Unit], samples: float) -> None:
         of_units, of_samples = _variances(units, samples)
         total_units, total_samples = sum(of_units.values()), sum(of_samples.values())
         if samples < FEWEST_SAMPLES:
@@ -45,7 +55,7 @@ class SharesError:
         }
 
 
-def _variances(units: Sequence[Unit], samples: int) -> tuple[dict[str, float], dict[str, float]]:
+def _variances(units: Sequence[Unit], samples: float) -> tuple[dict[str, float], dict[str, float]]:
     """Node -> variance of its share by stretches, and by samples."""
     measured = sum(unit.measured_ns for unit in units)
     of_units: dict[str, float] = {}
