@@ -44,7 +44,12 @@ class _Tally:
 
 def is_program_file(file: str) -> bool:
     """Whether a file is the user's own, not a library's or Python's."""
-    return not _LIBRARY.search(file) and not file.startswith("<") and not _OWN.search(file)
+    return not _LIBRARY.search(file) and not file.startswith("<") and not is_own_file(file)
+
+
+def is_own_file(file: str) -> bool:
+    """Whether a file is hotloop's."""
+    return _OWN.search(file) is not None
 
 
 def unfold(stack: int, stacks: dict[int, StackRow]) -> list[StackRow]:
@@ -56,7 +61,7 @@ def unfold(stack: int, stacks: dict[int, StackRow]) -> list[StackRow]:
         row = stacks.get(stack)
         if row is None:
             break
-        if not _OWN.search(row.file):
+        if not is_own_file(row.file):
             frames.append(row)
         stack = row.parent
     return frames

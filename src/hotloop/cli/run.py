@@ -131,10 +131,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(full; slows the program), or off",
     )
     parser.add_argument(
-        "--stretches",
+        "--every-call",
         action="store_true",
-        help="after the first half minute, measure calls in short stretches and scale them: costs "
-        "less, and figures have a sampling error (not with --trace, --scalars or a GPU)",
+        help="measure every call throughout; by default, calls are measured in short stretches "
+        "after the first half minute and scaled, which costs less (not with --trace, --scalars "
+        "or a GPU)",
     )
     parser.add_argument("-m", dest="module", help="run a module, as python -m does")
     parser.add_argument("-c", dest="code", help="run code, as python -c does")
@@ -215,7 +216,7 @@ def main(options: argparse.Namespace) -> int:
             options.trace_limit if options.trace else 0,
             scalars=SCALARS if options.scalars else "",
             gpu=options.gpu,
-            stretches=options.stretches,
+            every_call=options.every_call,
         ),
         root_code=program.root_code,
     )
