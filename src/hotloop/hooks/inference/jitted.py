@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING
 
 from hotloop.hooks.program import vocabulary as v
 from hotloop.hooks.program.recognition import in_function
-from hotloop.hooks.protocols import Function, Note
+from hotloop.hooks.protocols import Foreign, Function, Note
 from hotloop.hooks.redirect import compiled_types, wrapped_by, written
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ class Jitted:
         self.gradients = 0
         self.loops = False
         self.traces = 0
+        #: The jitted function itself.
+        self.jitted: Callable[[], Foreign] = _nothing
+        #: Environment steps of one call, and the trace that they were read from.
+        self.steps = self.steps_of = 0
         #: Phases of what the trace went through beside.
         self.parts: set[str] = set()
         #: Which argument is the batch, since which trace.
@@ -161,6 +166,8 @@ class JittedCalls:
         #: Functions that hold loops with updates in them, and those that step environments.
         self.whole_loops: set[str] = set()
         self.rollouts: set[str] = set()
+        #: Of both, those whose environment steps are known.
+        self.counted: set[str] = set()
 
     @property
     def stack(self) -> list[Jitted]:
@@ -179,16 +186,22 @@ class JittedCalls:
             f"The jitted function {name} runs a whole training loop inside one compiled call: "
             "environment, policy and learning are in it, and hotloop cannot look inside. What can "
             f"be separated is compile (making it), jax.{name} (starting it) and loop.compiled (its "
-            "computing, until the results are there). jax.profiler shows what is inside."
+            f"computing, until the results are there). {self._steps_of(name)} jax.profiler shows "
+            "what is inside."
             for name in sorted(self.whole_loops)
         ]
         said += [
             f"The jitted function {name} steps environments inside one compiled call: jax.{name} "
             "holds them and the policy, and how many steps they were cannot be counted from "
             "outside."
-            for name in sorted(self.rollouts)
+            for name in sorted(self.rollouts - self.counted)
         ]
         return said
+
+    def _steps_of(self, name: str) -> str:
+        if name in self.counted:
+            return "Steps are counted from the lengths of its scans."
+        return "Environment steps inside it cannot be counted from outside."
 
 
 def _is_update(words: list[str]) -> bool:
