@@ -364,3 +364,19 @@ def test_hooks_come_off_completely(profile: Any) -> None:
     on, off = profile(UNINSTALLED, hotloop=False).out.splitlines()
     assert on == str([False] * 5)
     assert off == str([True] * 5)
+
+
+SBX_PPO = """
+from sbx import PPO
+PPO("MlpPolicy", "CartPole-v1", n_steps=64, batch_size=32, n_epochs=2, seed=0).learn(128)
+"""
+
+
+def test_jitted_parts_of_a_librarys_loop(profile: Any) -> None:
+    """SBX: what its rollout and its update call has their phases, from the first call on."""
+    pytest.importorskip("sbx")
+    run = profile(SBX_PPO)
+    assert run.counter("env_steps") == 128
+    assert run.counter("gradient_steps") == 2 * 2 * 2
+    assert run.calls("learn.step") == 2 * 2 * 2, run.table()
+    assert run.calls("policy.act") == 128 + 2, run.table()  # and the value of each last state

@@ -47,7 +47,7 @@ class Jitted:
         #: Samples that were counted while that was not known.
         self.samples = 0
         self._phase: str | None = ""
-        self._timed: dict[bool, Function] = {}
+        self._timed: dict[tuple[bool, bool], Function] = {}
 
     @property
     def is_network(self) -> bool:
@@ -71,6 +71,8 @@ class Jitted:
         """Many updates in one call may be the whole training: it has no phases in Python."""
         if not self.loops or self._context.order.envs:
             return False
+        if self._context.core.is_open("learn", "collect"):
+            return False  # a part of a library's loop in Python
         return "env.step" in self.parts or not _is_update(self.words)
 
     @property
@@ -83,28 +85,33 @@ class Jitted:
     def timed(self, call: Function, note: Note) -> Function:
         """`call` inside its phases, and `note` after it; decided once its trace has been seen."""
         # Where the program's own function around it is the update, there is one already.
-        inside = self._context.core.is_open("learn")
-        timed = self._timed.get(inside)
+        is_open = self._context.core.is_open
+        around = is_open("learn"), is_open("collect")
+        timed = self._timed.get(around)
         if timed is None:
-            names = self._names()
+            names = self._names(*around)
             regions = [
-                self._context.core.region(name) for name in names if name != "learn" or not inside
+                self._context.core.region(name)
+                for name in names
+                if name != "learn" or not around[0]
             ]
             timed = call
             for region in reversed(regions):
                 timed = region.wrap(timed, after=note if region is regions[0] else None)
             if self.traces:
-                self._timed[inside] = timed
+                self._timed[around] = timed
         return timed
 
-    def _names(self) -> tuple[str, ...]:
+    def _names(self, in_learn: bool, in_collect: bool) -> tuple[str, ...]:
         if self.gradients and not self.is_whole_loop:
             return ("learn", "learn.step")
         if not self.traces and (
-            _is_update(self.words) or (self.learns and self._context.order.envs)
+            _is_update(self.words) or (self.learns and (self._context.order.envs or in_learn))
         ):
             return ("learn", "learn.step")
         phase = self.phase
+        if phase is None and in_collect and self.is_network:
+            return ("policy.act",)  # a library's rollout calls it between two steps
         if phase is None or self.learns:
             own = f"jax.{self.name}"
             self._context.profiler.categories.setdefault(own, "Model")
