@@ -96,3 +96,17 @@ def test_a_loop_around_a_forward_pass_is_no_loop_over_items(make: Make) -> None:
         env_steps=1000,
     )
     assert not python_loops.python_loop(analysis)
+
+
+def test_what_an_environment_of_a_library_computes_is_not_the_loop_around_it(make: Make) -> None:
+    step = frame(
+        "CartPoleEnv.step", "/venv/lib/python3.11/site-packages/gymnasium/envs/cartpole.py"
+    )
+    analysis = make(
+        phase("env.step", 6.0),
+        samples=[sample("", 2.0, LOOP, TRAIN), sample("env.step", 6.0, step, LOOP, TRAIN)],
+        notes={"lines": {LOOP.file: {"54": [["np.argmax"], 53], "90": [["rollout"], 80]}}},
+        env_steps=1000,
+    )
+    (found,) = python_loops.python_loop(analysis)
+    assert found.evidence["seconds"] == 2.0

@@ -116,7 +116,8 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
     found = finding(
         analysis,
         "deepcopy-in-step",
-        title=f"Every step makes deep copies{at(use.where())}: {share:.0%} of the loop",
+        title=f"{_what_copies(analysis)} makes deep copies{at(use.where())}: "
+        f"{share:.0%} of the loop",
         phase=phase,
         seconds=use.seconds,
         low=low,
@@ -134,6 +135,13 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
         after='state = {**self.state, "board": self.state["board"].copy()}',
     )
     return [_of_a_library(found, share) if handed_out else found]
+
+
+def _what_copies(analysis: Analysis) -> str:
+    """A search without an environment has simulations, and no steps."""
+    if analysis.run.env_steps:
+        return "Every step"
+    return "Every simulation" if analysis.run.searches else "The program"
 
 
 def _evaluating(analysis: Analysis) -> list[Sample]:

@@ -116,10 +116,13 @@ def python_loop(analysis: Analysis) -> list[Finding]:
 
 
 def _in_function_s(analysis: Analysis, function: Frame) -> float:
-    """Seconds in which the program's innermost line was one of this function, on a core."""
+    """Seconds in which this function or NumPy computed for it, on a core.
+
+    What it calls of other libraries, such as an environment's step, is not its own.
+    """
     seconds = 0.0
     for sample in samples_under(analysis):
-        first = next((frame for frame in sample.frames if frame.of_program), None)
+        first = next((f for f in sample.frames if not (_HELPERS(f) or _NUMPY(f))), None)
         same = first and (first.file, first.function) == (function.file, function.function)
         if same and not sample.waiting and not sample.native:
             seconds += sample.seconds

@@ -219,13 +219,16 @@ def _acting_loop(analysis: Analysis) -> list[Finding]:
         return []
     lines = max(acting.values(), key=lambda each: sum(each.values()))
     inside = {(line.file, called_at(analysis, line)[1]) for line in lines}
-    seconds = sum(
-        s.seconds
+    there = [
+        s
         for s in samples_under(analysis)
         if (at := program_line(s.frames)) and (at.file, called_at(analysis, at)[1]) in inside
-    )
+    ]
+    seconds = sum(sample.seconds for sample in there)
     if of_loop(analysis, seconds) < ACTING_LOOP_SHARE:
         return []
+    if any(name.startswith(("learn", "env.")) for s in there for name in names_of(s.path)):
+        return []  # `algorithm.train()` in a loop: a library does all of it in one line
     acted = sorted(lines, key=lambda line: -lines[line])[:3]
     return [
         finding(

@@ -220,6 +220,8 @@ def _run(report: Report) -> dict[str, Any]:
         "samples_per_s": run.samples_per_s,
         "samples": run.samples,
         "steps_per_s": run.steps_per_s,
+        "agent_steps": run.agent_steps,
+        "agent_steps_per_s": run.agent_steps_per_s,
         "return_last": analysis.returns.last,
         "steps_per_episode": run.steps_per_episode,
         "updates_per_step": run.updates_per_step,

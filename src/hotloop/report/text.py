@@ -83,6 +83,9 @@ def _headline(analysis: Analysis, style: Style) -> str:
         parts.append(f"{steps}, {units.rate(run.steps_per_s)} steps/s")
         if learning := steps_per_s_after_warm_up(analysis):
             parts[-1] += f" ({units.rate(learning)} after learning began)"
+    if run.agent_steps:
+        agents = units.plural(run.agent_steps, "agent step")
+        parts.append(f"{agents}, {units.rate(run.agent_steps_per_s)} agent steps/s")
     if returned := headline_part(analysis):
         parts.append(returned)
     if run.episodes:
