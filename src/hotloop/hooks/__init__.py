@@ -33,6 +33,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "rsl_rl": ("rsl_rl",),
     "skrl": ("skrl",),
     "multiprocessing": ("multiprocessing",),
+    "threads": ("threading",),
     "tensorflow": ("tensorflow",),
     "keras": ("keras",),
     "jax": ("jax",),

@@ -41,6 +41,8 @@ class Settings:
     gpu: str = "windows"
     #: Whether to measure in stretches after the first half minute, rather than every call.
     stretches: bool = False
+    #: The capture's folder, on a machine without it: there, `folder` is one of its own.
+    away_from: str = ""
 
     def environment(self) -> dict[str, str]:
         """The variables with which a child process joins the run."""
