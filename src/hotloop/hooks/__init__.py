@@ -34,6 +34,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "skrl": ("skrl",),
     "multiprocessing": ("multiprocessing",),
     "threads": ("threading",),
+    "joblib": ("joblib",),
     "tensorflow": ("tensorflow",),
     "keras": ("keras",),
     "jax": ("jax",),
