@@ -140,6 +140,9 @@ PIPE_BYTES: Final = _counter("pipe_bytes", "bytes", "bytes of these messages")
 BACKWARD_COMM_S: Final = _counter(
     "backward_comm_s", "s", "time that backward passes waited for gradients to be reduced"
 )
+DDP_BACKWARD_S: Final = _counter(
+    "ddp_backward_s", "s", "time that DDP computed the loss and backward passes, without reductions"
+)
 LOADED_ITEMS: Final = _counter("loaded_items", "items", "dataset items that a data loader fetched")
 
 # -- counters: autograd and compilers --
@@ -300,6 +303,7 @@ class Header(Record):
     pid = required(whole, 0, "process id")
     parent = optional(whole, "process id of the parent")
     host = required(text, "", "name of the machine")
+    boot = optional(text, "which start of the machine's system: processes with one share a clock")
     command = rows(text, "command line of the program, secrets masked")
     python = optional(text, "version of Python")
     platform = optional(text, "operating system")

@@ -7,6 +7,7 @@ a run is healthy can only be said where little is left that anything could remov
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from hotloop.analyze.accounting import training_phases
 from hotloop.analyze.contention import cores_used
@@ -20,6 +21,7 @@ from hotloop.analyze.kind import (
     span_of,
 )
 from hotloop.analyze.model import Analysis
+from hotloop.analyze.run_table import WAITS
 from hotloop.diagnose.evidence import calls_of
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
 from hotloop.diagnose.quiet import BUSY_MACHINE, cpu_wait_share, keeps_cores_busy
@@ -241,7 +243,8 @@ def _headline(
         matched = f"No cause worth {worth} matched (the largest, {quiet[0].id}, is {size} of it)"
     else:
         matched = "No known cause matched"
-    return f"{matched}; {_largest(left, span_of(analysis))}."
+    largest = _awaited(analysis, left) or _largest(left, span_of(analysis))
+    return f"{matched}; {largest}."
 
 
 def _warm_up(analysis: Analysis) -> str:
@@ -268,6 +271,30 @@ def _no_rl_loop(analysis: Analysis) -> str:
         f"No RL loop recognized: {what}.{phases} "
         "Name parts of the program with --phase NAME=FUNCTION; the functions below show where "
         "time went."
+    )
+
+
+#: Parts of a wait that a verdict names.
+_MOST_AWAITED = 3
+
+
+def _awaited(analysis: Analysis, left: dict[str, float]) -> str:
+    """Where the time goes that the loop waits for others, if that is the largest part of it."""
+    name = max(left, key=lambda name: left[name], default=NOTHING_KNOWN)
+    rows = [row for row in analysis.run_table if row.process != "main" and row.file]
+    if name not in WAITS or not rows:
+        return ""
+    parts = [
+        f"{row.share:.0%} in `{row.name}` of {row.process}"
+        f"{f' x{row.processes}' if row.processes > 1 else ''} ({Path(row.file).name}:{row.line})"
+        for row in rows[:_MOST_AWAITED]
+        if row.share >= WORTH_NAMING
+    ]
+    if not parts:
+        return ""
+    return (
+        f"{left[name]:.0%} of the {span_of(analysis)} waits for other processes, which spend "
+        f"{', '.join(parts)}"
     )
 
 

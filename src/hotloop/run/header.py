@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hotloop.capture.schema import Header
 from hotloop.masking import mask_arguments
 from hotloop.measure.core import NATIVE, WHY_TWIN
-from hotloop.measure.machine import affinity_cores
+from hotloop.measure.machine import affinity_cores, boot_id
 
 if TYPE_CHECKING:
     from hotloop.capture.values import RegionCost
@@ -40,6 +40,7 @@ def process_header(
         Header.pid: os.getpid(),
         Header.parent: os.getppid(),
         Header.host: platform.node(),
+        Header.boot: boot_id(),
         Header.command: mask_arguments(command if command is not None else sys.argv),
         Header.python: platform.python_version(),
         # Not `platform.platform()`, which starts a process: the program would find a child's time.

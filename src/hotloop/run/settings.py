@@ -41,6 +41,8 @@ class Settings:
     gpu: str = "windows"
     #: Whether to measure every call, rather than stretches after the first half minute.
     every_call: bool = False
+    #: The capture's folder, on a machine without it: there, `folder` is one of its own.
+    away_from: str = ""
 
     def environment(self) -> dict[str, str]:
         """The variables with which a child process joins the run."""
