@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.diagnosis.runs import HERE, Seen, look_at
 
-SETS = ("second", "third", "fourth")
+SETS = ("second", "third", "fourth", "fifth")
 MARK = "# plants: "
 
 
