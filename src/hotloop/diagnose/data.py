@@ -364,16 +364,25 @@ def _growing_rows(trends: Trends) -> tuple[float, float] | None:
 
 
 def _iterations(trends: Trends) -> list[tuple[float, float]]:
-    """(steps, rows learned from) of parts of the run with both: an update may outlast a point."""
+    """(steps, rows learned from) of parts of the run with both: an update may outlast a point.
+
+    Where no environment is recognized, the passes that choose actions stand for its steps.
+    """
+    counted = any(point.steps for point in trends.learning)
     found: list[tuple[float, float]] = []
     steps = rows = 0.0
     for point in trends.learning:
-        if point.steps > 0 and rows > 0 and steps > 0:
+        now = point.steps if counted else sum(point.calls.get(name, 0) for name in _ACTS)
+        if now > 0 and rows > 0 and steps > 0:
             found.append((steps, rows))
             steps = rows = 0.0
-        steps += point.steps
+        steps += now
         rows += point.samples
     return found
+
+
+#: Passes that choose actions.
+_ACTS = ("policy.act", "inference")
 
 
 def _growing_updates(analysis: Analysis) -> tuple[float, float] | None:
@@ -421,26 +430,44 @@ def python_gae(analysis: Analysis) -> list[Finding]:
         return []  # a library's own computation is what it is
     if at_lines_that_call(analysis, samples, _DRAWS_FROM_LIST)[0]:
         return []  # a replay buffer's rows are drawn there: off-policy, there are no advantages
+    fix, before, after = _advantages_at_once(vector_size(analysis))
     return [
         finding(
             analysis,
             "python-gae",
             title=f"Computing advantages takes {of_loop(analysis, seconds):.0%} of the loop: a "
-            "Python loop over single values",
+            "Python loop, value by value",
             phase="advantage",
             seconds=seconds,
             low=ADVANTAGE_WINS[0],
             high=ADVANTAGE_WINS[1],
             confidence=MEDIUM,
             where=inner_lines(samples),
-            fix="Loop over the steps once, with all environments as one array; keep tensors "
-            "out of the loop (convert to NumPy first). For one long rollout, "
-            "scipy.signal.lfilter needs no loop.",
-            before="for i in range(envs):\n    for t in reversed(range(T)):\n        adv[t][i] = …",
-            after="for t in reversed(range(T)):          # rows of all environments\n"
-            "    last = delta[t] + gamma * lam * alive[t] * last; adv[t] = last",
+            fix=fix,
+            before=before,
+            after=after,
         )
     ]
+
+
+def _advantages_at_once(envs: int) -> tuple[str, str, str]:
+    """(fix, before, after) for the number of environments that there are."""
+    body = "    last = delta[t] + gamma * lam * alive[t] * last; adv[t] = last"
+    if envs == 1:
+        return (
+            "Keep tensors and arrays out of the loop: with one environment, each of their "
+            "operations works on one number. Convert to lists of floats first, or let "
+            "scipy.signal.lfilter do it without a loop.",
+            f"for t in reversed(range(T)):          # delta is a tensor\n{body}",
+            "delta, alive, adv = delta.tolist(), alive.tolist(), [0.0] * T\n"
+            f"for t in reversed(range(T)):          # plain floats\n{body}",
+        )
+    return (
+        "Loop over the steps once, with all environments as one array, and keep tensors out of "
+        "the loop (convert to NumPy first).",
+        "for i in range(envs):\n    for t in reversed(range(T)):\n        adv[t][i] = …",
+        f"for t in reversed(range(T)):          # rows of all environments\n{body}",
+    )
 
 
 #: How rows are drawn from a buffer that is a plain list or deque.

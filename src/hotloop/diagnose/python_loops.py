@@ -51,6 +51,9 @@ _REPEATED = ("env.", "buffer.", "learn", "advantage")
 #: A loop that spends most of its time in native code is not slow because it is written in Python:
 #: it works on arrays already.
 MOST_NATIVE = 0.5
+#: The same for a loop of NumPy calls. A call on a few numbers takes about a microsecond, hardly
+#: longer than a sample needs to see native code. Where many samples see it, the arrays are large.
+MOST_NATIVE_IN_NUMPY = 0.2
 #: From this part of a loop's time at lines that call NumPy on, those calls are what it costs.
 MOSTLY_NUMPY = 0.5
 #: A loop that calls more functions of the program than this drives training and is not a hot spot.
@@ -72,6 +75,14 @@ class _Loop:
     lines: dict[int, float] = field(default_factory=dict)
     phases: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def calls_numpy(self) -> bool:
+        return self.numpy_s >= MOSTLY_NUMPY * self.seconds
+
+    @property
+    def most_native(self) -> float:
+        return MOST_NATIVE_IN_NUMPY if self.calls_numpy else MOST_NATIVE
+
     def hottest(self) -> SourceLine:
         line = max(self.lines, key=lambda each: self.lines[each])
         return SourceLine(self.function.file, line, self.function.function)
@@ -88,8 +99,7 @@ def python_loop(analysis: Analysis) -> list[Finding]:
         return []
     line = largest.hottest()
     name = line.function.rpartition(".")[2]
-    tiny = largest.numpy_s >= MOSTLY_NUMPY * largest.seconds
-    seconds, wins = largest.seconds, ARRAY_WINS
+    tiny, seconds, wins = largest.calls_numpy, largest.seconds, ARRAY_WINS
     if tiny:
         # The same few numbers are arrays outside of the loop as well.
         seconds, wins = max(_in_function_s(analysis, largest.function), seconds), FLOAT_WINS
@@ -178,7 +188,7 @@ def _loops(analysis: Analysis) -> dict[_Key, _Loop]:
         for key, loop in found.items()
         if key[:2] not in drivers
         and len(callees[key]) <= MOST_CALLEES
-        and loop.native_s <= MOST_NATIVE * loop.on_core_s
+        and loop.native_s <= loop.most_native * loop.on_core_s
     }
 
 
