@@ -353,3 +353,36 @@ def test_pushes_are_shown_in_the_words_of_the_library(make: Make) -> None:
     )
     (found,) = data.per_item_buffer_push(analysis)
     assert found.after == "buffer.extend(data)"
+
+
+def test_a_rollout_that_grows_where_no_environment_is_recognized(make: Make) -> None:
+    """Passes that choose actions stand for steps; longer episodes have more of them."""
+
+    def windows(acts: int) -> list[Window]:
+        return [
+            window(
+                i,
+                {"learn.backward": (0.6, 10), "inference": (0.2, 400 + acts * i)},
+                counters={"gradient_steps": 10, "samples": 4000 * (i + 1)},
+            )
+            for i in range(12)
+        ]
+
+    (found,) = data.unbounded_rollout(make(phase("learn.backward", 8.0), windows=windows(0)))
+    assert found.id == "unbounded-rollout"
+    longer = make(phase("learn.backward", 8.0), windows=windows(400))
+    assert data.unbounded_rollout(longer) == []
+
+
+def test_advice_about_advantages_fits_the_number_of_environments(make: Make) -> None:
+    def fix(envs: int) -> str:
+        analysis = make(
+            phase("advantage", 3.0),
+            samples=[sample("advantage", 3.0, frame("gae"))],
+            gauges={"envs": envs},
+            env_steps=1000,
+        )
+        return data.python_gae(analysis)[0].fix
+
+    assert "one environment" in fix(1)
+    assert "all environments as one array" in fix(8)

@@ -96,3 +96,11 @@ def test_a_loop_around_a_forward_pass_is_no_loop_over_items(make: Make) -> None:
         env_steps=1000,
     )
     assert not python_loops.python_loop(analysis)
+
+
+def test_a_loop_of_numpy_calls_on_large_arrays_is_as_it_should_be(make: Make) -> None:
+    """Samples see native code in a call that takes longer than a microsecond."""
+    calls = replace(sample("", 4.0, LOOP, TRAIN), native=True)
+    notes = {"lines": {LOOP.file: {"54": [["np.clip"], 53], "90": [["schritt"], 80]}}}
+    analysis = make(samples=[sample("", 6.0, LOOP, TRAIN), calls], notes=notes, env_steps=1000)
+    assert not python_loops.python_loop(analysis)

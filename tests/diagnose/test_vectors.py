@@ -124,3 +124,11 @@ def test_the_line_that_asks_for_one_action_after_another(make: Make) -> None:
     )  # fmt: skip
     (found,) = vectors.unbatched_policy(analysis)
     assert [line.line for line in found.where] == [113]
+
+
+@pytest.mark.parametrize(("passes", "said"), [(2000, True), (48_000, False)])
+def test_a_planners_passes_have_rows_of_their_own(make: Make, passes: int, said: bool) -> None:
+    """Model-based planning calls its networks many times per step, with a batch of plans."""
+    acting = phase("policy.act", 8.0, calls=passes)
+    analysis = make(phase("env.step", 1.0), acting, env_steps=1000)
+    assert bool(vectors.single_env(analysis)) is said

@@ -139,7 +139,7 @@ def ceiling_of(share: float, rest: float = 0.0) -> float:
 def _with_the_rest(share: float, part: float, rest: float) -> float:
     """The gain if a part of this share went away and the rest got faster accordingly."""
     gone = min(max(share * part, 0.0), MOST_OF_A_RUN)
-    return 1 / ((1 - gone) * (1 - rest * gone))
+    return 1 / max((1 - gone) * (1 - rest * gone), 1 - MOST_OF_A_RUN)
 
 
 def rest_faster(analysis: Analysis, phase: str) -> float:

@@ -89,8 +89,8 @@ def render_in_step(analysis: Analysis) -> list[Finding]:
         "(grid, walls) as an array, copy it, and paint only what moves, directly into the "
         "small image."
         if observed
-        else "Nobody looks at these frames. Draw only in evaluations or every few hundred steps, "
-        "and make the environment without a render mode for training."
+        else "The agent does not see these frames. Draw only in evaluations or every few hundred "
+        "steps, and make the environment without a render mode for training."
     )
     return [
         finding(

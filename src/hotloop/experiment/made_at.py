@@ -26,6 +26,7 @@ MADE_BY: dict[str, frozenset[str]] = {
         ["Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "Adamax", "NAdam", "RAdam"]
     ),
     "thread-oversubscription": frozenset(["set_num_threads"]),
+    "loader-bound": frozenset(["DataLoader"]),
     "serial-heavy-env": frozenset(_IN_PROCESS),
     "subprocess-overhead": frozenset(_IN_PROCESSES),
     "pickled-observations": frozenset(_IN_PROCESSES),
