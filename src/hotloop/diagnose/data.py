@@ -308,7 +308,7 @@ def unbounded_rollout(analysis: Analysis) -> list[Finding]:
     if work is None or (not rows_grow and work[1] < 2 * ROWS_GROWN):
         return []
     grown, ratio = work
-    seconds = seconds_in(analysis, *_UPDATES)
+    seconds = seconds_in(analysis, *_UPDATES, *_before_updates(analysis))
     if of_loop(analysis, seconds * grown) < 0.03:
         return []
     return [
@@ -346,6 +346,12 @@ def _draws(analysis: Analysis) -> bool:
 #: What an update consists of.
 _UPDATES = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.optimizer",
             "learn.step", "learn.fit", "advantage", "buffer.sample")  # fmt: skip
+
+
+def _before_updates(analysis: Analysis) -> set[str]:
+    """Stretches that lead to a learning pass: there the rollout is made into a batch."""
+    names = {phase.name for phase in analysis.phases if is_unidentified(phase.name)}
+    return {name for name in names if name.endswith("and forward")}
 
 
 def _growing_rows(trends: Trends) -> tuple[float, float] | None:

@@ -19,9 +19,9 @@ from hotloop.phases import names_of
 LOOP_SHARE = 0.15
 #: Arrays instead of a loop usually take one to two orders of magnitude off it; what a loop decides
 #: item by item can at least be compiled.
-ARRAY_WINS = (0.6, 0.97)
+ARRAY_WINS = (0.6, 0.99)
 #: A floating-point operation takes tens of nanoseconds in Python and about a microsecond in NumPy.
-FLOAT_WINS = (0.75, 0.97)
+FLOAT_WINS = (0.75, 0.99)
 #: What a loop of the program's own calls in Python and is part of its cost.
 _HELPERS = in_package("random", "operator", "functools", "collections/__init__", "heapq", "bisect",
                       "statistics", "fractions", "itertools")  # fmt: skip
