@@ -104,3 +104,12 @@ def test_a_loop_of_numpy_calls_on_large_arrays_is_as_it_should_be(make: Make) ->
     notes = {"lines": {LOOP.file: {"54": [["np.clip"], 53], "90": [["schritt"], 80]}}}
     analysis = make(samples=[sample("", 6.0, LOOP, TRAIN), calls], notes=notes, env_steps=1000)
     assert not python_loops.python_loop(analysis)
+
+
+def test_a_generator_over_all_items_is_a_loop(make: Make) -> None:
+    items = frame("E.s.<locals>.<genexpr>", line=39)
+    samples = [sample("", 8.0, items, frame("E.s", line=39), TRAIN)]
+    notes = {"lines": {items.file: {"39": [["max"], 0], "90": [["schritt"], 80]}}}
+    (found,) = python_loops.python_loop(make(samples=samples, notes=notes, env_steps=1000))
+    assert found.title.startswith("`s` loops over items in pure Python")
+    assert found.where[0].line == 39

@@ -59,6 +59,9 @@ MOSTLY_NUMPY = 0.5
 #: A loop that calls more functions of the program than this drives training and is not a hot spot.
 MOST_CALLEES = 1
 
+#: Loops that Python runs as functions of their own.
+_COMPREHENSIONS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>")
+
 #: (file, function, first line) of a loop.
 _Key = tuple[str, str, int]
 
@@ -98,7 +101,7 @@ def python_loop(analysis: Analysis) -> list[Finding]:
     if share < LOOP_SHARE:
         return []
     line = largest.hottest()
-    name = line.function.rpartition(".")[2]
+    name = line.function.partition(".<locals>.<")[0].rpartition(".")[2]
     tiny, seconds, wins = largest.calls_numpy, largest.seconds, ARRAY_WINS
     if tiny:
         # The same few numbers are arrays outside of the loop as well.
@@ -206,7 +209,8 @@ def _looping_frame(analysis: Analysis, sample: Sample) -> tuple[Frame, int, int]
             if _HELPERS(frame) or _NUMPY(frame):
                 continue
             return None
-        loop = called_at(analysis, frame)[1]
+        comprehension = frame.function.endswith(_COMPREHENSIONS)
+        loop = frame.line if comprehension else called_at(analysis, frame)[1]
         if loop and _is_repeated(analysis, sample, depth):
             return frame, loop, depth
     return None
