@@ -347,6 +347,8 @@ class Analysis:
     #: Lines and values of the capture that could not be read.
     damaged: int
     damaged_values: int
+    #: What other threads of the main process ran, their waiting left out.
+    thread_functions: list[Function] = field(default_factory=list)
     #: Whole stacks of every process, for rules that ask who called whom.
     samples: list[Sample] = field(default_factory=list)
     #: The same of the main process before its loop.

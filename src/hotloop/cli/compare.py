@@ -22,7 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hotloop.analyze.defaults import MOST_PAIRS, MOST_PAIRS_UNTIL, SEEDS
+from hotloop.analyze.defaults import MOST_PAIRS, MOST_PAIRS_UNTIL
 from hotloop.cli import experiments
 from hotloop.cli.numbers import above_zero, not_negative, percent
 from hotloop.cli.selection import is_capture
@@ -63,18 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="5%",
         help='exit with code 1 if the second is slower by this much; "cannot tell" never fails',
     )
-    parser.add_argument(
-        "--to-return",
-        metavar="X|auto",
-        help="compare the time until this return is reached; auto: one that both reach",
-    )
-    parser.add_argument(
-        "--seeds",
-        type=above_zero,
-        metavar="N",
-        help=f"seeds of each command with --to-return (default {SEEDS}); "
-        "{seed} in a command is replaced",
-    )
+    experiments.add_return_arguments(parser)
     experiments.add_run_arguments(parser)
     experiments.add_output_arguments(parser)
 
@@ -107,17 +96,11 @@ def main(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> PairedResult:
     from hotloop.analyze.sequential import Rule
-    from hotloop.experiment.command import check_exists, parse_command, short_names
+    from hotloop.experiment.command import short_names
     from hotloop.experiment.paired import Design, PairedRuns
     from hotloop.experiment.same_learning import SameLearning
 
-    first, second = (
-        experiments.as_measured(parse_command(text), options)
-        for text in (options.first, options.second)
-    )
-    commands = first, second
-    for command in commands:
-        check_exists(command)
+    first, second = experiments.both_commands(options)
     commands = (
         replace(first, options=(*first.options, "--weights")),
         replace(second, options=(*second.options, "--weights")),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hotloop.analyze.defaults import MARGIN
+from hotloop.analyze.defaults import MARGIN, SEEDS
 from hotloop.cli.numbers import above_zero, percent
 from hotloop.cli.run import add_phase_argument
 from hotloop.errors import HotloopError
@@ -36,6 +36,22 @@ FORMATS: dict[str, tuple[str, ...]] = {
 FILES_ONLY = ("plan", "png")
 
 PLACES = ("here", "ray")
+
+
+def add_return_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of a comparison by time to a return."""
+    parser.add_argument(
+        "--to-return",
+        metavar="X|auto",
+        help="compare the time until this return is reached; auto: one that all reach",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=above_zero,
+        metavar="N",
+        help=f"seeds of each command with --to-return (default {SEEDS}); "
+        "{seed} in a command is replaced",
+    )
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,6 +94,18 @@ def names_of(options: argparse.Namespace) -> tuple[str, str] | None:
     if len(names) != 2 or not all(names) or names[0] == names[1]:
         raise HotloopError(f"--names {options.names}: two different names, such as --names off,on")
     return names[0], names[1]
+
+
+def both_commands(options: argparse.Namespace) -> tuple[Command, Command]:
+    """The two programs to compare, with their options for `hotloop run`."""
+    from hotloop.experiment.command import check_exists, parse_command
+
+    first, second = (
+        as_measured(parse_command(text), options) for text in (options.first, options.second)
+    )
+    for command in (first, second):
+        check_exists(command)
+    return first, second
 
 
 def compared(first: Path, second: Path, options: argparse.Namespace) -> Comparison:

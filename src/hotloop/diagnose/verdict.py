@@ -79,7 +79,7 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """Everything, as one text."""
-        return " ".join(filter(None, [self.headline, self.starvation, *self.details]))
+        return " ".join(filter(None, [self.starvation, self.headline, *self.details]))
 
 
 def too_short(analysis: Analysis) -> str:
@@ -151,7 +151,7 @@ def without_rule(analysis: Analysis, findings: list[Finding]) -> dict[str, float
 def starvation(analysis: Analysis) -> str:
     """Who waited for a CPU core, because of whom, and what that means; empty on a quiet machine.
 
-    Every report shows it beside the headline: all times depend on it.
+    Every report shows it first: all times depend on it.
     """
     waited = cpu_wait_share(analysis) or 0.0
     trainer = analysis.notes.trains_in
@@ -161,6 +161,16 @@ def starvation(analysis: Analysis) -> str:
         takes_part = lasted.get(name, 0.0) >= TAKES_PART * analysis.run.loop_s
         if takes_part and bound.cores > max(waited, BUSY_MACHINE):
             waited, who = bound.cores, f"`{name}`"
+    return _starved(analysis, who, waited)
+
+
+def starvation_of(analysis: Analysis, process: str) -> str:
+    """The same for one process other than the main one."""
+    bound = analysis.process_bounds.get(process)
+    return _starved(analysis, f"`{process}`", bound.cores if bound is not None else 0.0)
+
+
+def _starved(analysis: Analysis, who: str, waited: float) -> str:
     if waited <= BUSY_MACHINE:
         return ""
     times = f"up to {1 / (1 - waited):.1f}x" if waited < STARVED else "many times"

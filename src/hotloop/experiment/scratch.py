@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from hotloop.experiment import guard
 from hotloop.experiment.here import Job, Place
 from hotloop.experiment.launch import Outcome
 from hotloop.experiment.patch import LEFT_OUT, copy_folder, linked_in_copy
@@ -36,6 +40,20 @@ def why_not_again(lines: Sequence[str]) -> str:
             "elsewhere from there: pass absolute paths"
         )
     return "a file that an earlier run left may be in its way"
+
+
+@contextmanager
+def removed_after(folder: Path) -> Iterator[Path]:
+    """A folder for copies, removed when the block ends, also if hotloop is killed in it."""
+    words = [sys.executable, "-I", "-S", guard.__file__, str(folder.absolute())]
+    # A session of its own: Ctrl-C in the terminal does not reach it.
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        yield folder
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait()
 
 
 class ScratchPlace:

@@ -42,7 +42,8 @@ def process_header(
         Header.host: platform.node(),
         Header.command: mask_arguments(command if command is not None else sys.argv),
         Header.python: platform.python_version(),
-        Header.platform: platform.platform(),
+        # Not `platform.platform()`, which starts a process: the program would find a child's time.
+        Header.platform: f"{platform.system()}-{platform.release()}-{platform.machine()}",
         Header.machine: platform.machine(),
         Header.cores: affinity_cores(),
         Header.native: NATIVE,

@@ -14,7 +14,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, WrapperDescriptorType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -32,13 +32,15 @@ _STORE, _MORE = opcode.opmap["STORE_ATTR"], opcode.opmap["EXTENDED_ARG"]
 _names: WeakKeyDictionary[type, list[str]] = WeakKeyDictionary()
 
 
-def attributes_of(held: Any) -> list[tuple[str, Any]]:
+def attributes_of(held: object) -> list[tuple[str, Any]]:
     """Names and values of what an object keeps in itself, nearly as `vars` returns them.
 
     What other code than its class's sets is missed, unless it has a dictionary already; where the
     object has no value of its own, the class's is returned. Properties are not run.
     """
     try:
+        if not reads_plainly(type(held)):
+            return []
         names = _names_of(type(held)) if SLOWED else []
         if not names or _has_dictionary(held, names):
             return list(vars(held).items())[:MOST_ATTRIBUTES]
@@ -46,6 +48,22 @@ def attributes_of(held: Any) -> list[tuple[str, Any]]:
         return list(islice(found, MOST_ATTRIBUTES))
     except Exception:  # no `__dict__`, or one of its own kind
         return []
+
+
+def reads_plainly(cls: type) -> bool:
+    """Whether reading an attribute runs no code of the class's own before it is found."""
+    return isinstance(cls.__getattribute__, WrapperDescriptorType)
+
+
+def read(held: Any, name: str, default: Any = None) -> Any:
+    """An attribute, where no `__getattr__` or `__getattribute__` of the program's has to be asked.
+
+    Properties are run.
+    """
+    try:
+        return object.__getattribute__(held, name) if reads_plainly(type(held)) else default
+    except Exception:
+        return default
 
 
 def _names_of(cls: type) -> list[str]:
@@ -97,7 +115,7 @@ def _is_computed(cls: type, name: str) -> bool:
     return hasattr(type(raw), "__get__")
 
 
-def _has_dictionary(held: Any, names: list[str]) -> bool:
+def _has_dictionary(held: object, names: list[str]) -> bool:
     """Whether its dictionary was requested before: then that refers to its values."""
     if isinstance(held, _CONTAINERS):
         return False  # all its elements would be among them
@@ -105,7 +123,7 @@ def _has_dictionary(held: Any, names: list[str]) -> bool:
     return len(others) == 1 and type(others[0]) is dict and any(n in others[0] for n in names)
 
 
-def _value(held: Any, name: str) -> tuple[Any, ...]:
+def _value(held: object, name: str) -> tuple[Any, ...]:
     try:
         return (object.__getattribute__(held, name),)
     except AttributeError:
