@@ -7,7 +7,7 @@ from analyses import Make, frame, phase, sample, window
 
 from hotloop.analyze.model import Analysis
 from hotloop.capture.window import Window
-from hotloop.diagnose import data, loading
+from hotloop.diagnose import advantages, data, loading
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_rows_drawn_from_a_list_are_no_advantages(make: Make, name: str, said: b
         ],
         notes={"lines": {"/home/me/train.py": {"51": [[name], 0]}}},
     )
-    assert bool(data.python_gae(analysis)) is said
+    assert bool(advantages.python_gae(analysis)) is said
 
 
 def test_updates_of_as_many_rows_as_ever_are_no_growing_rollout(make: Make) -> None:
@@ -249,7 +249,7 @@ def test_advantages_from_their_share(make: Make, seconds: float, said: bool) -> 
     analysis = make(
         phase("advantage", seconds), samples=[sample("advantage", seconds, frame("compute_gae"))]
     )
-    assert bool(data.python_gae(analysis)) is said
+    assert bool(advantages.python_gae(analysis)) is said
 
 
 @pytest.mark.parametrize(
@@ -272,15 +272,15 @@ def test_what_is_inferred_must_be_a_loop_over_numbers(
     }
     samples = [sample("advantage", 3.0, here)]
     analysis = make(phase("advantage", 3.0), samples=samples, notes=notes, env_steps=1000)
-    assert bool(data.python_gae(analysis)) is said
+    assert bool(advantages.python_gae(analysis)) is said
     nobody = make(phase("advantage", 3.0), samples=samples, notes=notes)
-    assert data.python_gae(nobody) == []
+    assert advantages.python_gae(nobody) == []
 
 
 def test_advantages_of_a_library_are_not_the_programs(make: Make) -> None:
     file = "/venv/lib/python3.11/site-packages/torchrl/objectives/value.py"
     analysis = make(phase("advantage", 3.0), samples=[sample("advantage", 3.0, frame("gae", file))])
-    assert data.python_gae(analysis) == []
+    assert advantages.python_gae(analysis) == []
 
 
 def test_a_loss_that_follows_the_returns_is_no_advantage(make: Make) -> None:
@@ -288,8 +288,8 @@ def test_a_loss_that_follows_the_returns_is_no_advantage(make: Make) -> None:
     lines = {here.file: {"42": [["losses.append", "F.smooth_l1_loss"], 40]}}
     samples = [sample("advantage", 3.0, here)]
     analysis = make(phase("advantage", 3.0), samples=samples, notes={"lines": lines})
-    assert data.python_gae(analysis) == []
-    assert data.python_gae(make(phase("advantage", 3.0), samples=samples)) != []
+    assert advantages.python_gae(analysis) == []
+    assert advantages.python_gae(make(phase("advantage", 3.0), samples=samples)) != []
 
 
 def test_memory_is_short_when_pages_come_back_from_disk(make: Make) -> None:
@@ -382,7 +382,7 @@ def test_advice_about_advantages_fits_the_number_of_environments(make: Make) -> 
             gauges={"envs": envs},
             env_steps=1000,
         )
-        return data.python_gae(analysis)[0].fix
+        return advantages.python_gae(analysis)[0].fix
 
     assert "one environment" in fix(1)
     assert "all environments as one array" in fix(8)
