@@ -188,3 +188,16 @@ def test_without_facts_every_rule_is_silent(make: Make, rule: Any, missing: str)
     notes = {key: value for key, value in known().items() if key != missing}
     assert rule(make()) == []
     assert rule(ppo(make, notes=notes)) == []
+
+
+@pytest.mark.parametrize(("size", "said"), [(10_000, True), (50_000_000, False)])
+def test_mixed_precision_of_a_small_network_on_the_cpu(make: Make, size: int, said: bool) -> None:
+    analysis = make(
+        phase("learn.backward", 8.0, 1000),
+        notes=known("cpu", size, machine={}),
+        windows=loop(gradient_steps=1000, autocasts=1000),
+        gradient_steps=1000,
+    )
+    analysis.run.counters["samples"] = 64_000
+    found = accelerators.mixed_precision_no_gain(analysis)
+    assert bool(found) is said

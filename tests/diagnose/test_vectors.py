@@ -136,3 +136,11 @@ def test_a_line_in_which_a_library_trains_is_no_loop_that_only_acts(make: Make) 
     samples.append(sample("learn/learn.backward", 1.0, network, train))
     both = make(phase("policy.act", 4.0), samples=samples, notes={"lines": lines})
     assert vectors.unbatched_policy(both) == []
+
+
+@pytest.mark.parametrize(("passes", "said"), [(2000, True), (48_000, False)])
+def test_a_planners_passes_have_rows_of_their_own(make: Make, passes: int, said: bool) -> None:
+    """Model-based planning calls its networks many times per step, with a batch of plans."""
+    acting = phase("policy.act", 8.0, calls=passes)
+    analysis = make(phase("env.step", 1.0), acting, env_steps=1000)
+    assert bool(vectors.single_env(analysis)) is said

@@ -22,6 +22,7 @@ from hotloop.diagnose.evidence import (
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
 from hotloop.diagnose.inside import SMALLEST_PART, InsideSteps, by_name, inside_steps, part_of
+from hotloop.diagnose.loading import functions_that_read, reads_files
 from hotloop.diagnose.recorded import at, copies_by_dumping, writes_table
 from hotloop.diagnose.step_parts import step_parts
 from hotloop.phases import names_of
@@ -53,6 +54,8 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
         phase = "collect"
         apart = [s for s in _loop_samples(analysis) if not _NOT_STEPPING & set(names_of(s.path))]
         apart = [s for s in apart if not any(writes_table(frame) for frame in s.frames)]
+        readers = functions_that_read(apart)
+        apart = [s for s in apart if not reads_files(s, readers)]
         use = use_of(apart, in_package("pandas"))
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []

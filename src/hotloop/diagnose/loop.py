@@ -119,7 +119,7 @@ def _few(analysis: Analysis) -> str:
 # -- what is not training --
 
 #: Evaluating below this share of the loop is the price of knowing.
-EVALUATE_SHARE = 0.15
+EVALUATE_SHARE = 0.10
 #: Fewer evaluations than this in a run are not many, unless they take this share of it.
 OFTEN = 4
 EVALUATE_MOST = 0.4

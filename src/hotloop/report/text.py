@@ -98,7 +98,8 @@ def _headline(analysis: Analysis, style: Style) -> str:
             updates += f" (batch size {units.count(run.batch_size)})"
         if not run.env_steps:
             updates += f", {units.rate(run.gradient_steps_per_s)} gradient steps/s"
-            updates += f", {units.rate(run.samples_per_s)} samples/s"
+            if run.samples_per_s:
+                updates += f", {units.rate(run.samples_per_s)} samples/s"
         parts.append(updates)
     parts += _token_parts(analysis)
     if run.searches:
