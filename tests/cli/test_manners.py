@@ -1,4 +1,4 @@
-"""How every command behaves on a terminal: closed pipes, narrow screens, no colours."""
+"""How every command behaves on a terminal: closed pipes, narrow screens, no colors."""
 
 from __future__ import annotations
 

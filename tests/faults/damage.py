@@ -260,7 +260,7 @@ def put_through(folder: Path, number: int, whole: Any, seen: Counter[str]) -> No
         watching = CaptureReader(folder, most_of_main=2)
         watching.read()
         now = live_state_of(capture, analysis)
-        dashboard(now, analysis, findings, Style(80, colour=True), 20)
+        dashboard(now, analysis, findings, Style(80, color=True), 20)
         status_line(now, analysis)
         page_data(make_report(analysis, findings, RunHistory(watching.read())))
         seen["live"] += 1

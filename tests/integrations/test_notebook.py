@@ -34,7 +34,7 @@ def notebook(tmp_path_factory: pytest.TempPathFactory) -> Any:
         "%%hotloop --name again --text\ndef helper():\n    return 'new'\nresult = helper()\nresult",
         "%%hotloop --name failing\nseen = 1\nraise ValueError('of the program')",
         "seen, helper()",
-        "%%hotloop --colour red\nnever = 1",
+        "%%hotloop --color red\nnever = 1",
         "'never' in globals()",
         "%unload_ext hotloop",
     ]
@@ -97,7 +97,7 @@ def test_an_exception_is_the_cells_own(notebook: Any) -> None:
 
 def test_a_wrong_option_is_one_line(notebook: Any) -> None:
     (said,) = outputs(notebook.cells[7], "stream")
-    assert said.text == "hotloop: %%hotloop: unrecognized arguments: --colour red\n"
+    assert said.text == "hotloop: %%hotloop: unrecognized arguments: --color red\n"
     (result,) = outputs(notebook.cells[8], "execute_result")
     assert result.data["text/plain"] == "False"
 

@@ -35,6 +35,7 @@ class StandIn:
         self.allocated = 1_000_000
         self.empty = False
         self.prepared = 0
+        self.driver_calls = 0
         self.costs: Callable[[], None] = lambda: None
 
     def in_use(self) -> bool:
@@ -58,6 +59,9 @@ class StandIn:
         if self.empty:
             return []
         return [Activity(LAUNCH, 0, 1, 1), Activity(KERNEL, 2, 3, 1)]
+
+    def call_driver(self) -> None:
+        self.driver_calls += 1
 
     def memory(self) -> tuple[int, int] | None:
         return self.allocated, 2_000_000
@@ -212,6 +216,21 @@ def test_it_is_prepared_in_the_programs_thread(profiler: Profiler, device: Stand
     watch.begin()
     watch.end()
     assert device.prepared == 1
+
+
+def test_a_stopped_tracer_can_detach_from_a_program_that_no_longer_uses_the_device(
+    watch: DeviceWatch, profiler: Profiler, device: StandIn, clock: Any
+) -> None:
+    train(profiler, clock, 30.0)
+    watch._tick()
+    assert (watch.stretches, device.driver_calls) == (1, 0)
+    watch.end()
+    assert device.driver_calls > 1  # it may not have been ready to detach at the first
+    clock.pass_ns(10**9)
+    watch.end()
+    enough = device.driver_calls
+    watch.end()
+    assert device.driver_calls == enough
 
 
 def test_off_watches_nothing(profiler: Profiler, device: StandIn) -> None:

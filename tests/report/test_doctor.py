@@ -11,7 +11,7 @@ from hotloop.report.doctor import doctor_text
 from hotloop.report.terminal import Style
 
 
-def test_plain_text_without_colour_or_signs() -> None:
+def test_plain_text_without_color_or_signs() -> None:
     checks = examine(replace(HEALTHY, native=False, why_twin="a\x1b[31m b"))
     text = doctor_text(checks, Style(80, False, unicode=False))
     assert "\x1b" not in text

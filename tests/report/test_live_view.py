@@ -33,15 +33,15 @@ def now(running: Capture) -> LiveState:
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 160])
-@pytest.mark.parametrize("colour", [False, True])
+@pytest.mark.parametrize("color", [False, True])
 def test_every_line_fits_and_no_number_is_cut(
-    now: LiveState, running: Capture, width: int, colour: bool
+    now: LiveState, running: Capture, width: int, color: bool
 ) -> None:
-    style = Style(width, colour)
+    style = Style(width, color)
     lines = dashboard(now, analyze(running), findings(HOSTILE[3]), style, 30)
     plain = [ESCAPES.sub("", line) for line in lines]
     assert max(map(len, plain)) <= width
-    assert ("".join(lines) != "".join(plain)) == colour
+    assert ("".join(lines) != "".join(plain)) == color
     text = "\n".join(plain)
     assert not re.search(r"\d…", text)
     assert "\x1b" not in text

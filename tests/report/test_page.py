@@ -221,9 +221,9 @@ def test_text_can_be_read_in_both_themes(open_page: Open) -> None:
     contrast = """
     (names) => {
       const channel = (value) => value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
-      const light = (colour) => {
+      const light = (color) => {
         const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-        canvas.fillStyle = colour;
+        canvas.fillStyle = color;
         canvas.fillRect(0, 0, 1, 1);
         const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((each) => channel(each / 255));
         return 0.2126 * r + 0.7152 * g + 0.0722 * b;
@@ -235,13 +235,13 @@ def test_text_can_be_read_in_both_themes(open_page: Open) -> None:
         return (a + 0.05) / (b + 0.05);
       });
     }"""
-    from hotloop.report.palette import CATEGORY_COLOURS, OTHER_COLOURS
+    from hotloop.report.palette import CATEGORY_COLORS, OTHER_COLORS
 
     pairs = [
         [name, "surface"] for name in ("text", "muted", "accent", "critical", "warning", "healthy")
     ]
     pairs += [[name, f"{name}-soft"] for name in ("critical", "warning", "info", "healthy")]
-    pairs += [["on-colour", colour] for colour in (*CATEGORY_COLOURS.values(), *OTHER_COLOURS)]
+    pairs += [["on-color", color] for color in (*CATEGORY_COLORS.values(), *OTHER_COLORS)]
     for scheme in ("light", "dark"):
         ratios = open_page(color_scheme=scheme).evaluate(contrast, pairs)
         weak = [(pair, round(r, 2)) for pair, r in zip(pairs, ratios, strict=True) if r < 4.5]

@@ -50,9 +50,9 @@ def test_findings_come_first() -> None:
     assert "p/train.py:3" in text
 
 
-def test_colour_only_when_asked() -> None:
+def test_color_only_when_asked() -> None:
     assert "\x1b" not in text_report(make_report(analysis(), [finding()]), Style())
-    assert "\x1b[" in text_report(make_report(analysis(), [finding()]), Style(colour=True))
+    assert "\x1b[" in text_report(make_report(analysis(), [finding()]), Style(color=True))
 
 
 def test_hostile_names_cannot_move_the_cursor() -> None:

@@ -41,8 +41,8 @@ def correct(totals: dict[str, PhaseDelta], cost: RegionCost) -> dict[str, Correc
     corrected: dict[str, Corrected] = {}
     outside: dict[str, float] = {}
     below: dict[str, float] = {}
-    # From the leaves up: what is deeper has more slashes.
-    for path in sorted(totals, key=lambda p: -p.count("/")):
+    # From the leaves up: what is deeper has more slashes, and the root comes last.
+    for path in sorted(totals, key=lambda p: -p.count("/") if p else 1):
         delta = totals[path]
         inside = delta.calls * cost.inner_ns
         self_ns = delta.self_ns - inside - outside.get(path, 0.0)

@@ -221,26 +221,24 @@ def _threads(survey: Survey) -> list[Check]:
     usable = min(survey.cores, survey.quota_cores or survey.cores)
     checks = []
     for name, threads in survey.thread_settings.items():
-        checks.append(_thread_check("threads", f"{name} is {threads}", threads, usable, name))
+        checks.append(_thread_check(f"{name} is {threads}", threads, usable, name))
     for framework in survey.frameworks:
         if framework.threads is not None:
             text = f"{framework.name} uses {framework.threads} threads for one operation"
-            checks.append(
-                _thread_check("threads", text, framework.threads, usable, "OMP_NUM_THREADS")
-            )
+            checks.append(_thread_check(text, framework.threads, usable, "OMP_NUM_THREADS"))
     return checks
 
 
-def _thread_check(topic: str, text: str, threads: int, usable: float, variable: str) -> Check:
+def _thread_check(text: str, threads: int, usable: float, variable: str) -> Check:
     fitting = max(int(usable), 1)
     if threads > max(usable, 1):
         return Check(
-            topic,
+            "threads",
             PROBLEM,
             f"{text}, but there are {usable:g} cores to use: threads will wait for each other.",
             f"export {variable}={fitting}, and 1 where several processes train or step",
         )
-    return Check(topic, OK, f"{text}.")
+    return Check("threads", OK, f"{text}.")
 
 
 # -- memory --

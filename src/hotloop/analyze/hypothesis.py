@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hotloop.analyze.judgement import FASTER, SAME, SLOWER, Judgement
+from hotloop.analyze.judgement import UNKNOWN as UNKNOWN
 from hotloop.analyze.statistics import ALPHA, Interval, Paired
 
 CONFIRMED = "confirmed"
 REFUTED = "refuted"
-UNKNOWN = "cannot tell"
 #: Of a phase that was skipped: the gain without it is the most that work on it can bring.
 CEILING = "a ceiling"
 FAILED = "could not be tried"

@@ -50,12 +50,10 @@ class LiveState:
     curve: list[float]
 
 
-def live_state_of(
-    capture: Capture, analysis: Analysis, recent_s: float = RECENT_S, killed: bool = False
-) -> LiveState:
+def live_state_of(capture: Capture, analysis: Analysis, killed: bool = False) -> LiveState:
     """The state of a run at its last window."""
     run = points(capture.main, most=10**9)
-    recent = _last(run, recent_s)
+    recent = _last(run, RECENT_S)
     loop = [point for point in run if point.part == LOOP]
     steps = sum(point.steps for point in loop)
     seconds = sum(point.wall_s for point in loop)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from hotloop.analyze.series import MOST_POINTS
 from hotloop.analyze.timeline import offset_s, split_timeline
 from hotloop.capture import schema
 from hotloop.capture.episodes import EVALUATION, RAW, TRAINING, all_of
@@ -18,8 +19,6 @@ from hotloop.capture.episodes import EpisodeDelta as EpisodeDelta
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import Window
 
-#: More points than a chart can show.
-MOST_POINTS = 240
 #: The part of the loop whose mean return is the headline.
 LAST_PART = 0.1
 #: As `native/returns.c` has it: the mean of this many episodes is compared with a target.

@@ -176,13 +176,11 @@ def add_efficiency(points: Sequence[Setting], index: int) -> None:
         point.efficiency = point.throughput / smallest.throughput / grown
 
 
-def in_proportion(
-    points: Sequence[Setting], index: int, figure: Callable[[Setting], float]
-) -> list[float]:
-    """The figure of each point in proportion to the smallest value."""
-    smallest = min(points, key=lambda point: float(point.values[index]))
-    unit = figure(smallest) / float(smallest.values[index])
-    return [unit * float(point.values[index]) for point in points]
+def in_proportion(points: Sequence[Setting], figure: Callable[[Setting], float]) -> list[float]:
+    """The figure of each point in proportion to the smallest value of the first variable."""
+    smallest = min(points, key=lambda point: float(point.values[0]))
+    unit = figure(smallest) / float(smallest.values[0])
+    return [unit * float(point.values[0]) for point in points]
 
 
 # -- exponents --

@@ -240,7 +240,7 @@ def more_pairs(log_ratios: Sequence[float], target: float) -> int:
 # -- a series of windows --
 
 
-def block_bootstrap(amounts: Sequence[float], times: Sequence[float], seed: int = 0) -> float:
+def block_bootstrap(amounts: Sequence[float], times: Sequence[float]) -> float:
     """Standard error of log(sum of times / sum of amounts) of windows that follow each other.
 
     Neighbouring windows resemble each other, so whole stretches are drawn instead of single
@@ -253,7 +253,7 @@ def block_bootstrap(amounts: Sequence[float], times: Sequence[float], seed: int 
         return math.inf
     length = block_length(n)
     # A private NumPy generator: the program's random numbers do not change.
-    random = numpy.random.default_rng(seed)
+    random = numpy.random.default_rng(0)
     starts = random.integers(0, n, (RESAMPLES, math.ceil(n / length)))
     index = (starts[:, :, None] + numpy.arange(length)) % n
     index = index.reshape(RESAMPLES, -1)[:, :n]

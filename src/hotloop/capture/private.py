@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from errno import ENOTDIR
 from pathlib import Path
 
 FOLDER_MODE = 0o700
@@ -11,7 +12,10 @@ FILE_MODE = 0o600
 
 def make_folder(folder: Path, exist_ok: bool = False) -> None:
     """Make a private folder; missing parents get the user's umask."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:  # a file: the folder itself does not exist
+        raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), str(folder.parent)) from None
     folder.mkdir(FOLDER_MODE, exist_ok=exist_ok)
 
 

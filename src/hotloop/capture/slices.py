@@ -30,9 +30,6 @@ SLICE_BYTES = SLICE.size
 _ON_DISK = {"little": struct.Struct("<" + _FIELDS), "big": struct.Struct(">" + _FIELDS)}
 #: What one block may unpack to: two million calls, many times what a window can hold.
 _LARGEST_BLOCK = 48 * 1024 * 1024
-#: No block that hotloop writes is longer, and a damaged file may have no line ends at all.
-_LONGEST_LINE = 64 * 1024 * 1024
-
 
 #: Exceptions that reading an invalid block can raise.
 _DAMAGE = (*packing.DAMAGE, KeyError, AttributeError, struct.error)
@@ -101,7 +98,7 @@ def _read(path: Path) -> Slices:
     cut: dict[tuple[str, int], Slice] = {}
     try:
         with open(path, "rb") as file:
-            while line := file.readline(_LONGEST_LINE):
+            while line := file.readline(lines.LONGEST_LINE):
                 try:
                     cut = _take(process, paths, cut, lines.parse(line))
                 except _DAMAGE:

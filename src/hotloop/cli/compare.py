@@ -96,17 +96,11 @@ def main(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace) -> PairedResult:
     from hotloop.analyze.sequential import Rule
-    from hotloop.experiment.command import check_exists, parse_command, short_names
+    from hotloop.experiment.command import short_names
     from hotloop.experiment.paired import Design, PairedRuns
     from hotloop.experiment.same_learning import SameLearning
 
-    first, second = (
-        experiments.as_measured(parse_command(text), options)
-        for text in (options.first, options.second)
-    )
-    commands = first, second
-    for command in commands:
-        check_exists(command)
+    first, second = experiments.both_commands(options)
     commands = (
         replace(first, options=(*first.options, "--weights")),
         replace(second, options=(*second.options, "--weights")),

@@ -96,6 +96,18 @@ def names_of(options: argparse.Namespace) -> tuple[str, str] | None:
     return names[0], names[1]
 
 
+def both_commands(options: argparse.Namespace) -> tuple[Command, Command]:
+    """The two programs to compare, with their options for `hotloop run`."""
+    from hotloop.experiment.command import check_exists, parse_command
+
+    first, second = (
+        as_measured(parse_command(text), options) for text in (options.first, options.second)
+    )
+    for command in (first, second):
+        check_exists(command)
+    return first, second
+
+
 def compared(first: Path, second: Path, options: argparse.Namespace) -> Comparison:
     """Compare two captures, window by window."""
     from hotloop.analyze.analysis import analyze

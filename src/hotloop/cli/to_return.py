@@ -25,16 +25,13 @@ FORMATS = ("text", "json")
 
 def main(options: argparse.Namespace) -> int:
     """Run both commands of a comparison over the seeds and print the result."""
-    from hotloop.experiment.command import parse_command, short_names
+    from hotloop.experiment.command import short_names
     from hotloop.report.to_return import render
 
     _check_format(options)
-    first, second = (
-        experiments.as_measured(parse_command(text), options)
-        for text in (options.first, options.second)
-    )
-    names = experiments.names_of(options) or short_names(first, second)
-    result = _run(options, (first, second), names, ReturnRuns.go)
+    commands = experiments.both_commands(options)
+    names = experiments.names_of(options) or short_names(*commands)
+    result = _run(options, commands, names, ReturnRuns.go)
     return _show(options, partial(render, result), result.interrupted)
 
 

@@ -77,9 +77,9 @@ def calls_of(analysis: Analysis, *names: str, process: str = "main") -> int:
     return sum(phase.calls for phase in phases_named(analysis, *names, process=process))
 
 
-def share_of(analysis: Analysis, *names: str, process: str = "main") -> float:
+def share_of(analysis: Analysis, *names: str) -> float:
     """Share of the loop inside these phases."""
-    return of_loop(analysis, seconds_in(analysis, *names, process=process))
+    return of_loop(analysis, seconds_in(analysis, *names))
 
 
 def of_loop(analysis: Analysis, seconds: float) -> float:

@@ -25,6 +25,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -180,7 +181,7 @@ class Alterations:
         innermost = self._core.innermost
 
         @functools.wraps(function)
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> object:
             return versions.get(innermost() or "", function)(*args, **kwargs)
 
         return call
@@ -191,7 +192,7 @@ class Alterations:
         last: list[Any] = [None]
 
         @functools.wraps(function)
-        def skip(*args: Any, **kwargs: Any) -> Any:
+        def skip(*args: object, **kwargs: object) -> object:
             if not self._is_on(phase):
                 return function(*args, **kwargs)
             whose = id(args[0]) if args else 0
@@ -212,7 +213,7 @@ class Alterations:
         since: dict[int, int] = {}
 
         @functools.wraps(function)
-        def thin(*args: Any, **kwargs: Any) -> Any:
+        def thin(*args: object, **kwargs: object) -> object:
             if not self._is_on(phase):
                 return function(*args, **kwargs)
             # A dictionary or an array is what the call is about, not whose method it is.
@@ -236,7 +237,7 @@ class Alterations:
         clock = time.perf_counter
 
         @functools.wraps(function)
-        def slow(*args: Any, **kwargs: Any) -> Any:
+        def slow(*args: object, **kwargs: object) -> object:
             if not self._is_on(phase):
                 return function(*args, **kwargs)
             with _Inside(self, phase):
@@ -307,7 +308,7 @@ class Alterations:
     def profile(self, profile: Function) -> Function:
         """`hotloop.profile` whose `with` blocks are slowed as requested."""
 
-        def altered_profile(*args: Any, **kwargs: Any) -> Any:
+        def altered_profile(*args: object, **kwargs: object) -> object:
             region = profile(*args, **kwargs)
             if args and args[0] in self.slow:
                 return _SlowBlock(self, region, args[0])
@@ -335,13 +336,15 @@ class _Inside:
 class _SlowBlock:
     """A `with profile(...)` block that takes longer than it would."""
 
-    def __init__(self, alterations: Alterations, region: Any, phase: str) -> None:
+    def __init__(
+        self, alterations: Alterations, region: AbstractContextManager[object], phase: str
+    ) -> None:
         self._alterations = alterations
         self._region = region
         self._phase = phase
         self._outermost = False
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> object:
         self._outermost = self._phase not in self._alterations.inside
         self._alterations.inside.add(self._phase)
         entered = self._region.__enter__()
@@ -372,7 +375,7 @@ def begin(context: HookContext, skip: list[str], slow: list[str], every: list[st
     return alterations
 
 
-def _is_resumed(function: Any) -> bool:
+def _is_resumed(function: object) -> bool:
     """Whether it is a generator or coroutine function, which has no last result to return."""
     return (
         inspect.isgeneratorfunction(function)

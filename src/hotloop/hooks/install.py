@@ -80,7 +80,7 @@ class Hooks:
         """Remove every hook and restore each target."""
         self.context.remove_all()
 
-    def redirect(self, owner: Any, name: str, make: Wrapper) -> None:
+    def redirect(self, owner: object, name: str, make: Wrapper) -> None:
         """Redirect calls of `owner.name` to `make(original)`, until the hooks are removed."""
         self._undo.append(redirect(self._profiler.core, owner, name, make))
 
@@ -97,7 +97,9 @@ class Hooks:
         notes: dict[str, Any] = {
             Notes.libraries: {title: dict(facts) for title, facts in self.libraries.items()}
         }
-        remarks = [text for ask in self._remarks for text in self._guard("remarks", ask) or ()]
+        remarks = [
+            text for ask in self._remarks for text in self.context.guard("remarks", ask) or ()
+        ]
         if remarks:
             notes[Notes.remarks] = list(dict.fromkeys(remarks))  # each remark once
         if self.context.waited_for:
@@ -106,7 +108,7 @@ class Hooks:
 
     # -- as modules come --
 
-    def _after_import(self, result: Any, name: str, *_: Any) -> None:
+    def _after_import(self, result: object, name: str, *_: object) -> None:
         known = self._known.get(name)
         if known is not None and known() is result:
             return
@@ -130,7 +132,7 @@ class Hooks:
             for library in ready:
                 self._set_up(library)
         for call in self.on_import:
-            self._guard(f"import of {name}", call, name)
+            self.context.guard(f"import of {name}", call, name)
 
     def _read_table(self, table: str, wakers: tuple[str, ...]) -> None:
         try:
@@ -163,7 +165,7 @@ class Hooks:
 
     def _set_up(self, library: Library) -> None:
         if library.setup is not None:
-            undo = self._guard(library.title, library.setup)
+            undo = self.context.guard(library.title, library.setup)
             if undo is not None:
                 self._undo.append(undo)
 
@@ -184,7 +186,7 @@ class Hooks:
         except Exception as error:
             self.failures[str(target)] = repr(error)
 
-    def _hook(self, owner: Any, name: str, raw: Any, target: Target) -> None:
+    def _hook(self, owner: object, name: str, raw: object, target: Target) -> None:
         """Time the calls of `owner.name` as its phase."""
         core, function = self._profiler.core, function_in(raw)
         # One function may have several names; hooked in place, it is hooked under all of them.
@@ -226,7 +228,7 @@ class Hooks:
                 return lambda: native.follow_subclasses((), made)
 
         def make(original: Function) -> Function:
-            def init_subclass(cls: type, *args: Any, **kwargs: Any) -> None:
+            def init_subclass(cls: type, *args: object, **kwargs: object) -> None:
                 original(cls, *args, **kwargs)
                 made(cls)
 
@@ -246,10 +248,7 @@ class Hooks:
         for owner, name, target in self._followed:
             raw = vars(cls).get(name) if owner in cls.__mro__ else None
             if callable(raw) and not is_abstract(raw):
-                self._guard(str(target), self._hook, cls, name, raw, target)
-
-    def _guard(self, what: str, call: Callable[..., Any], *arguments: Any) -> Any:
-        return self.context.guard(what, call, *arguments)
+                self.context.guard(str(target), self._hook, cls, name, raw, target)
 
 
 def _find(target: Target) -> tuple[Any, str, Any]:

@@ -60,7 +60,7 @@ def replace(owner: Any, name: str, make: Wrapper) -> Undo:
     return undo
 
 
-def raw_attribute(owner: Any, name: str) -> Any:
+def raw_attribute(owner: object, name: str) -> object:
     """An attribute as it is kept: a class's methods unbound."""
     if not isinstance(owner, type):
         return getattr(owner, name)
@@ -75,7 +75,7 @@ def function_in(raw: Any) -> Any:
     return raw.__func__ if issubclass(type(raw), (staticmethod, classmethod)) else raw
 
 
-def is_really(value: Any, kind: type[_Kind]) -> TypeGuard[_Kind]:
+def is_really(value: object, kind: type[_Kind]) -> TypeGuard[_Kind]:
     """Whether a value is of this type, without reading its `__class__`, as `isinstance` does.
 
     That may be a property, and a lazy proxy then loads its target.
@@ -94,7 +94,7 @@ def wrapped_by(function: Any) -> Any:
         return None
 
 
-def written(function: Any) -> Any:
+def written(function: object) -> Any:
     """The innermost function, behind its decorators."""
     for _ in range(_MOST_LAYERS):
         inner = wrapped_by(function)
@@ -104,7 +104,7 @@ def written(function: Any) -> Any:
     return function
 
 
-def _is_around(outer: Any, placed: Any) -> bool:
+def _is_around(outer: object, placed: object) -> bool:
     for _ in range(_MOST_LAYERS):
         if outer is placed or outer is None:
             break
@@ -120,24 +120,24 @@ def is_abstract(raw: Any) -> bool:
         return False
 
 
-def plain_function(raw: Any) -> FunctionType | None:
+def plain_function(raw: object) -> FunctionType | None:
     """The Python function in a class's or module's attribute, if it is one."""
     function = function_in(raw)
     return function if is_really(function, FunctionType) else None
 
 
-def function_behind(raw: Any) -> FunctionType | None:
+def function_behind(raw: object) -> FunctionType | None:
     """The Python function in a class's attribute, also where it was compiled."""
     function = function_in(raw)
     return plain_function(written(function) if type(function) in compiled_types else function)
 
 
-def is_awaited(function: Any) -> bool:
+def is_awaited(function: object) -> bool:
     """Whether a call only makes a coroutine or an asynchronous generator."""
     return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
 
 
-def at_first_call(core: Any, owner: Any, name: str, first: Callable[[], None]) -> Undo:
+def at_first_call(core: object, owner: object, name: str, first: Callable[[], None]) -> Undo:
     """Call `first` before the next call of `owner.name`; afterwards this costs nothing."""
 
     def once() -> None:
@@ -154,13 +154,13 @@ def at_first_call(core: Any, owner: Any, name: str, first: Callable[[], None]) -
     return done[0]
 
 
-def before(core: Any, first: Callable[[], None], original: Function) -> Function:
+def before(core: object, first: Callable[[], None], original: Function) -> Function:
     """`original`, with a call of `first` before each of its calls."""
     native = native_parts(core)
     if native is not None:
         return native.Before(first, original)  # type: ignore[no-any-return]
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         first()
         return original(*args, **kwargs)
 

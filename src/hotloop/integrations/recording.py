@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import CodeType, TracebackType
+from types import CodeType
 from typing import TYPE_CHECKING
 
 from hotloop.integrations import SCALARS
@@ -111,12 +111,7 @@ class Recording:
     def __enter__(self) -> Recording:
         return self if self.is_on else self.begin()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.end(kind.__name__ if kind is not None else "end")
 
     def _show(self) -> None:
@@ -130,8 +125,21 @@ class RecordingCallback:
     As a `with` block it measures up to the end of the block, over several trainings.
     """
 
-    recording: Recording
     _in_block = False
+
+    def __init__(
+        self,
+        output: str | Path | None = None,
+        *,
+        name: str | None = None,
+        phases: Sequence[str] = (),
+        scalars: bool = True,
+        quiet: bool = False,
+    ) -> None:
+        super().__init__()  # the library's own callback
+        self.recording = Recording(
+            output, name=name, phases=phases, scalars=scalars, quiet=quiet
+        ).begin()
 
     def training_ended(self) -> None:
         """The library has finished training."""
@@ -142,13 +150,8 @@ class RecordingCallback:
         self._in_block = True
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.recording.__exit__(kind, error, traceback)
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.recording.__exit__(kind)
 
 
 def record(

@@ -5,12 +5,9 @@ model.learn(100_000, callback=SB3Callback())
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
 from stable_baselines3.common.callbacks import BaseCallback
 
-from hotloop.integrations.recording import Recording, RecordingCallback
+from hotloop.integrations.recording import RecordingCallback
 
 
 class SB3Callback(RecordingCallback, BaseCallback):
@@ -19,20 +16,6 @@ class SB3Callback(RecordingCallback, BaseCallback):
     As a `with` block it measures up to the end of the block, over several calls of `learn`. Under
     `hotloop run` it only writes scalars.
     """
-
-    def __init__(
-        self,
-        output: str | Path | None = None,
-        *,
-        name: str | None = None,
-        phases: Sequence[str] = (),
-        scalars: bool = True,
-        quiet: bool = False,
-    ) -> None:
-        super().__init__()
-        self.recording = Recording(
-            output, name=name, phases=phases, scalars=scalars, quiet=quiet
-        ).begin()
 
     def _on_step(self) -> bool:
         return True

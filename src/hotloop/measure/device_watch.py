@@ -60,6 +60,8 @@ ROOM = 200_000
 MOST_FAILURES = 2
 #: How long the program's exit waits for a recording to end.
 LONGEST_END_S = 10.0
+#: A tracer may take this long to detach, and then detaches at the next call of the driver.
+DETACH_S, DETACH_TICK_S = 0.3, 0.02
 
 OFF, WINDOWS, FULL = MODES = ("off", "windows", "full")
 
@@ -83,6 +85,9 @@ class Device(Protocol):
         """Wait for launched work: it is recorded only after it has run."""
 
     def stop(self, to_clock_ns: int) -> list[Activity]: ...
+
+    def call_driver(self) -> None:
+        """Make a call that costs nothing: the tracer detaches at the first one after it stopped."""
 
     def memory(self) -> tuple[int, int] | None:
         """Bytes allocated and reserved now."""
@@ -120,6 +125,7 @@ class DeviceWatch:
         self._length_s = FIRST_S
         self._failures = self._empty = 0
         self._idle_ns = self._ended_ns = 0
+        self._tracer: Device | None = None
         #: Own time of each node as the loop began, and how much of it has been recorded since.
         self._before: dict[str, int] = {}
         self._known: dict[str, int] = {}
@@ -150,6 +156,7 @@ class DeviceWatch:
                 self._prepared = True
                 if device.records() is None:
                     device.prepare()
+                    self._tracer, self._ended_ns = device, self._clock()
         except Exception:
             pass  # fails again later, where errors are reported
         finally:
@@ -160,11 +167,37 @@ class DeviceWatch:
         self._stop.set()
         if self._thread is not None and not self._thread.is_current:
             self._thread.join(LONGEST_END_S)
+        self._detach()
+
+    def _detach(self) -> None:
+        """Let a stopped tracer detach from a program that makes no more calls of the driver.
+
+        Kineto leaves a thread behind that waits for such a call. If none comes, the process hangs
+        when it exits.
+        """
+        pause = threading.Event()
+        for _ in range(int(DETACH_S / DETACH_TICK_S)):
+            if self._tracer is None:
+                break
+            self._call_driver()
+            pause.wait(DETACH_TICK_S)
+
+    def _call_driver(self) -> None:
+        tracer = self._tracer
+        if tracer is None:
+            return
+        if self._clock() - self._ended_ns > DETACH_S * 1e9:
+            self._tracer = None
+        try:
+            tracer.call_driver()
+        except Exception:
+            self._tracer = None  # the device was lost
 
     def after_fork(self) -> None:
         """In a forked child: the thread is the parent's."""
         self._thread, self._recording = None, threading.Lock()
-        self.device, self.peaks = None, {}
+        self.device = self._tracer = None
+        self.peaks = {}
         self.spent_ns = self.stretches = self.recorded_ns = 0
 
     def give_way(self) -> None:
@@ -213,6 +246,7 @@ class DeviceWatch:
             if why is not None:
                 self._failures = MOST_FAILURES
                 self.remarks.append(why)
+        self._call_driver()
         self._look_at_memory(self.device)
         if self._failures < MOST_FAILURES and self._due():
             if self._mode == WINDOWS:
@@ -293,7 +327,7 @@ class DeviceWatch:
         finally:
             # By the clock, not by this thread's own time: a launch may wait for the driver, which
             # is busy starting and stopping.
-            self._ended_ns = self._clock()
+            self._tracer, self._ended_ns = device, self._clock()
             cost = self._ended_ns - begun - self._idle_ns
             self._idle_ns = 0
             self.spent_ns += cost

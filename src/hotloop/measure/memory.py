@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from types import TracebackType
 from typing import Any
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -101,12 +100,7 @@ class MemoryRegion:
         self._region.enter()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._region.exit()
         self._peaks.end(self._region.name, self._peak)
         if self._gpu is not None:

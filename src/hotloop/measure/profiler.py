@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from weakref import WeakKeyDictionary
 
 from hotloop import phases as words
 from hotloop.capture import schema
@@ -81,6 +82,10 @@ class Profiler:
         self.gauges: dict[str, float] = {}
         #: Cost of the device watch since the last window, in nanoseconds.
         self.device_ns = 0
+        #: Compiled functions that are hooked in place, with what detaches their hooks. They outlive
+        #: a run, and the next one in this process hooks them again.
+        self.compiled: WeakKeyDictionary[Callable[..., Any], Callable[[], object]]
+        self.compiled = WeakKeyDictionary()
         #: Device work of nodes since the last window: whole calls, and parts of calls.
         self.device: dict[str, DeviceDelta] = {}
         self.device_parts: dict[str, DeviceDelta] = {}

@@ -14,7 +14,7 @@ from hotloop.report.terminal import Style, beside, clean, fit, paragraph, paragr
 
 SCHEMA = "hotloop.compare/1"
 
-_COLOURS = {FASTER: "green", SLOWER: "red", UNKNOWN: "yellow", NOT_COMPARABLE: "yellow"}
+_COLORS = {FASTER: "green", SLOWER: "red", UNKNOWN: "yellow", NOT_COMPARABLE: "yellow"}
 
 #: An interval whose ends differ by more than this factor is not shown.
 ANYTHING = 10.0
@@ -107,7 +107,7 @@ def comparison_text(
     blocks = [
         _title(comparison, style, result),
         paragraph(
-            headline(comparison), style, "bold", _COLOURS.get(comparison.whole.verdict, "cyan")
+            headline(comparison), style, "bold", _COLORS.get(comparison.whole.verdict, "cyan")
         ),
         paragraph(because(comparison), style),
         _table(comparison, style),
@@ -126,9 +126,7 @@ def _title(comparison: Comparison, style: Style, result: PairedResult | None) ->
             lines.append(
                 f"  {clean(name)}: {clean(command)}" if name != command else f"  {clean(name)}"
             )
-    return "\n".join(
-        fit(line, style.width).rstrip() if not style.colour else line for line in lines
-    )
+    return "\n".join(fit(line, style.width).rstrip() if not style.color else line for line in lines)
 
 
 def because(comparison: Comparison) -> str:
@@ -169,8 +167,8 @@ def _table(comparison: Comparison, style: Style) -> str:
             lines.append(style.paint(cells + "verdict", "dim"))
             continue
         judgement = rows[index - 1][1]
-        colour = _COLOURS.get(judgement.verdict)
-        lines.append(beside(cells, in_words(judgement), style, *([colour] if colour else [])))
+        color = _COLORS.get(judgement.verdict)
+        lines.append(beside(cells, in_words(judgement), style, *([color] if color else [])))
     return "\n".join(line.rstrip() for line in lines)
 
 

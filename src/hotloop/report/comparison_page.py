@@ -22,7 +22,7 @@ from hotloop.report.comparison import (
     work_notes,
 )
 from hotloop.report.page import EXPERIMENT_SCRIPTS, EXPERIMENT_STYLES, shell
-from hotloop.report.palette import colours
+from hotloop.report.palette import colors
 from hotloop.report.terminal import Style
 
 SCHEMA = "hotloop.compare.page/1"
@@ -44,7 +44,7 @@ def page_data(comparison: Comparison, result: PairedResult | None = None) -> dic
         "schema": SCHEMA,
         "look": _look(comparison, result),
         "small_print": small_print(comparison, result),
-        "colours": colours([category for _, category, *_ in _parts(comparison)]),
+        "colors": colors([category for _, category, *_ in _parts(comparison)]),
     }
 
 

@@ -16,9 +16,9 @@ def doctor_text(checks: list[Check], style: Style) -> str:
     """One sentence per check, each problem followed by its remedy."""
     lines = []
     for check in checks:
-        mark, colour = _mark(check, style)
+        mark, color = _mark(check, style)
         body = _wrapped(check.text, style, "  ")
-        lines.append(style.paint(mark, "bold", colour) + " " + body.lstrip())
+        lines.append(style.paint(mark, "bold", color) + " " + body.lstrip())
         if check.remedy:
             lines.append(_wrapped("→ " * style.unicode + check.remedy, style, "    "))
     problems = sum(check.state == PROBLEM for check in checks)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from hotloop.analyze.compare import Comparison, one_of
 from hotloop.analyze.experiments import Investigation, Sweep
 from hotloop.analyze.hypothesis import CEILING, CONFIRMED, REFUTED
-from hotloop.analyze.hypothesis import UNKNOWN as CANNOT_TELL
 from hotloop.analyze.judgement import FASTER, SLOWER, UNKNOWN
 from hotloop.analyze.scaling import Setting, in_proportion, is_numeric
 from hotloop.phases import NO_PHASE, NO_PHASE_LABEL
@@ -32,7 +31,7 @@ from hotloop.report.figures import (
     shade,
 )
 from hotloop.report.investigation import goal_in_words, measured_in_words, together_in_words
-from hotloop.report.palette import colours
+from hotloop.report.palette import colors
 from hotloop.report.sweep import design_in_words, largest_phases, setting_name
 from hotloop.report.sweep import headline as sweep_headline
 from hotloop.report.terminal import clean, fit
@@ -47,7 +46,6 @@ HEAD, FOOT, ROW = 0.95, 0.75, 0.3
 
 _TONES = {
     FASTER: GOOD, SLOWER: BAD, UNKNOWN: DOUBT, CONFIRMED: GOOD, REFUTED: BAD, CEILING: MUTED,
-    CANNOT_TELL: DOUBT,
 }  # fmt: skip
 
 
@@ -221,14 +219,14 @@ def _speed(axes: Axes, sweep: Sweep) -> None:
     for point in sweep.points:
         lines.setdefault(point.values[1:], []).append(point)
     for nth, (others, points) in enumerate(lines.items()):
-        colour = shade(ACCENT, nth * 2)
+        color = shade(ACCENT, nth * 2)
         label = " ".join(f"{n}={v}" for n, v in zip(list(sweep.variables)[1:], others, strict=True))
         x = [_x(point, values, numeric) for point in points]
         y = [point.loop_s if grows else point.throughput for point in points]
-        axes.plot(x, y, "o-", color=colour, ms=5, label=clean(label) if others else None)
+        axes.plot(x, y, "o-", color=color, ms=5, label=clean(label) if others else None)
         for at, point in zip(x, points, strict=True):
             if not grows and point.low is not None and point.high is not None:
-                axes.plot([at, at], [point.low, point.high], color=colour, linewidth=2)
+                axes.plot([at, at], [point.low, point.high], color=color, linewidth=2)
     if numeric:
         axes.set_xscale("log")
         _in_proportion(axes, sweep, grows)
@@ -266,7 +264,7 @@ def _x(point: Setting, values: list[str], numeric: bool) -> float:
 def _in_proportion(axes: Axes, sweep: Sweep, grows: bool) -> None:
     if len(sweep.variables) > 1:
         return
-    ideal = in_proportion(sweep.points, 0, lambda p: p.loop_s if grows else p.throughput)
+    ideal = in_proportion(sweep.points, lambda p: p.loop_s if grows else p.throughput)
     pairs = sorted(zip((float(p.values[0]) for p in sweep.points), ideal, strict=True))
     axes.plot(
         [x for x, _ in pairs], [y for _, y in pairs], color=FAINT, linestyle=(0, (4, 4)),
@@ -288,7 +286,7 @@ def _y_ticks(axes: Axes, text: Callable[[float], str]) -> None:
 def _made_of(axes: Axes, sweep: Sweep) -> None:
     """Each phase's own time per step, one bar a setting."""
     phases = [*largest_phases(sweep.points), NO_PHASE]
-    palette = colours([part_category(name) for name in phases])
+    palette = colors([part_category(name) for name in phases])
     seen: dict[str, int] = {}
     left = [0.0] * len(sweep.points)
     for name in phases:

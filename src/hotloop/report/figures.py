@@ -94,10 +94,10 @@ def heading(axes: Axes, title: str, below: str) -> None:
     axes.text(0, 0.2, clean(below), color=MUTED, va="center")
 
 
-def shade(colour: str, nth: int) -> str:
-    """A category's colour for its nth phase: in turn darker and lighter."""
+def shade(color: str, nth: int) -> str:
+    """A category's color for its nth phase: in turn darker and lighter."""
     towards = (48, 54, 61) if nth % 2 else (255, 255, 255)
     strength = min(0.22 * nth, 0.6)
-    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    parts = [int(color[i : i + 2], 16) for i in (1, 3, 5)]
     mixed = [round(p + (t - p) * strength) for p, t in zip(parts, towards, strict=True)]
     return "#" + "".join(f"{part:02x}" for part in mixed)

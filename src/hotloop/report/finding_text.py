@@ -13,11 +13,11 @@ from hotloop.report.terminal import Style, clean, fit, wrapped
 
 
 def finding_text(finding: Finding, verdict: Verdict, style: Style) -> str:
-    colour = {"critical": "red", "warning": "yellow", "healthy": "green"}.get(
+    color = {"critical": "red", "warning": "yellow", "healthy": "green"}.get(
         finding.severity, "cyan"
     )
     level = "REFUTED" if is_refuted(finding) else finding.severity.upper()
-    head = style.paint(f"{level} {finding.id}", "bold", colour)
+    head = style.paint(f"{level} {finding.id}", "bold", color)
     gain = promised(finding)
     sure = "" if finding.measured_gain else f" ({finding.confidence} confidence)"
     lines = [head + (f"  {gain}{sure}" if gain else "")]

@@ -16,7 +16,7 @@ from hotloop.report.terminal import Style, beside, clean, fit, paragraphs
 
 SCHEMA = "hotloop.investigate/1"
 
-_COLOURS = {
+_COLORS = {
     CONFIRMED: "green",
     REFUTED: "red",
     UNKNOWN: "yellow",
@@ -89,8 +89,8 @@ def investigation_text(investigation: Investigation, style: Style) -> str:
         if not index:
             lines.append(style.paint(f"{cells}  {row[3]}", "dim"))
             continue
-        colour = _COLOURS[investigation.tried[index - 1].finding.verdict]
-        lines.append(beside(cells + "  ", row[3], style, colour))
+        color = _COLORS[investigation.tried[index - 1].finding.verdict]
+        lines.append(beside(cells + "  ", row[3], style, color))
     blocks = [head, "\n".join(line.rstrip() for line in lines)]
     end = [together_in_words(investigation), *goal_in_words(investigation)]
     blocks.append(paragraphs(end, style, "bold"))

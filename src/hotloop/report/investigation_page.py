@@ -17,7 +17,7 @@ from hotloop.report.investigation import (
     verdict_in_words,
 )
 from hotloop.report.page import EXPERIMENT_SCRIPTS, EXPERIMENT_STYLES, shell
-from hotloop.report.palette import colours
+from hotloop.report.palette import colors
 from hotloop.report.terminal import Style
 
 SCHEMA = "hotloop.investigate.page/1"
@@ -59,7 +59,7 @@ def page_data(investigation: Investigation) -> dict[str, Any]:
             "comparison": shown(combined) if combined else None,
             "text": ratio(combined.whole) if combined else None,
         },
-        "colours": colours(sorted(categories)),
+        "colors": colors(sorted(categories)),
     }
 
 

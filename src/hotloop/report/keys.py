@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from types import TracebackType
 from typing import Any, TextIO
 
 
@@ -24,12 +23,7 @@ class Keys:
             tty.setcbreak(self._stream)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if sys.platform != "win32" and self._before is not None:
             import termios
 

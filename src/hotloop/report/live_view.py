@@ -12,8 +12,8 @@ from hotloop.report.gains import promised
 from hotloop.report.terminal import Style, clean, fit
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
-#: Colours that a terminal has, nearest to those of the page.
-_COLOURS = {
+#: Colors that a terminal has, nearest to those of the page.
+_COLORS = {
     "Environment": "green",
     "Rendering": "green",
     "Policy": "cyan",
@@ -134,10 +134,10 @@ def _heading(now: LiveState, style: Style) -> str:
 def _phase(phase: LivePhase, style: Style) -> str:
     name, bar = _columns(style)
     drawn = style.bar(phase.recent, bar)
-    colour = _COLOURS.get(phase.category)
+    color = _COLORS.get(phase.category)
     step = units.seconds(phase.step_s) if phase.step_s is not None else ""
     figures = f"{units.percent(phase.recent):>9} {units.percent(phase.share):>8} {step:>10}"
-    painted = style.paint(drawn, colour) if colour else drawn
+    painted = style.paint(drawn, color) if color else drawn
     return f"{fit(clean(phase.name), name)} {painted} {figures}"
 
 

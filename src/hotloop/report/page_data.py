@@ -17,7 +17,7 @@ from hotloop.report.device_text import limits_in_words
 from hotloop.report.document import Report, finding_document, history_of
 from hotloop.report.evidence import evidence_in_words
 from hotloop.report.imports import import_rows
-from hotloop.report.palette import colours
+from hotloop.report.palette import colors
 from hotloop.report.returns import returns_document
 from hotloop.report.run_table import line_of, shown_rows, who
 from hotloop.report.sampled import place_words, states_words
@@ -25,7 +25,7 @@ from hotloop.report.sampled import place_words, states_words
 SCHEMA = "hotloop.page/1"
 
 MOST_FUNCTIONS = 80
-#: Phases drawn separately on the timeline; more colours cannot be distinguished.
+#: Phases drawn separately on the timeline; more colors cannot be distinguished.
 MOST_BANDS = 9
 #: Cells of a process's strip.
 STRIP_CELLS = 60
@@ -50,7 +50,7 @@ def page_data(report: Report) -> dict[str, Any]:
         "ending": report.ending,
         "run": _run(analysis),
         "findings": [_finding(finding) for finding in report.findings],
-        "colours": colours(list(used)),
+        "colors": colors(list(used)),
         "categories": _categories(report),
         "trees": trees,
         "course": _course(history, analysis, run),

@@ -1,4 +1,4 @@
-"""One colour per category, the same in every view: the page, the pictures, the live view.
+"""One color per category, the same in every view: the page, the pictures, the live view.
 
 Light enough that dark text on them reads well (at least 7:1), and distinct in lightness as well
 as by hue where categories meet most often.
@@ -10,7 +10,7 @@ from typing import Final
 
 from hotloop.phases import NO_PHASE_LABEL
 
-CATEGORY_COLOURS: Final[dict[str, str]] = {
+CATEGORY_COLORS: Final[dict[str, str]] = {
     "Environment": "#7cc492",
     "Rendering": "#bccb62",
     "Policy": "#7db5ec",
@@ -26,12 +26,12 @@ CATEGORY_COLOURS: Final[dict[str, str]] = {
 }
 
 #: For a category of the program's own.
-OTHER_COLOURS: Final = ("#e59dc6", "#d3b2e8", "#9ed3a6", "#e8c49a", "#93c7d8", "#e0a7a0")
+OTHER_COLORS: Final = ("#e59dc6", "#d3b2e8", "#9ed3a6", "#e8c49a", "#93c7d8", "#e0a7a0")
 
 
-def colours(categories: list[str]) -> dict[str, str]:
-    """A colour for each of these; categories that a program made up get the spare ones in turn."""
-    known = dict(CATEGORY_COLOURS)
+def colors(categories: list[str]) -> dict[str, str]:
+    """A color for each of these; categories that a program made up get the spare ones in turn."""
+    known = dict(CATEGORY_COLORS)
     spare = [name for name in categories if name not in known]
-    known.update((name, OTHER_COLOURS[i % len(OTHER_COLOURS)]) for i, name in enumerate(spare))
-    return {name: known[name] for name in [*CATEGORY_COLOURS, *spare]}
+    known.update((name, OTHER_COLORS[i % len(OTHER_COLORS)]) for i, name in enumerate(spare))
+    return {name: known[name] for name in [*CATEGORY_COLORS, *spare]}

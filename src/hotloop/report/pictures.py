@@ -13,7 +13,7 @@ from hotloop.phases import NO_PHASE_LABEL
 from hotloop.report import units
 from hotloop.report.document import Report, history_of
 from hotloop.report.figures import ACCENT, OTHER, TEXT, drawn, heading, shade
-from hotloop.report.palette import colours
+from hotloop.report.palette import colors
 from hotloop.report.returns import headline_part
 from hotloop.report.terminal import clean, fit
 from hotloop.report.view import DEFAULT_VIEW, View
@@ -82,7 +82,7 @@ def _breakdown(axes: Axes, analysis: Analysis) -> None:
     rows = [(name, *row) for name, row in ordered if row[0] > 0]
     rest = sum(seconds for _, seconds, _ in rows[MOST_BARS:])
     rows = rows[:MOST_BARS]
-    palette = colours([category for _, _, category in rows]) | {step_cost.OTHER_PHASES: OTHER}
+    palette = colors([category for _, _, category in rows]) | {step_cost.OTHER_PHASES: OTHER}
     if rest > 0:
         rows.append((step_cost.OTHER_PHASES, rest, step_cost.OTHER_PHASES))
     shares = [analysis.run.share(seconds) for _, seconds, _ in rows]
@@ -104,7 +104,7 @@ def _breakdown(axes: Axes, analysis: Analysis) -> None:
 def _categories(axes: Axes, report: Report) -> None:
     """The loop as one bar."""
     shares = {**report.categories, NO_PHASE_LABEL: outside_share(report.analysis)}
-    palette = colours(list(shares))
+    palette = colors(list(shares))
     left = 0.0
     for name, share in shares.items():
         if share < 0.0005:
@@ -136,7 +136,7 @@ def _over_time(
         if phase.process == "main"
     }
     bands = step_cost.bands(run, known, MOST_BANDS)
-    palette = colours(list(known.values())) | {step_cost.OTHER_PHASES: OTHER}
+    palette = colors(list(known.values())) | {step_cost.OTHER_PHASES: OTHER}
     edges = [run[0].begin_s, *(point.end_s for point in run)]
     below = [0.0] * len(run)
     seen: dict[str, int] = {}
@@ -172,9 +172,9 @@ def _backdrop(
         axes.text(begin / 2, 0.02, "start-up", rotation=90, ha="center", va="bottom", fontsize=8.5)
     for event in history.events():
         width = max(event.end_s - event.begin_s, (run[-1].end_s - run[0].begin_s) / 400)
-        colour = colours([])["Model" if event.name == "compile" else "Logging"]
+        color = colors([])["Model" if event.name == "compile" else "Logging"]
         axes.barh(
-            1.015, width, left=event.begin_s, height=0.02, align="edge", color=colour, clip_on=False
+            1.015, width, left=event.begin_s, height=0.02, align="edge", color=color, clip_on=False
         )
 
 

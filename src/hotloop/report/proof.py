@@ -9,7 +9,7 @@ from hotloop.capture.proofs import CEILING, CONFIRMED, FAILED, NOT_TRIED, REFUTE
 from hotloop.report import gains, units
 from hotloop.report.terminal import Style, clean
 
-_COLOURS = {CONFIRMED: "green", CEILING: "cyan", FAILED: "yellow", NOT_TRIED: "yellow"}
+_COLORS = {CONFIRMED: "green", CEILING: "cyan", FAILED: "yellow", NOT_TRIED: "yellow"}
 
 
 def proof_text(proof: Proof, style: Style, capture: str) -> str:
@@ -37,7 +37,7 @@ def _length(proof: Proof) -> str:
 
 
 def _lines(tried: TriedFix, style: Style) -> list[str]:
-    head = style.paint(clean(summary(tried)), "bold", _COLOURS.get(tried.verdict, "red"))
+    head = style.paint(clean(summary(tried)), "bold", _COLORS.get(tried.verdict, "red"))
     lines = [head]
     if tried.how and tried.verdict == CONFIRMED:
         lines.append(f"  {tried.how}")

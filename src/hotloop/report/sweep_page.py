@@ -13,7 +13,7 @@ from hotloop.analyze.statistics import Interval
 from hotloop.phases import NO_PHASE, NO_PHASE_LABEL
 from hotloop.report.comparison_page import part_category
 from hotloop.report.page import EXPERIMENT_SCRIPTS, EXPERIMENT_STYLES, shell
-from hotloop.report.palette import colours
+from hotloop.report.palette import colors
 from hotloop.report.sweep import (
     blame_sentences,
     design_in_words,
@@ -62,7 +62,7 @@ def page_data(sweep: Sweep) -> dict[str, Any]:
         "axis": _axis(sweep),
         "settings": [_setting(sweep, point, phases) for point in sweep.points],
         "growths": [_growth(growth) for growth in sweep.growths],
-        "colours": colours([part_category(name) for name in phases]),
+        "colors": colors([part_category(name) for name in phases]),
     }
 
 
@@ -86,8 +86,8 @@ def _axis(sweep: Sweep) -> dict[str, Any]:
         "knee": sweep.knees.get(name),
         "quantity": "steps_per_s" if sweep.stop_after else "loop_s",
         "in_proportion": {
-            "steps_per_s": in_proportion(sweep.points, 0, lambda p: p.throughput) if even else None,
-            "loop_s": in_proportion(sweep.points, 0, lambda p: p.loop_s)
+            "steps_per_s": in_proportion(sweep.points, lambda p: p.throughput) if even else None,
+            "loop_s": in_proportion(sweep.points, lambda p: p.loop_s)
             if even and not sweep.stop_after
             else None,
         },

@@ -1,4 +1,4 @@
-"""The terminal: its width, its colours, and text that is safe to print."""
+"""The terminal: its width, its colors, and text that is safe to print."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _CODES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "
 
 @dataclass(frozen=True)
 class Style:
-    """How wide a page is, and whether it may have colours."""
+    """How wide a page is, and whether it may have colors."""
 
     width: int = 100
-    colour: bool = False
+    color: bool = False
     unicode: bool = True
     #: Whether the terminal supports clickable links.
     links: bool = False
@@ -42,7 +42,7 @@ class Style:
         return f"\x1b]8;;{address}\x1b\\{text}\x1b]8;;\x1b\\"
 
     def paint(self, text: str, *names: str) -> str:
-        if not self.colour or not names:
+        if not self.color or not names:
             return text
         codes = ";".join(_CODES[name] for name in names)
         return f"\x1b[{codes}m{text}\x1b[0m"
@@ -102,13 +102,13 @@ def style_for(stream: TextIO) -> Style:
     """What that stream can show: NO_COLOR, pipes and dumb terminals are plain."""
     terminal = stream.isatty() if hasattr(stream, "isatty") else False
     dumb = os.environ.get("TERM") == "dumb"
-    colour = terminal and not dumb and not os.environ.get("NO_COLOR")
+    color = terminal and not dumb and not os.environ.get("NO_COLOR")
     width = shutil.get_terminal_size((100, 24)).columns if terminal else 100
     if "COLUMNS" in os.environ and os.environ["COLUMNS"].isdigit():
         width = int(os.environ["COLUMNS"])
     encoding = (getattr(stream, "encoding", None) or "ascii").lower()
-    links = colour and _knows_links(os.environ)
-    return Style(min(max(width, NARROW), WIDE), colour, encoding.startswith("utf"), links)
+    links = color and _knows_links(os.environ)
+    return Style(min(max(width, NARROW), WIDE), color, encoding.startswith("utf"), links)
 
 
 #: Programs and variables of terminals that show links; others may print the escape as text.

@@ -123,6 +123,17 @@ def test_rows_of_calls_that_neither_act_nor_learn_are_counted(clock: Any) -> Non
     assert window.counters["inference_rows"] == 15
 
 
+def test_rows_of_a_batch_of_sequences_are_the_product_of_both_dimensions(clock: Any) -> None:
+    loop = Loop(clock, has_acted=False)
+    loop.network._call_impl = lambda rows: (Rows(*rows.shape[:2], 6), "its state")
+    try:
+        loop.network(Rows(1, 32, 4))
+        window = loop.profiler.close_window()
+    finally:
+        loop.networks.give_back()
+    assert window.counters["inference_rows"] == 32
+
+
 def test_what_is_inside_a_network_is_a_part_of_it(loop: Loop) -> None:
     inner = Network()
     loop.network.forward = lambda rows: inner(inner(rows))

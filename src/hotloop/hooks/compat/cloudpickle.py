@@ -60,7 +60,7 @@ class ClassesByValue:
             return
 
         @functools.wraps(original)
-        def _class_setstate(cls: Any, *state: Any) -> Any:
+        def _class_setstate(cls: object, *state: object) -> object:
             result = original(cls, *state)
             self._hooks.class_arrived(cls)
             return result

@@ -60,14 +60,14 @@ class DynamoCompatibility:
         elif name == _VARIABLES:
             self._redirect(module.UserFunctionVariable, "__init__", self._in_graph)
 
-    def _redirect(self, owner: Any, name: str, make: Wrapper) -> None:
+    def _redirect(self, owner: object, name: str, make: Wrapper) -> None:
         if _TYPES_DIFFER and native_parts(self._core) is not None:
             self._context.undo.append(redirect(self._core, owner, name, make))
 
     def _around_compilation(self, original: Function) -> Function:
         compiler = self._core.compiler
 
-        def compile_frame(*args: Any, **kwargs: Any) -> Any:
+        def compile_frame(*args: object, **kwargs: object) -> object:
             compiler(1, 0)
             try:
                 return original(*args, **kwargs)
@@ -79,7 +79,7 @@ class DynamoCompatibility:
     def _around_runs(self, original: Function) -> Function:
         compiler = self._core.compiler
 
-        def set_eval_frame(callback: Any) -> Any:
+        def set_eval_frame(callback: object) -> object:
             before = original(callback)
             change = callable(callback) - callable(before)
             if change:
@@ -91,7 +91,7 @@ class DynamoCompatibility:
     def _in_graph(self, original: Function) -> Function:
         in_graph = self._core.in_graph
 
-        def init(self: Any, fn: Any, *args: Any, **kwargs: Any) -> None:
+        def init(self: object, fn: object, *args: object, **kwargs: object) -> None:
             in_graph(fn)
             original(self, fn, *args, **kwargs)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from hotloop.capture.schema import Gpu
 from hotloop.hooks.devices.kineto import Kineto
+from hotloop.hooks.protocols import Foreign
 from hotloop.measure import machine
 from hotloop.measure.activity import Activity
 from hotloop.measure.cards import AmdCard, CardWatch, NvidiaCard
@@ -30,7 +31,7 @@ class TorchCuda:
         self._index: int | None = None
 
     @staticmethod
-    def _cuda() -> Any:
+    def _cuda() -> Foreign:
         return getattr(sys.modules.get("torch"), "cuda", None)
 
     def in_use(self) -> bool:
@@ -54,10 +55,14 @@ class TorchCuda:
         self._kineto.start()
 
     def settle(self) -> None:
-        self._kineto.settle()
+        self._kineto.settle(self.index())
 
     def stop(self, to_clock_ns: int) -> list[Activity]:
         return self._kineto.stop(to_clock_ns)
+
+    def call_driver(self) -> None:
+        # Creates no context on a device that the program does not use, as most calls would.
+        sys.modules["torch"]._C._cuda_getDevice()
 
     def memory(self) -> tuple[int, int] | None:
         stats = self._stats
@@ -117,7 +122,7 @@ class TorchMps:
     name = "MPS"
 
     @staticmethod
-    def _mps() -> Any:
+    def _mps() -> Foreign:
         return getattr(sys.modules.get("torch"), "mps", None)
 
     def in_use(self) -> bool:
@@ -142,6 +147,8 @@ class TorchMps:
 
     def stop(self, to_clock_ns: int) -> list[Activity]:
         raise NotImplementedError
+
+    def call_driver(self) -> None: ...
 
     def memory(self) -> tuple[int, int] | None:
         mps = self._mps()

@@ -10,6 +10,7 @@ import re
 import sys
 from typing import Any
 
+from hotloop.hooks.protocols import Foreign
 from hotloop.measure.activity import (
     COPY_CALL,
     KERNEL,
@@ -44,7 +45,7 @@ class JaxDevice:
         return None
 
     @staticmethod
-    def _profiler() -> Any:
+    def _profiler() -> Foreign:
         try:
             from jax._src.lib import _profiler
         except ImportError:
@@ -66,6 +67,8 @@ class JaxDevice:
         session, self._session = self._session, None
         data = sys.modules["jax"].profiler.ProfileData.from_serialized_xspace(session.stop())
         return activities_of(data, to_clock_ns)
+
+    def call_driver(self) -> None: ...
 
     def memory(self) -> tuple[int, int] | None:
         device = sys.modules["jax"].local_devices()[0]

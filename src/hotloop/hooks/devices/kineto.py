@@ -61,9 +61,9 @@ class Kineto:
         profile._prepare_trace()
         profile._start_trace()
 
-    def settle(self) -> None:
+    def settle(self, index: int) -> None:
         """Wait for the device; without the GIL."""
-        sys.modules["torch"].cuda.synchronize()
+        sys.modules["torch"].cuda.synchronize(index)
 
     def stop(self, to_clock_ns: int) -> list[Activity]:
         """End, and return what happened; the time of day and `to_clock_ns` make hotloop's clock."""
@@ -82,7 +82,8 @@ class Kineto:
 def _leave_nothing_behind() -> None:
     """Detach CUPTI when a recording ends: otherwise every launch stays about a fifth slower.
 
-    It detaches at the program's next call of CUDA, so recordings must not follow at once.
+    It detaches at the next call of CUDA, so recordings must not follow at once, and a program that
+    makes no more of them needs one (`DeviceWatch`).
     CUDA before 12.6 cannot do it together with CUDA graphs (according to torch's profiler).
     """
     torch = sys.modules["torch"]

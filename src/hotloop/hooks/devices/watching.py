@@ -23,6 +23,7 @@ class Watching:
         self._profiler = profiler
         self.watch = DeviceWatch(profiler, devices, mode)
         self._cards: CardWatch | None = None
+        self._gives_way = False
         profiler.at_loop.append(self.watch.begin)
 
     @classmethod
@@ -36,8 +37,21 @@ class Watching:
         # Kineto would write lines of its own to standard error for every recording.
         os.environ.setdefault("KINETO_LOG_LEVEL", "99")
         watching = cls(context.profiler, devices, mode)
-        context.on_import.append(functools.partial(_make_way, context, watching.watch))
+        context.on_import.append(functools.partial(watching._give_way, context))
         return watching
+
+    def _give_way(self, context: HookContext, name: str) -> None:
+        """There is one Kineto: when the program starts its profiler, hotloop stops recording."""
+        # A module is imported many times, and hooked once.
+        if self._gives_way or name != "torch" or "torch.autograd.profiler" not in sys.modules:
+            return
+        self._gives_way = True
+        # Kineto complains on standard error if it first starts in a thread that did not import
+        # torch.
+        context.transfers.at_first = self.watch.prepare
+        owner = sys.modules["torch.autograd.profiler"].profile
+        prepare = observe(context, before=lambda *_, **__: self.watch.give_way())
+        context.undo.append(replace(owner, "_prepare_trace", prepare))
 
     def look(self) -> None:
         """Once per window, in the recorder's thread: read the card's driver."""
@@ -69,14 +83,3 @@ class Watching:
     def after_fork(self) -> None:
         self.watch.after_fork()
         self._cards = None
-
-
-def _make_way(context: HookContext, watch: DeviceWatch, name: str) -> None:
-    """There is one Kineto: when the program starts its profiler, hotloop stops recording."""
-    if name != "torch" or "torch.autograd.profiler" not in sys.modules:
-        return
-    # Kineto complains on standard error if it first starts in a thread that did not import torch.
-    context.transfers.at_first = watch.prepare
-    owner = sys.modules["torch.autograd.profiler"].profile
-    prepare = observe(context, before=lambda *_, **__: watch.give_way())
-    context.undo.append(replace(owner, "_prepare_trace", prepare))

@@ -37,7 +37,7 @@ def _model_call(applied: Applied, keras: ModuleType) -> None:
 def _tensor_arguments(applied: Applied, tensorflow: ModuleType) -> None:
     """Python floats become tensors before a `tf.function` is called: one trace for all of them."""
 
-    def converted(value: Any) -> Any:
+    def converted(value: object) -> object:
         if type(value) is not float:
             return value
         applied.took_effect()
@@ -54,7 +54,7 @@ def _tensor_arguments(applied: Applied, tensorflow: ModuleType) -> None:
     original = tensorflow.function
 
     @functools.wraps(original)
-    def traced(func: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def traced(func: object = None, *args: object, **kwargs: object) -> object:
         if func is None:
             return lambda function: traced(function, *args, **kwargs)
         if _is_library(func):
@@ -64,7 +64,7 @@ def _tensor_arguments(applied: Applied, tensorflow: ModuleType) -> None:
     applied.substitute(tensorflow, "function", traced)
 
 
-def _is_library(function: Any) -> bool:
+def _is_library(function: object) -> bool:
     module = sys.modules.get(getattr(function, "__module__", None) or "")
     return "site-packages" in (getattr(module, "__file__", None) or "")
 

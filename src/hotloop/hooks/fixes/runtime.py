@@ -32,7 +32,7 @@ class Applied:
     def took_effect(self) -> None:
         self.effects += 1
 
-    def redirect(self, owner: Any, name: str, make: Callable[[Function], Function]) -> None:
+    def redirect(self, owner: object, name: str, make: Callable[[Function], Function]) -> None:
         """Redirect calls of `owner.name` to `make(original)`, wherever the program has bound it."""
         if hasattr(owner, name):
             self.context.undo.append(redirect(self.context.core, owner, name, make))
@@ -42,11 +42,11 @@ class Applied:
         if hasattr(owner, name):
             self.context.undo.append(replace(owner, name, lambda _: new))
 
-    def never(self, owner: Any, name: str, result: Any = None) -> None:
+    def never(self, owner: object, name: str, result: object = None) -> None:
         """Let calls of `owner.name` do nothing."""
 
         def make(original: Function) -> Function:
-            def call(*args: Any, **kwargs: Any) -> Any:
+            def call(*args: object, **kwargs: object) -> object:
                 self.took_effect()
                 return result
 

@@ -63,7 +63,7 @@ def _shallow_copies(applied: Applied, module: ModuleType) -> None:
     applied.redirect(module, "deepcopy", make)
 
 
-def _one_level(shallow: Function, value: Any) -> Any:
+def _one_level(shallow: Function, value: object) -> object:
     if type(value) in _CONTAINERS or type(value).__name__ == "ndarray":
         return shallow(value)
     return value
@@ -73,7 +73,9 @@ def _weighted_choice(applied: Applied, module: ModuleType) -> None:
     """Draw with probabilities by one cumulative sum; without replacement, by exponential keys."""
 
     def make(original: Function) -> Function:
-        def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:
+        def choice(
+            a: object, size: object = None, replace: bool = True, p: object = None
+        ) -> object:
             if p is None or size is None or not isinstance(size, int):
                 return original(a, size, replace, p)
             applied.took_effect()
@@ -102,7 +104,7 @@ def _cached_tables(applied: Applied, module: ModuleType) -> None:
 def _reading_once(applied: Applied, original: Function) -> Function:
     tables: dict[Any, Any] = {}
 
-    def read(*args: Any, **kwargs: Any) -> Any:
+    def read(*args: object, **kwargs: object) -> object:
         if len(args) != 1 or type(args[0]) is not str or kwargs:
             return original(*args, **kwargs)
         (path,) = args
@@ -119,7 +121,7 @@ def _fewer_commits(applied: Applied, module: ModuleType) -> None:
     """Commit every Nth time, and when a connection closes: all rows are written, later."""
     original = module.connect
 
-    def connect(*args: Any, **kwargs: Any) -> Any:
+    def connect(*args: object, **kwargs: object) -> object:
         connection = original(*args, **kwargs)
         commit, close = connection.commit, connection.close
         asked = 0

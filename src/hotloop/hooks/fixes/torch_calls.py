@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from hotloop.hooks.fixes.runtime import Applied, RuntimeFix
-from hotloop.hooks.protocols import Function
+from hotloop.hooks.protocols import Foreign, Function
 
 #: Optimizers with a fused implementation.
 _FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
@@ -37,7 +37,7 @@ def _anomaly_off(applied: Applied, torch: ModuleType) -> None:
 def _one_array(applied: Applied, torch: ModuleType) -> None:
     """Join a list of arrays with NumPy before it becomes a tensor."""
 
-    def joined(data: Any) -> Any:
+    def joined(data: object) -> object:
         numpy = sys.modules.get("numpy")
         if (
             numpy is not None
@@ -62,7 +62,7 @@ def _one_array(applied: Applied, torch: ModuleType) -> None:
 class _JoinedType:
     """A tensor type such as `torch.FloatTensor`, whose lists of arrays are joined first."""
 
-    def __init__(self, kind: Any, joined: Function) -> None:
+    def __init__(self, kind: Foreign, joined: Function) -> None:
         self._kind = kind
         self._joined = joined
 
@@ -74,7 +74,7 @@ class _JoinedType:
             return self._kind(data, **kwargs)
         return sys.modules["torch"].as_tensor(data, dtype=self._kind.dtype)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._kind, name)
 
     def __instancecheck__(self, value: object) -> bool:
@@ -113,7 +113,7 @@ def _eager(applied: Applied, torch: ModuleType) -> None:
     """Leave functions as they are instead of compiling them."""
 
     def make(original: Function) -> Function:
-        def compile(model: Any = None, **kwargs: Any) -> Any:
+        def compile(model: object = None, **kwargs: object) -> object:
             if model is None:
                 return lambda function: compile(function, **kwargs)
             applied.took_effect()
@@ -126,7 +126,7 @@ def _eager(applied: Applied, torch: ModuleType) -> None:
 
 def _dynamic_shapes(applied: Applied, torch: ModuleType) -> None:
     def make(original: Function) -> Function:
-        def compile(*args: Any, **kwargs: Any) -> Any:
+        def compile(*args: object, **kwargs: object) -> object:
             applied.took_effect()
             return original(*args, **{**kwargs, "dynamic": True})
 
@@ -141,7 +141,7 @@ def _full_precision(applied: Applied, torch: ModuleType) -> None:
     def make(original: Function) -> Function:
         signature = inspect.signature(original)
 
-        def init(*args: Any, **kwargs: Any) -> None:
+        def init(*args: object, **kwargs: object) -> None:
             given = signature.bind(*args, **kwargs)  # it may be a positional argument
             given.arguments["enabled"] = False
             applied.took_effect()
@@ -162,7 +162,7 @@ def _tf32(applied: Applied, torch: ModuleType) -> None:
 
 def _pinned(applied: Applied, data: ModuleType) -> None:
     def make(original: Function) -> Function:
-        def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        def init(self: object, *args: object, **kwargs: object) -> None:
             if "pin_memory" not in kwargs and len(args) < _BEFORE_PIN_MEMORY:
                 applied.took_effect()
                 kwargs["pin_memory"] = True
@@ -208,7 +208,7 @@ def _no_recomputation(applied: Applied, checkpoint: ModuleType) -> None:
     ours = ("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state")
 
     def make(original: Function) -> Function:
-        def checkpoint(function: Function, *args: Any, **kwargs: Any) -> Any:
+        def checkpoint(function: Function, *args: object, **kwargs: object) -> object:
             applied.took_effect()
             return function(*args, **{k: v for k, v in kwargs.items() if k not in ours})
 

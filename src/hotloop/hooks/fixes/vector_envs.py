@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from hotloop.hooks.fixes.runtime import Applied, RuntimeFix
-from hotloop.hooks.protocols import Function
+from hotloop.hooks.protocols import Function, Wrapper
 
 _SB3 = "stable_baselines3.common.vec_env"
 #: Arguments of Gymnasium's vector environments that both kinds take.
@@ -66,7 +66,7 @@ def _sb3_in_processes(applied: Applied, util: Any) -> None:
 
 def _shared_memory(applied: Applied, module: ModuleType) -> None:
     def make(original: Function) -> Function:
-        def init(self: Any, env_fns: Any, *args: Any, **kwargs: Any) -> None:
+        def init(self: object, env_fns: object, *args: object, **kwargs: object) -> None:
             if not args and kwargs.get("shared_memory") is False:
                 applied.took_effect()
                 kwargs["shared_memory"] = True
@@ -87,7 +87,7 @@ def _count(applied: Applied, module: ModuleType) -> None:
     keyword = "num_envs" if name == "make_vec" else "n_envs"
 
     def make(original: Function) -> Function:
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call(*args: object, **kwargs: object) -> object:
             applied.took_effect()
             if len(args) > 1:
                 return original(args[0], applied.number, *args[2:], **kwargs)
@@ -98,7 +98,7 @@ def _count(applied: Applied, module: ModuleType) -> None:
     applied.redirect(module, name, make)
 
 
-def _repeating(applied: Applied) -> Any:
+def _repeating(applied: Applied) -> Wrapper:
     def make(original: Function) -> Function:
         def init(self: Any, env_fns: Any, *args: Any, **kwargs: Any) -> None:
             functions = list(env_fns)

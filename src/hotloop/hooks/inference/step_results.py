@@ -7,6 +7,7 @@ wait for it: what is not on the host is not counted.
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any, NamedTuple
 
@@ -29,7 +30,7 @@ class Outcome(NamedTuple):
     ends: list[bool] | None = None
 
 
-def outcome_of(result: Any) -> Outcome | None:
+def outcome_of(result: object) -> Outcome | None:
     """What `step` returned, or None if this does not look like an environment's result."""
     quick = _of_arrays(result)
     if quick is not None:
@@ -46,7 +47,7 @@ def outcome_of(result: Any) -> Outcome | None:
     return Outcome(envs, None if flags is None else sum(flags), rewards_of(reward), flags)
 
 
-def _of_arrays(result: Any) -> Outcome | None:
+def _of_arrays(result: object) -> Outcome | None:
     """The result of a vector of environments as NumPy arrays: the most frequent, so read first."""
     numpy = sys.modules.get("numpy")
     if numpy is None or type(result) is not tuple or not 4 <= len(result) <= 5:
@@ -67,7 +68,7 @@ def _of_arrays(result: Any) -> Outcome | None:
     return Outcome(len(ends), int(numpy.count_nonzero(ends)), rewards, ends.tolist())
 
 
-def _named(result: Any) -> tuple[Any, list[Any]] | None:
+def _named(result: object) -> tuple[Any, list[Any]] | None:
     """(reward, ends) of a result that has names: a named tuple, a dict, an object."""
     if type(result) in (tuple, list) or result is None:
         return None
@@ -79,7 +80,7 @@ def _named(result: Any) -> tuple[Any, list[Any]] | None:
     return reward, [done] if truncated is None else [done, truncated]
 
 
-def _first(result: Any, names: tuple[str, ...]) -> Any:
+def _first(result: object, names: tuple[str, ...]) -> object:
     for name in names:
         value = result.get(name) if isinstance(result, dict) else getattr(result, name, None)
         if value is not None:
@@ -87,7 +88,7 @@ def _first(result: Any, names: tuple[str, ...]) -> Any:
     return None
 
 
-def _positional(result: Any) -> tuple[Any, list[Any]] | None:
+def _positional(result: object) -> tuple[Any, list[Any]] | None:
     """(reward, ends) of a tuple: what is true or false ends an episode."""
     if not isinstance(result, tuple) or not 2 <= len(result) <= 6:
         return None
@@ -111,27 +112,23 @@ def _never_ends(result: tuple[Any, ...]) -> bool:
     return len(result) in (4, 5) and result[2] is None and isinstance(result[-1], dict)
 
 
-#: NumPy takes microseconds to format the name of a type, and there are few.
-_kinds: dict[Any, str] = {}
-_MOST_KINDS = 64
+@functools.lru_cache(maxsize=64)
+def _name_of_type(dtype: object) -> str:
+    """NumPy takes microseconds to format the name of a type, and there are few."""
+    return str(dtype)
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     dtype = getattr(value, "dtype", None)
     if dtype is None:
         return ""
     try:
-        known = _kinds.get(dtype)
+        return _name_of_type(dtype)
     except TypeError:  # something of the program's own that cannot be a key
         return str(dtype)
-    if known is None:
-        known = str(dtype)
-        if len(_kinds) < _MOST_KINDS:
-            _kinds[dtype] = known
-    return known
 
 
-def _is_flag(value: Any) -> bool:
+def _is_flag(value: object) -> bool:
     if isinstance(value, bool) or "bool" in _kind(value):
         return True
     if isinstance(value, dict) and value:  # one entry per agent
@@ -139,7 +136,7 @@ def _is_flag(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and bool(value) and all(map(_is_flag, value))
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     if isinstance(value, (int, float)):
         return True
     if isinstance(value, dict):
@@ -150,7 +147,7 @@ def _is_number(value: Any) -> bool:
     return kind != "" and any(word in kind for word in ("int", "float", "bool", "object"))
 
 
-def _size(value: Any) -> int | None:
+def _size(value: object) -> int | None:
     """How many environments a reward or an end stands for."""
     if isinstance(value, (int, float, dict)):
         return 1

@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from weakref import WeakKeyDictionary
 
 from hotloop.capture import schema
 from hotloop.hooks.context import HookContext
@@ -33,10 +32,6 @@ _JIT_ATTRIBUTES = ("lower", "trace", "eval_shape", "clear_cache", "_cache_size",
 _BEFORE_RANDOM = (STEP, OPTIMIZER)
 _DRAWS = "PRNGKey key split fold_in uniform normal randint categorical bernoulli choice permutation"
 
-#: Jitted functions that were hooked in place, with what detaches their hook. The next run in this
-#: process hooks them again.
-_hooked: WeakKeyDictionary[Function, Undo] = WeakKeyDictionary()
-
 _NNX = "flax.nnx.transforms.compilation"
 
 
@@ -46,15 +41,20 @@ class JitHooks:
     def __init__(self, context: HookContext, flax: FlaxHooks, loops: CompiledLoops) -> None:
         self._context = context
         self._core, self._networks = context.core, context.networks
+        self._compiled = context.profiler.compiled
         self._flax, self._loops = flax, loops
         self.agents = JittedAgents(context)
 
     def resume(self) -> Undo:
         """Hook the functions that an earlier run in this process has seen being jitted."""
-        for jitted, detach in list(_hooked.items()):
+        for jitted, detach in list(self._compiled.items()):
             detach()
             self._hook(jitted, getattr(jitted, "__wrapped__", jitted))
-        return _detach_all
+        return self._detach_all
+
+    def _detach_all(self) -> None:
+        for detach in list(self._compiled.values()):
+            detach()
 
     def jit(self, original: Function) -> Function:
         """`jax.jit`."""
@@ -86,7 +86,7 @@ class JitHooks:
         detach = self._core.attach(jitted, lambda original: self._timed(original, about))
         if detach is None:
             return _instead_of(jitted, function, self._timed(jitted, about))
-        _hooked[jitted] = detach
+        self._compiled[jitted] = detach
         mark_jitted(jitted)
         return jitted
 
@@ -181,11 +181,6 @@ def _instead_of(jitted: Function, function: Function, timed: Function) -> Functi
     call.__wrapped__ = getattr(jitted, "__wrapped__", function)
     mark_jitted(call)
     return call
-
-
-def _detach_all() -> None:
-    for detach in list(_hooked.values()):
-        detach()
 
 
 class _Depth(threading.local):

@@ -204,7 +204,7 @@ class Shapes:
     def _stepped(self, hooks: list[Undo]) -> Callable[..., object]:
         """Count a `step`; if its result is not an environment's, the class is not one either."""
 
-        def read(result: Any) -> Outcome | None:
+        def read(result: object) -> Outcome | None:
             outcome = outcome_of(result)
             if outcome is None:
                 for undo in hooks:
@@ -213,7 +213,7 @@ class Shapes:
 
         return self._context.steps.of_program(read)
 
-    def _searched(self, *_: Any, **__: Any) -> None:
+    def _searched(self, *_: object, **__: object) -> None:
         self._profiler.core.count(schema.SEARCHES, 1)
 
     def _sampled(self, result: Any, *args: Any, **_: Any) -> None:
@@ -234,7 +234,7 @@ def _inside_search(core: Any, function: Function) -> Function:
     region = core.region("search.rules")
     timed, is_open = region.wrap(function, outermost=True), core.is_open
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         return (timed if is_open("search") else function)(*args, **kwargs)
 
     inside: Function = region.wrap(function, instead=call)
@@ -244,7 +244,7 @@ def _inside_search(core: Any, function: Function) -> Function:
 def _event_note(context: HookContext, kind: int) -> Callable[..., None]:
     happened = context.order.happened
 
-    def note(*_: Any, **__: Any) -> None:
+    def note(*_: object, **__: object) -> None:
         happened(kind)
 
     return note
@@ -256,7 +256,7 @@ def _network(context: HookContext, function: Callable[..., Any]) -> Callable[...
 
     is_open, networks, order = context.core.is_open, context.networks, context.order
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: object, **kwargs: object) -> object:
         if len(args) < 2 or not order.envs or is_open(*WHOLE):
             return function(*args, **kwargs)
         return networks.call(function, False, batch_size_of(args[1]), function, args, kwargs)
@@ -270,7 +270,7 @@ def _unless_traced(
     """A call while `jax.jit` traces does no work: it becomes part of the compiled function."""
     is_open, note_part = context.core.is_open, context.jitted.note_part
 
-    def call_or_note(*args: Any, **kwargs: Any) -> Any:
+    def call_or_note(*args: object, **kwargs: object) -> object:
         if is_open("compile"):
             note_part(phase)
             return function(*args, **kwargs)
@@ -285,7 +285,7 @@ def _acting(
     """A network's own way to choose an action, which some programs also learn through."""
     is_open, order = context.core.is_open, context.order
 
-    def act(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def act(self: object, *args: object, **kwargs: object) -> object:
         if is_open("policy.act") or threading.get_ident() != order.thread:
             return call(self, *args, **kwargs)
         torch = sys.modules.get("torch")
@@ -302,6 +302,6 @@ def _rows(args: tuple[Any, ...]) -> int:
     return int(shape[0]) if len(shape) > 1 else 1
 
 
-def _is_network(cls: Any) -> bool:
+def _is_network(cls: object) -> bool:
     bases = {(b.__module__.partition(".")[0], b.__name__) for b in getattr(cls, "__mro__", ())}
     return bool({("torch", "Module"), ("keras", "Layer"), ("tensorflow", "Module")} & bases)

@@ -133,7 +133,7 @@ class NamedPhases:
         """The notes on named phases."""
         return {Notes.named_phases: dict(self.matched)} if self.matched else {}
 
-    def has(self, function: Any) -> bool:
+    def has(self, function: object) -> bool:
         """Whether a pattern has named this function."""
         return function in self._taken
 
@@ -149,7 +149,7 @@ class NamedPhases:
                 for owner, attribute, raw in list(_matches(module, pattern)):
                     self._put(pattern, owner, attribute, raw)
 
-    def _put(self, pattern: Pattern, owner: Any, name: str, raw: Any) -> None:
+    def _put(self, pattern: Pattern, owner: object, name: str, raw: object) -> None:
         function = _known(raw)
         if function is not None and function in self._taken:
             return  # an earlier pattern has it; the first one counts

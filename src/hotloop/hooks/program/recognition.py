@@ -273,7 +273,7 @@ def _updates_values(method: Method) -> bool:
 
 
 def _learning(
-    owner: Any, name: str, function: FunctionType, cls: type | None
+    owner: object, name: str, function: FunctionType, cls: type | None
 ) -> Iterator[Recognized]:
     gradients = v.gradient_names(v.reached(function, cls))
     if gradients & v.TORCH_NAMES:

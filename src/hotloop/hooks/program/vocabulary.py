@@ -226,7 +226,7 @@ def _called(function: FunctionType, name: str, cls: type | None) -> FunctionType
     return raw if is_really(raw, FunctionType) else None
 
 
-def _overridden(function: FunctionType, name: str, cls: type) -> Any:
+def _overridden(function: FunctionType, name: str, cls: type) -> object:
     """What `super().name` is in a method of that name."""
     found = False
     for owner in cls.__mro__:
@@ -255,7 +255,7 @@ def _calls_step(code: CodeType) -> bool:
     return any(_calls_step(each) for each in code.co_consts if isinstance(each, CodeType))
 
 
-def _names_of(argument: Any) -> Iterator[str]:
+def _names_of(argument: object) -> Iterator[str]:
     if isinstance(argument, str):
         yield argument
     elif isinstance(argument, tuple):

@@ -32,7 +32,7 @@ _STORE, _MORE = opcode.opmap["STORE_ATTR"], opcode.opmap["EXTENDED_ARG"]
 _names: WeakKeyDictionary[type, list[str]] = WeakKeyDictionary()
 
 
-def attributes_of(held: Any) -> list[tuple[str, Any]]:
+def attributes_of(held: object) -> list[tuple[str, Any]]:
     """Names and values of what an object keeps in itself, nearly as `vars` returns them.
 
     What other code than its class's sets is missed, unless it has a dictionary already; where the
@@ -97,7 +97,7 @@ def _is_computed(cls: type, name: str) -> bool:
     return hasattr(type(raw), "__get__")
 
 
-def _has_dictionary(held: Any, names: list[str]) -> bool:
+def _has_dictionary(held: object, names: list[str]) -> bool:
     """Whether its dictionary was requested before: then that refers to its values."""
     if isinstance(held, _CONTAINERS):
         return False  # all its elements would be among them
@@ -105,7 +105,7 @@ def _has_dictionary(held: Any, names: list[str]) -> bool:
     return len(others) == 1 and type(others[0]) is dict and any(n in others[0] for n in names)
 
 
-def _value(held: Any, name: str) -> tuple[Any, ...]:
+def _value(held: object, name: str) -> tuple[Any, ...]:
     try:
         return (object.__getattribute__(held, name),)
     except AttributeError:

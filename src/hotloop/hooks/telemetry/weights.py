@@ -136,7 +136,7 @@ def _keras_optimizers() -> Iterator[Trained]:
             yield Trained(variables, lambda variable: math.prod(variable.shape), read)
 
 
-def _alive(base: Any) -> list[Any]:
+def _alive(base: object) -> list[Any]:
     """Objects of a class and its subclasses; nothing of the program is called to find them."""
     if not isinstance(base, type):
         return []

@@ -158,9 +158,10 @@ decide_by_order(Networks *self, PyObject *const *args, Py_ssize_t nargs, PyObjec
     if (purpose == INFERENCE && self->step->entered) {
         purpose = ACT; /* environments step in another thread, or in a region of the program's own */
     }
+    int sequences = leading.dimensions == 4 && leading.first > 0 && leading.second > 1;
     if (purpose == INFERENCE) {
         counter_add(order->core, self->inferred, batch_size > 0 ? batch_size : 0);
-        return (Call){self->inference, INFERENCE, 0, PART.leading};
+        return (Call){self->inference, INFERENCE, 0, sequences ? leading : PART.leading};
     }
     if (purpose == ACT) {
         return (Call){self->act, ACT, !sure || is_shown(&self->acts, SHOWN_ACTS), PART.leading};
@@ -169,8 +170,7 @@ decide_by_order(Networks *self, PyObject *const *args, Py_ssize_t nargs, PyObjec
         updates_saw(self->updates, args[0], batch_size);
     }
     int shown = !(sure || in_learn) || is_shown(&self->forwards, SHOWN_FORWARDS);
-    int sequences = gradients && leading.dimensions == 4 && leading.first > 0 && leading.second > 1;
-    return (Call){self->forward, FORWARD, shown, sequences ? leading : PART.leading};
+    return (Call){self->forward, FORWARD, shown, gradients && sequences ? leading : PART.leading};
 }
 
 /* Exceptions are the caller's. */
@@ -256,6 +256,19 @@ note_after(Networks *self, Call call, PyObject *result)
     }
 }
 
+/* A network was given a batch of sequences: its rows are the product of both dimensions. */
+static void
+saw_sequences(Networks *self, PyObject *network, Call call)
+{
+    long long rows = call.leading.first * call.leading.second;
+    if (call.event == INFERENCE) {
+        counter_add(self->order->core, self->inferred, rows - call.leading.first);
+    }
+    else {
+        updates_saw(self->updates, network, rows);
+    }
+}
+
 static PyObject *
 call_outermost(Networks *self, Thread *thread, PyObject *function, PyObject *const *args,
                size_t nargsf, PyObject *names)
@@ -284,7 +297,7 @@ call_outermost(Networks *self, Thread *thread, PyObject *function, PyObject *con
     }
     if (result != NULL && core->enabled && call.leading.dimensions) {
         if (are_sequences(call.leading, result)) {
-            updates_saw(self->updates, args[0], call.leading.first * call.leading.second);
+            saw_sequences(self, args[0], call);
         }
         core_settle_error(core, self->forward->name);
     }

@@ -36,8 +36,8 @@ function tipContent(title, sub, rows) {
   return [
     h("b", null, title),
     sub && h("div", { class: "sub" }, sub),
-    rows && rows.length > 0 && h("table", null, rows.map(([label, value, colour]) =>
-      h("tr", null, h("td", null, colour && h("span", { class: "dot", style: { "--colour": colour } }), label), h("td", null, value)))),
+    rows && rows.length > 0 && h("table", null, rows.map(([label, value, color]) =>
+      h("tr", null, h("td", null, color && h("span", { class: "dot", style: { "--color": color } }), label), h("td", null, value)))),
   ];
 }
 

@@ -11,7 +11,7 @@ function sentences(lines, kind) {
 
 // Sections are [id, name in the top bar, element]; what a run of this kind has none of is left out.
 function experimentPage(name, command, data, lead, figures, sections) {
-  colours = data.colours;
+  colors = data.colors;
   const parts = sections().filter(Boolean);
   replace(document.getElementById("page"), topBar(name, parts.map(([id, label]) => [id, label])),
     h("p", { class: "command" }, command), h("h1", null, data.headline), sentences(lead, "lead"), figureRow(figures), parts.map((part) => part[2]));

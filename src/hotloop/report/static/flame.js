@@ -58,7 +58,7 @@ function flameView(data) {
     const element = h("button", {
       type: "button", role: "treeitem", "aria-level": depth + 1, tabindex: node === selected ? "0" : "-1", "data-path": node.path, "data-kind": node.kind,
       class: `box ${node.kind}${node.own ? " own" : ""}${node === selected ? " selected" : ""}${matches ? "" : " faded"}`,
-      style: { left: x + "px", top: depth * ROW + "px", width: Math.max(width - 0.5, 1) + "px", "--colour": colourOf(node.category) },
+      style: { left: x + "px", top: depth * ROW + "px", width: Math.max(width - 0.5, 1) + "px", "--color": colorOf(node.category) },
       on: { click: () => choose(node), focus: () => select(node) },
     }, width > 34 && node.name, width > 110 && h("small", null, format.percent(share(node))));
     boxes.set(node, element);
@@ -101,7 +101,7 @@ function flameView(data) {
     replace(detail, h("h3", null, node.name), h("p", { class: "small muted mono" }, node.kind === "function" ? `${node.file}:${node.line}` : subtitle(node)),
       h("div", { class: "rows" }, describe(node).map(([label, value]) => h("div", null, h("span", null, label), value))),
       node.lines && node.lines.length > 0 && h("div", { class: "lines" }, node.lines.map(([line, seconds]) => [
-        h("code", null, "line " + line), h("span", { class: "bar", style: { width: Math.min(seconds / node.total, 1) * 100 + "%", "--colour": colourOf(node.category) } }),
+        h("code", null, "line " + line), h("span", { class: "bar", style: { width: Math.min(seconds / node.total, 1) * 100 + "%", "--color": colorOf(node.category) } }),
         h("span", { class: "muted" }, `${format.percent(seconds / node.total)} of it, ${format.seconds(seconds)}`)])));
   }
 
@@ -168,9 +168,9 @@ function categoryBar(data) {
   const rows = data.categories.filter(([, share]) => share > 0.0005);
   return [
     h("div", { class: "categories", role: "group", "aria-label": "Share of the loop by category" }, rows.map(([name, share]) =>
-      withTip(h("button", { type: "button", style: { "flex-grow": String(share), "--colour": colourOf(name) }, class: share > 0.07 ? "named" : null }, share > 0.07 && `${name} ${format.percent(share)}`),
+      withTip(h("button", { type: "button", style: { "flex-grow": String(share), "--color": colorOf(name) }, class: share > 0.07 ? "named" : null }, share > 0.07 && `${name} ${format.percent(share)}`),
         () => tipContent(name, null, [["of the loop", format.percent(share)], ["time", format.seconds(share * data.run.loop_s)]]), `${name} ${format.percent(share)} of the loop`))),
     h("div", { class: "legend", "aria-hidden": "true" }, rows.map(([name, share]) =>
-      h("span", null, h("span", { class: "dot", style: { "--colour": colourOf(name) } }), `${name} ${format.percent(share)}`))),
+      h("span", null, h("span", { class: "dot", style: { "--color": colorOf(name) } }), `${name} ${format.percent(share)}`))),
   ];
 }

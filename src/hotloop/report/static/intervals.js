@@ -72,10 +72,10 @@ function stackedBars(bars, label, step) {
   return h("div", { class: "stacks", role: "group", "aria-label": label },
     bars.map((bar) => h("div", { class: "stack" }, h("span", { class: "name" }, bar.name),
       h("span", { class: "parts" }, bar.parts.map((part, index) => part.seconds >= most * 0.0005 && withTip(
-        h("button", { type: "button", style: { width: percents(part.seconds / most), "--colour": tints[index] } }),
+        h("button", { type: "button", style: { width: percents(part.seconds / most), "--color": tints[index] } }),
         () => tipContent(part.label, `${bar.name}, per ${step}`, [["own time", format.seconds(part.seconds), tints[index]], ...(part.tip || [])]),
         `${bar.name}: ${part.label} ${format.seconds(part.seconds)} per ${step}`))),
       h("span", { class: "text" }, bar.text))),
     bars[0] && h("div", { class: "legend", "aria-hidden": "true" }, bars[0].parts.map((part, index) => seen(part)
-      && h("span", null, h("span", { class: "dot", style: { "--colour": tints[index] } }), part.label))));
+      && h("span", null, h("span", { class: "dot", style: { "--color": tints[index] } }), part.label))));
 }

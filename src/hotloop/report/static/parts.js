@@ -1,21 +1,21 @@
 // Parts that every page of the family uses: a section, a choice, a table that sorts.
 
-let colours = {};
+let colors = {};
 
 // What `phases.py` calls time outside every phase.
 const NO_PHASE = "(in no phase)";
 
-function colourOf(category) {
-  return colours[category] || colours.Custom;
+function colorOf(category) {
+  return colors[category] || colors.Custom;
 }
 
-// Phases of one category have its colour in different strengths.
+// Phases of one category have its color in different strengths.
 function shades(bands) {
   const seen = {};
   return bands.map(({ category }) => {
     if (category === "other phases") return "#b9aeb4";
     const nth = seen[category] = (seen[category] ?? -1) + 1;
-    return nth === 0 ? colourOf(category) : `color-mix(in oklab, ${colourOf(category)} ${Math.max(100 - nth * 24, 40)}%, ${nth % 2 ? "#30363d" : "#ffffff"})`;
+    return nth === 0 ? colorOf(category) : `color-mix(in oklab, ${colorOf(category)} ${Math.max(100 - nth * 24, 40)}%, ${nth % 2 ? "#30363d" : "#ffffff"})`;
   });
 }
 
@@ -106,9 +106,9 @@ function table(columns, rows, options = {}) {
   return h("div", null, scroll, more);
 }
 
-function shareBar(share, colour, text) {
+function shareBar(share, color, text) {
   return h("div", { class: "share" }, h("span", { class: "track" },
-    h("span", { class: "bar", style: { width: Math.max(0, Math.min(share, 1)) * 100 + "%", "--colour": colour } })), text);
+    h("span", { class: "bar", style: { width: Math.max(0, Math.min(share, 1)) * 100 + "%", "--color": color } })), text);
 }
 
 function facts(title, rows) {

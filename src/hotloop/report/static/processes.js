@@ -24,10 +24,10 @@ function processesView(data) {
     const cell = (content, kind) => h("div", { class: "cell " + (kind || ""), role: "cell" }, content);
     const content = () => tipContent(row.name, `process ${row.pid}` + (row.ended ? "" : ", no end (killed, or still running)"),
       [["time", format.seconds(row.wall_s)], ["in phases other than waiting", format.percent(row.busy)], ["peak memory", format.megabytes(row.memory_peak_mb)], ...row.limits.map((text) => [text.replace(/ \d+%$/, ""), text.match(/\d+%$/)[0]]),
-        ...row.phases.map(([name, share]) => [name, format.percent(share), colourOf(categories[name])])]);
+        ...row.phases.map(([name, share]) => [name, format.percent(share), colorOf(categories[name])])]);
     const cells = [
       cell(h("span", { class: "name" }, row.name)), cell(strip(row)),
-      cell(h("div", { class: "shares" }, row.phases.map(([name, share]) => h("i", { style: { width: share / scale * 100 + "%", "--colour": colourOf(categories[name]) } }))), "wide"),
+      cell(h("div", { class: "shares" }, row.phases.map(([name, share]) => h("i", { style: { width: share / scale * 100 + "%", "--color": colorOf(categories[name]) } }))), "wide"),
       cell(format.percent(row.busy), "number"), cell(h("span", { class: "limits" }, row.limits[0] || "–"), "wide"), cell(format.megabytes(row.memory_peak_mb), "number wide"),
     ];
     // Rows are laid out by the grid, so each cell carries the row's tooltip; the name takes focus.
@@ -43,14 +43,14 @@ function processesView(data) {
     list.append(...rows.slice(FIRST_PROCESSES).map(rowElement));
     more.remove();
   } } }, `Show all ${rows.length} processes`);
-  const legend = h("div", { class: "legend" }, data.processes.legend.map((category) => h("span", null, h("span", { class: "dot", style: { "--colour": colourOf(category) } }), category)));
+  const legend = h("div", { class: "legend" }, data.processes.legend.map((category) => h("span", null, h("span", { class: "dot", style: { "--color": colorOf(category) } }), category)));
   return h("div", null, legend, list, more);
 }
 
 // The loop across processes: waiting replaced by what the processes that were waited for did.
 function runTable(data) {
   const columns = [
-    { key: "name", title: "Phase", cell: (row) => [h("span", { class: "dot", style: { "--colour": colourOf(data.processes.categories[row.name] || NO_PHASE) } }), row.name], sort: (row) => row.name },
+    { key: "name", title: "Phase", cell: (row) => [h("span", { class: "dot", style: { "--color": colorOf(data.processes.categories[row.name] || NO_PHASE) } }), row.name], sort: (row) => row.name },
     { key: "who", title: "In", cell: (row) => row.who, sort: (row) => row.who },
     { key: "kind", title: "Spent", cell: (row) => row.kind, sort: (row) => row.kind },
     { key: "where", title: "Most of it at", cell: (row) => row.where && h("code", { class: "muted long", title: row.file }, row.where), sort: (row) => row.where },

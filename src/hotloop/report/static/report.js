@@ -42,7 +42,7 @@ function machine(data) {
 }
 
 function reportPage(data) {
-  colours = data.colours;
+  colors = data.colors;
   const rows = phaseRows(data);
   const resolve = (name) => {
     const found = rows.filter((row) => row.path === name || row.name === name).sort((a, b) => b.total_s - a.total_s)[0];

@@ -57,11 +57,11 @@ function scalingChart(data, settingTip) {
         word(x(axis.knee), TOP - 12, "knee", share(axis.knee) > 0.9 ? "end" : "middle", "title"));
     }
     lines.forEach((line, index) => {
-      const colour = strength(index);
-      elements.push(s("path", { class: "line", style: { stroke: colour }, d: line.map((each, nth) => `${nth ? "L" : "M"}${x(each.values[0]).toFixed(1)} ${y(each[quantity]).toFixed(1)}`).join("") }));
+      const color = strength(index);
+      elements.push(s("path", { class: "line", style: { stroke: color }, d: line.map((each, nth) => `${nth ? "L" : "M"}${x(each.values[0]).toFixed(1)} ${y(each[quantity]).toFixed(1)}`).join("") }));
       for (const each of line) {
-        if (quantity === "steps_per_s" && each.low !== null) elements.push(s("line", { class: "error", style: { stroke: colour }, x1: x(each.values[0]), x2: x(each.values[0]), y1: y(each.low), y2: y(each.high) }));
-        const dot = s("circle", { class: "point", style: { fill: colour }, cx: x(each.values[0]), cy: y(each[quantity]), r: 5.5, tabindex: "0", role: "img" });
+        if (quantity === "steps_per_s" && each.low !== null) elements.push(s("line", { class: "error", style: { stroke: color }, x1: x(each.values[0]), x2: x(each.values[0]), y1: y(each.low), y2: y(each.high) }));
+        const dot = s("circle", { class: "point", style: { fill: color }, cx: x(each.values[0]), cy: y(each[quantity]), r: 5.5, tabindex: "0", role: "img" });
         elements.push(withTip(dot, () => settingTip(each), `${each.name}: ${text(each[quantity])}`));
       }
     });
@@ -73,6 +73,6 @@ function scalingChart(data, settingTip) {
   const modes = choice("What is shown", known.map((name) => [name, QUANTITIES[name][0]]), quantity, (chosen) => { quantity = chosen; draw(); });
   const proportion = h("span", null, h("span", { class: "key dashes" }), "in proportion to the smallest");
   const legend = h("div", { class: "legend", "aria-hidden": "true" }, names.length > 0 && lines.map((line, index) =>
-    h("span", null, h("span", { class: "dot", style: { "--colour": strength(index) } }), names.map((name, nth) => `${name}=${line[0].values[nth + 1]}`).join(" "))), proportion);
+    h("span", null, h("span", { class: "dot", style: { "--color": strength(index) } }), names.map((name, nth) => `${name}=${line[0].values[nth + 1]}`).join(" "))), proportion);
   return h("div", null, h("div", { class: "tools" }, modes), legend, chart);
 }

@@ -5,7 +5,7 @@ function settingMarks(setting) {
 }
 
 function settingTip(data, setting) {
-  const parts = data.phases.map(([name, category], index) => [name, format.seconds(setting.own[index]), colourOf(category), setting.own[index]]).filter((row) => row[3] >= setting.step_s * 0.005);
+  const parts = data.phases.map(([name, category], index) => [name, format.seconds(setting.own[index]), colorOf(category), setting.own[index]]).filter((row) => row[3] >= setting.step_s * 0.005);
   return tipContent(setting.name, `${setting.runs} run${setting.runs === 1 ? "" : "s"}`, [
     ["steps per second", setting.rate], [`per ${data.step}`, format.seconds(setting.step_s)], ["time of a run", format.seconds(setting.loop_s)],
     setting.memory_mb !== null && ["peak memory", format.megabytes(setting.memory_mb)], setting.efficiency !== null && ["efficiency", format.percent(setting.efficiency)], ...parts,

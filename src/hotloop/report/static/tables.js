@@ -10,7 +10,7 @@ function phasesTable(data, rows) {
   const steps = data.run.env_steps > 0;
   let inTree = true;
   const name = (row) => h("span", { style: { "padding-left": (inTree ? row.depth * 16 : 0) + "px" } },
-    h("span", { class: "dot", style: { "--colour": colourOf(row.category) } }),
+    h("span", { class: "dot", style: { "--color": colorOf(row.category) } }),
     h("a", { href: "#phase=" + encodeURIComponent(row.path).replaceAll("%2F", "/") }, row.name),
     row.thread !== "main" && h("span", { class: "mark quiet" }, row.thread),
     row.how !== "named" && h("span", { class: "mark quiet", title: "Not named by a library: " + row.how }, row.how === "shape" ? "by shape" : row.how));
@@ -18,7 +18,7 @@ function phasesTable(data, rows) {
   const some = (key) => rows.some((row) => row[key] !== null);
   const columns = [
     { key: "name", title: "Phase", cell: name, sort: (row) => row.name },
-    { key: "share", title: "Share", cell: (row) => shareBar(row.share, colourOf(row.category), format.percent(row.share)), sort: (row) => row.share, number: true },
+    { key: "share", title: "Share", cell: (row) => shareBar(row.share, colorOf(row.category), format.percent(row.share)), sort: (row) => row.share, number: true },
     seconds("total_s", some("device_s") ? "Host time" : "Total"), seconds("self_s", "Own", "Without the phases inside it"),
     some("device_s") && { key: "device_s", title: "Device time", help: "Kernels that were launched here and below; recorded from time to time, scaled to the loop", number: true, cell: (row) => row.device_s === null ? "–" : format.seconds(row.device_s), sort: (row) => row.device_s },
     steps && seconds("step_s", "Per step", "Per environment step"),
@@ -52,7 +52,7 @@ function functionsTable(data) {
   const columns = [
     { key: "function", title: "Function", cell: (row) => [h("code", { class: "long", title: row.function }, row.function), row.of_program && h("span", { class: "mark quiet" }, "yours")], sort: (row) => row.function },
     { key: "place", title: "Line", cell: (row) => h("code", { class: "muted long", title: row.file }, row.place), sort: (row) => row.place },
-    { key: "phase", title: "In", cell: (row) => [h("span", { class: "dot", style: { "--colour": colourOf(category[row.phase] || NO_PHASE) } }), where(row)], sort: where },
+    { key: "phase", title: "In", cell: (row) => [h("span", { class: "dot", style: { "--color": colorOf(category[row.phase] || NO_PHASE) } }), where(row)], sort: where },
     { key: "share", title: "Share", number: true, cell: (row) => format.percent(row.share), sort: (row) => row.share },
     { key: "self", title: "Own", number: true, cell: (row) => format.seconds(row.self_s), sort: (row) => row.self_s },
     { key: "total", title: "Total", help: "With the functions it calls", number: true, cell: (row) => format.seconds(row.total_s), sort: (row) => row.total_s },

@@ -27,7 +27,7 @@ function timelineView(data) {
   const chart = h("div", { class: "chart", tabindex: "0", role: "slider", "aria-label": "Timeline; arrow keys move along it", "aria-valuemin": "0", "aria-valuemax": String(Math.max(run.points.length - 1, 0)) }, svg);
   const present = (index) => run.points.some((point) => point[index] !== null && point[index] !== undefined && point[index] !== 0);
   const modes = run.parts.length > 1 && choice("Phases by", [["time", "Share of time"], ["step", "Per environment step"]], mode, (value) => { mode = value; draw(); });
-  const bandColours = shades(run.bands);
+  const bandColors = shades(run.bands);
   const aside = run.end_s - run.begin_s - (loop[1] - loop[0]) > 0.005 * (run.end_s - run.begin_s);
   const range = aside && choice("Range", [["loop", "Loop only"], ["whole", "Whole run"]], "loop", (value) => zoom(value === "loop" ? loop : whole));
   const reset = h("button", { class: "plain", type: "button", hidden: true, on: { click: () => zoom(loop) } }, "Reset zoom");
@@ -50,7 +50,7 @@ function timelineView(data) {
         below += value;
       });
     }
-    paths.forEach((path, index) => group.append(s("path", { class: "band", d: path, fill: bandColours[index] })));
+    paths.forEach((path, index) => group.append(s("path", { class: "band", d: path, fill: bandColors[index] })));
     return group;
   }
 
@@ -100,7 +100,7 @@ function timelineView(data) {
     if (run.warm_up_s) strip(run.loop_begin_s, run.warm_up_s, "warm", "warm-up");
     if (data.run.after_s > 0.01) strip(run.loop_end_s, run.end_s, "aside", "after the loop");
     for (const [name, begin, end, seconds, calls] of run.events.filter((event) => event[2] >= shown[0] && event[1] <= shown[1])) {
-      const mark = s("rect", { class: "event", x: x(begin), y: 20, width: Math.max(x(end) - x(begin), 2.5), height: 6, rx: 1, fill: colourOf(name === "compile" ? "Model" : "Logging"), tabindex: "0", role: "img" });
+      const mark = s("rect", { class: "event", x: x(begin), y: 20, width: Math.max(x(end) - x(begin), 2.5), height: 6, rx: 1, fill: colorOf(name === "compile" ? "Model" : "Logging"), tabindex: "0", role: "img" });
       group.append(withTip(mark, () => tipContent(name, `${clock(begin)} to ${clock(end)}`, [["time", format.seconds(seconds)], ["calls", format.count(calls)]]), `${name} at ${clock(begin)}, ${format.seconds(seconds)}`));
     }
     return group;
@@ -132,7 +132,7 @@ function timelineView(data) {
 
   function content(index) {
     const point = run.points[index];
-    const rows = point[POINT.bands].map((share, band) => [names[band], format.percent(share), bandColours[band], share]).filter((row) => row[3] > 0.0005);
+    const rows = point[POINT.bands].map((share, band) => [names[band], format.percent(share), bandColors[band], share]).filter((row) => row[3] > 0.0005);
     if (point[POINT.steps]) rows.push(["steps per second", format.rate(point[POINT.rate])], ["time per step", format.seconds(point[POINT.step])]);
     if (point[POINT.memory] !== null) rows.push(["memory", format.megabytes(point[POINT.memory])]);
     if (point[POINT.cores]) rows.push(["cores busy", point[POINT.cores].toFixed(2)]);
@@ -201,7 +201,7 @@ function timelineView(data) {
 
   const legend = h("div", { class: "legend", "aria-hidden": "true" }, names.map((name, index) =>
     run.points.some((point) => point[POINT.bands][index] > 0)
-      && h("span", null, h("span", { class: "dot", style: { "--colour": bandColours[index] } }), name)));
+      && h("span", null, h("span", { class: "dot", style: { "--color": bandColors[index] } }), name)));
   const folded = aside && run.loop_begin_s > 0.01 && h("span", { class: "small muted" }, `start-up ${format.seconds(data.run.startup_s)} folded`);
   return h("div", null, h("div", { class: "tools", style: { "margin-bottom": "10px" } }, modes, range, reset, folded), legend, chart);
 }

@@ -1,0 +1,42 @@
+"""A file's ending selects the format; each format's renderer exists."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from hotloop.errors import HotloopError
+from hotloop.report.formats import FORMATS, format_of, known_endings
+
+
+@pytest.mark.parametrize(
+    ("name", "format"),
+    [
+        ("a.json", "json"),
+        ("a.detailed.json", "detailed"),
+        ("a.perfetto.json", "perfetto"),
+        ("A.SPEEDSCOPE.JSON", "speedscope"),
+        ("a.b.HTM", "html"),
+    ],
+)
+def test_the_longest_ending_wins(name: str, format: str) -> None:
+    assert format_of(Path(name)) == format
+
+
+def test_an_unknown_ending_lists_the_known_ones() -> None:
+    with pytest.raises(HotloopError) as error:
+        format_of(Path("report.docx"))
+    assert str(error.value) == f"report.docx: unknown file ending; use one of {known_endings()}"
+
+
+def test_endings_are_unique() -> None:
+    endings = [ending for each in FORMATS.values() for ending in each.endings]
+    assert len(endings) == len(set(endings))
+
+
+@pytest.mark.parametrize("renderer", sorted({f.renderer for f in FORMATS.values() if f.renderer}))
+def test_renderers_exist(renderer: str) -> None:
+    module, name = renderer.split(":")
+    assert callable(getattr(importlib.import_module(module), name))
