@@ -22,6 +22,7 @@ def test_what_is_not_copied_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_missing_file_hints_at_the_copy() -> None:
     assert "../data" in why_not_again(["FileNotFoundError: [Errno 2] runs/best.pt"])
+    assert "--budget" in why_not_again(["hotloop: no training step was recognized within 88 s"])
     assert "earlier run" in why_not_again(["sqlite3.OperationalError: table exists"])
 
 

@@ -39,6 +39,8 @@ def why_not_again(lines: Sequence[str]) -> str:
             f"it runs in a copy of its folder without {left_out}, and paths such as ../data lead "
             "elsewhere from there: pass absolute paths"
         )
+    if any("no training step was recognized" in line for line in lines):
+        return "it may need longer to start than the budget allows: --budget 10m"
     return "a file that an earlier run left may be in its way"
 
 
