@@ -55,7 +55,7 @@ def test_what_other_threads_ran_is_a_table_of_its_own() -> None:
     }
     analysis = analyze(Capture(Path("run"), [shard]))
     assert [f.function for f in analysis.functions] == ["main"]
-    assert {f.phase: f.self_s for f in analysis.thread_functions} == {"": 11, "buffer.add": 4}
+    assert {f.phase: f.self_s for f in analysis.thread_functions} == {"": 6, "buffer.add": 4}
     assert sum(f.share for f in analysis.thread_functions) == pytest.approx(1)
 
 

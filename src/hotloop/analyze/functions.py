@@ -21,8 +21,7 @@ from hotloop.capture.window import Window
 #: With fewer samples, a table of functions is mostly chance.
 FEW_SAMPLES = 50
 
-#: States of a thread that computes, or would if it had a core.
-_RUNS = frozenset((MODE_PYTHON, MODE_NATIVE, MODE_UNKNOWN, MODE_WAITING_CORE))
+_RUNS = frozenset((MODE_PYTHON, MODE_NATIVE, MODE_UNKNOWN))
 
 _LIBRARY = re.compile(
     r"(site-packages|dist-packages|[/\\]lib[/\\]python\d|[/\\]Lib[/\\](?!site)|^<frozen)", re.I
