@@ -138,7 +138,7 @@ CASES = (
         traced=False,
         tiny=("--layers=2", "--width=48"),
     ),
-    Case("jax_eager.py", ("launch-bound", "unjitted"), ("--fixed",), traced=False),
+    Case("jax_eager.py", ("missing-jit",), ("--fixed",), traced=False),
     Case("jax_scan_healthy.py", traced=False, tiny=("--envs=16", "--width=16")),
 )
 

@@ -380,3 +380,18 @@ def test_jitted_parts_of_a_librarys_loop(profile: Any) -> None:
     assert run.counter("gradient_steps") == 2 * 2 * 2
     assert run.calls("learn.step") == 2 * 2 * 2, run.table()
     assert run.calls("policy.act") == 128 + 2, run.table()  # and the value of each last state
+
+
+JITTED_AGAIN = """
+import jax, jax.numpy as jnp
+x = jnp.ones(4)
+for n in range(1, 7):
+    jax.jit(lambda a: a * 2)(x)   # a new function every round
+for n in range(1, 9):
+    jnp.concatenate([x, jnp.ones(n)]).sum()   # JAX's own operations, for eight shapes
+"""
+
+
+def test_a_function_that_is_jitted_again_is_retraced_and_an_operation_is_not(profile: Any) -> None:
+    run = profile(JITTED_AGAIN)
+    assert (run.counter("traces"), run.counter("retraces")) == (6, 5)

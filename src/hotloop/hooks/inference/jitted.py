@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING
 
 from hotloop.hooks.program import vocabulary as v
@@ -27,6 +27,10 @@ class Jitted:
         code = written(function)
         # Weak: the function may lead to the jitted one, whose hook must not keep it alive.
         self._function = weakref.ref(code) if isinstance(code, FunctionType) else _nothing
+        #: Where its code was written: a function that is made and jitted again has the same.
+        self.code_at = _code_at(code)
+        #: Whether it is one of JAX's own, such as an operation outside all jitted functions.
+        self.of_jax = str(getattr(code, "__module__", "")).partition(".")[0] in ("jax", "jaxlib")
         self._expected: bool | None = True if _takes_gradients(function) else None
         #: Gradients taken in one call, and whether inside a loop that is compiled too.
         self.gradients = 0
@@ -173,6 +177,8 @@ class JittedCalls:
         #: Functions that hold loops with updates in them, and those that step environments.
         self.whole_loops: set[str] = set()
         self.rollouts: set[str] = set()
+        #: Where the code of functions was written that have been traced.
+        self.traced: set[object] = set()
         #: Of both, those whose environment steps are known.
         self.counted: set[str] = set()
 
@@ -209,6 +215,11 @@ class JittedCalls:
         if name in self.counted:
             return "Steps are counted from the lengths of its scans."
         return "Environment steps inside it cannot be counted from outside."
+
+
+def _code_at(function: object) -> object:
+    code = getattr(function, "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if isinstance(code, CodeType) else id(function)
 
 
 def _is_update(words: list[str]) -> bool:

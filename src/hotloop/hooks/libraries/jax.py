@@ -330,15 +330,22 @@ def _all_leaves(value: Foreign) -> list[Foreign]:
 def _compiling(context: HookContext, compiled: CompileTime, original: Foreign) -> Foreign:
     """What JAX itself measures as tracing, lowering and compiling."""
     region, count = context.core.region("compile"), context.core.count
+    is_open = context.core.is_open
 
     def note_trace(event: object) -> None:
         stack = context.jitted.stack
         if stack and "trace" in str(event):
-            stack[-1].traces += 1
-            stack[-1].gradients = 0
+            about = stack[-1]
+            about.traces += 1
+            about.gradients = 0
+            # One of JAX's own is an operation by itself, traced for every shape; a trace inside
+            # another is a part of that one.
+            if about.of_jax or is_open("compile"):
+                return
             count(schema.TRACES, 1)
-            if stack[-1].traces > 1:
+            if about.code_at in context.jitted.traced:
                 count(schema.RETRACES, 1)
+            context.jitted.traced.add(about.code_at)
 
     noted = guarded(context, "JAX: a trace", note_trace)
 

@@ -1,0 +1,77 @@
+"""Causes in how JAX is called: operations that are dispatched one by one, outside `jax.jit`."""
+
+from __future__ import annotations
+
+from hotloop.analyze.model import Analysis, Sample
+from hotloop.diagnose.evidence import (
+    finding,
+    in_package,
+    inner_lines,
+    of_loop,
+    program_line,
+    samples_under,
+    uses,
+)
+from hotloop.diagnose.finding import MEDIUM, Finding, Rule
+from hotloop.diagnose.recorded import at
+from hotloop.phases import names_of
+
+#: From this share of the loop on. A few operations beside jitted functions are usual.
+WORTH_IT = 0.15
+#: What goes away: an operation costs tens of microseconds by itself, and far less inside a compiled
+#: function; gradients outside `jit` are traced at every call. In a small policy gradient on the
+#: CPU, where this was 90% of the loop, nearly all of it went away (39 times faster, one run each).
+JIT_WINS = (0.7, 1.0)
+#: Phases in which JAX's frames do something else: they compile, wait for results, copy or save.
+_OTHER = frozenset({"compile", "wait", "transfer", "checkpoint", "loop.compiled", "import"})
+
+_IN_JAX = in_package("jax")
+#: Where JAX waits for an array and hands it to the host.
+_READS = in_package("jax/_src/array")
+
+
+def missing_jit(analysis: Analysis) -> list[Finding]:
+    """JAX's operations are dispatched from Python one by one."""
+    if not uses(analysis, "JAX"):
+        return []
+    eager = [sample for sample in samples_under(analysis) if _is_eager(sample)]
+    seconds = sum(sample.seconds for sample in eager)
+    share = of_loop(analysis, seconds)
+    if share < WORTH_IT:
+        return []
+    lines = inner_lines(eager)
+    return [
+        finding(
+            analysis,
+            "missing-jit",
+            title=f"JAX runs operations one by one, outside `jax.jit`{at(lines)}: {share:.0%} of "
+            "the loop is dispatching and tracing them",
+            phase="learn",
+            seconds=seconds,
+            low=JIT_WINS[0],
+            high=JIT_WINS[1],
+            fix="Put the update and the function that chooses actions under `jax.jit`, gradients "
+            "and optimizer included, and jit them once, outside the loop.",
+            confidence=MEDIUM,
+            where=lines,
+            evidence={},
+            learning="Compiled operations are fused and round differently in the last digits.",
+            before="params = update(params, batch)",
+            after="update = jax.jit(update)   # once\nparams = update(params, batch)",
+        )
+    ]
+
+
+def _is_eager(sample: Sample) -> bool:
+    """Whether JAX's Python code runs, called by the program: inside a jitted call there is none."""
+    if _OTHER & set(names_of(sample.path)) or program_line(sample.frames) is None:
+        return False
+    inside = []
+    for frame in sample.frames:
+        if frame.of_program:
+            break
+        inside.append(frame)
+    return any(map(_IN_JAX, inside)) and not any(map(_READS, inside))
+
+
+RULES: tuple[Rule, ...] = (missing_jit,)
