@@ -337,7 +337,7 @@ for _ in range(3): jax.jit(f)(jnp.ones(3))
 
 def test_retraces_are_counted(profile: Any) -> None:
     run = profile(RETRACED)
-    assert run.counter("retraces") == 2
+    assert run.counter("retraces") == 3  # two more shapes; jitted again, it is traced once more
 
 
 UNINSTALLED = """
