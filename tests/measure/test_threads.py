@@ -10,6 +10,7 @@ import pytest
 
 from hotloop.measure import threads
 from hotloop.measure.threads import (
+    Flag,
     OwnThread,
     in_own_thread,
     signals_blocked,
@@ -98,3 +99,15 @@ def test_an_error_inside_restores_the_mask() -> None:
     with pytest.raises(KeyError), signals_blocked():
         raise KeyError
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def test_a_flag_stays_set_until_it_is_cleared() -> None:
+    flag = Flag()
+    assert not flag.wait(0)
+    flag.set()
+    flag.set()
+    assert flag.wait(0)
+    assert flag.wait(10)
+    flag.clear()
+    flag.clear()
+    assert not flag.wait(0)

@@ -24,11 +24,23 @@ def build_phases(
     phases = [
         _phase(path, totals[path], corrected[path], cost, process, whole_s, notes)
         for path in totals
-        if path and not is_root(path)
+        if path and not is_root(path) and not _is_idle_thread(path, totals)
     ]
     cost_s = sum(corrected[p].cost_s for p in totals if not p.startswith("@thread"))
     outside_s = corrected[""].self_s if "" in corrected else 0.0
     return _tree_order(phases), outside_s, cost_s
+
+
+def _is_idle_thread(path: str, totals: dict[str, PhaseDelta]) -> bool:
+    """Whether a path is of a thread that does nothing but wait: a logger's queue, a timer."""
+    thread = path.partition("/")[0]
+    if not thread.startswith("@thread-"):
+        return False
+    return all(
+        names_of(each)[-1] == "wait"
+        for each in totals
+        if each.startswith(thread + "/") and totals[each].calls
+    )
 
 
 def _phase(

@@ -82,6 +82,7 @@ YIELDS_TO: dict[str, frozenset[str]] = {
             "image-resize",
         ]
     ),
+    "eager-generation": frozenset({"no-kv-cache"}),
     "data-loading": frozenset({"image-resize", "pandas-in-step"}),
     "growing-step-cost": frozenset({"reset-leak"}),
     "pickled-observations": frozenset({"subprocess-overhead"}),

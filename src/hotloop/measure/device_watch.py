@@ -23,7 +23,7 @@ from hotloop.capture.slices import SLICE
 from hotloop.capture.window import add_device
 from hotloop.measure.activity import CALLS, Activity, Call, RecordedWork, attribute, seen_share
 from hotloop.measure.profiler import Profiler
-from hotloop.measure.threads import OwnThread, in_own_thread
+from hotloop.measure.threads import Flag, OwnThread, in_own_thread
 from hotloop.phases import names_of
 
 #: Share of the loop's time that recordings may cost, reading them included. Time in the phase
@@ -109,7 +109,7 @@ class DeviceWatch:
         self._devices = devices
         self._mode = mode
         self._clock = clock
-        self._stop = threading.Event()
+        self._stop = Flag()
         self._thread: OwnThread | None = None
         self._recording = threading.Lock()
         self._preparing = self._prepared = False
@@ -175,7 +175,7 @@ class DeviceWatch:
         Kineto leaves a thread behind that waits for such a call. If none comes, the process hangs
         when it exits.
         """
-        pause = threading.Event()
+        pause = Flag()
         for _ in range(int(DETACH_S / DETACH_TICK_S)):
             if self._tracer is None:
                 break
@@ -279,7 +279,11 @@ class DeviceWatch:
     def _since_begin(self) -> dict[str, int]:
         """Own time of each node since the loop began, up to the last window."""
         times = self._profiler.own_times()
-        return {path: ns - self._before.get(path, 0) for path, ns in times.items()}
+        return {
+            path: ns - self._before.get(path, 0)
+            for path, ns in times.items()
+            if not path.startswith("@thread-")
+        }
 
     def _await_phase(self) -> None:
         """Wait briefly until the program is in the phase with the least recorded time."""

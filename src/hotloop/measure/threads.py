@@ -71,6 +71,28 @@ class Alarm:
         self._run_at_bottom(self._lock.acquire, True, max(timeout_s, 0.0))
 
 
+class Flag:
+    """An event for these threads: `threading.Event` waits in a condition, which is hooked."""
+
+    def __init__(self) -> None:
+        self._unset = _thread.allocate_lock()
+        self.clear()
+
+    def set(self) -> None:
+        if self._unset.locked():
+            self._unset.release()
+
+    def clear(self) -> None:
+        self._unset.acquire(blocking=False)
+
+    def wait(self, timeout_s: float) -> bool:
+        """Return whether it is set, at once or before the timeout."""
+        if not self._unset.acquire(timeout=max(timeout_s, 0.0)):
+            return False
+        self._unset.release()
+        return True
+
+
 class OwnThread:
     """A thread that calls `run` once."""
 

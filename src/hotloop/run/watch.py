@@ -6,11 +6,10 @@ Reads a small file of /proc a few times per second. Without /proc nothing is kno
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import dataclass, field
 from time import time as wall_clock
 
-from hotloop.measure.threads import OwnThread
+from hotloop.measure.threads import Flag, OwnThread
 
 INTERVAL_S = 0.1
 #: Its thread only has to wake up to end.
@@ -41,7 +40,7 @@ class Watch:
         self._main_s = self._main_before = 0.0
         self._machine = _machine_seconds()
         self._tree = _tree_seconds(self._itself)
-        self._done = threading.Event()
+        self._done = Flag()
         self._thread: OwnThread | None = None
         if self._look():
             self._main_before = self._main_s if self._itself else 0.0

@@ -10,7 +10,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from hotloop.capture.sample_modes import MODE_PYTHON, MODE_UNKNOWN, MODE_WAITING
-from hotloop.measure.threads import OwnThread
+from hotloop.measure.threads import Flag, OwnThread
 from hotloop.measure.twin.stacks import MAX_ROOTS, Node
 from hotloop.phases import REGION_SHALLOW
 
@@ -31,7 +31,7 @@ class Sampler:
         self._core = core
         self._interval_s = interval_ns / 1e9
         self._root_code = root_code
-        self._stop = threading.Event()
+        self._stop = Flag()
         self._thread: OwnThread | None = None
         self._stacks: dict[tuple[int, CodeType, int], int] = {}
         self._reset()
@@ -47,7 +47,7 @@ class Sampler:
         if self._thread is None:
             self._main = threading.get_ident()
             self._cpu_clock = _cpu_clock_of(self._main)
-            self._stop = threading.Event()
+            self._stop = Flag()
             self._thread = OwnThread(functools.partial(self._run, self._stop))
             self._thread.start()
 
@@ -80,7 +80,7 @@ class Sampler:
         )
         return {"taken": 0, "torn": 0, "dropped": 0, "cpu_ns": self._cost_ns, "limits": limits}
 
-    def _run(self, stop: threading.Event) -> None:
+    def _run(self, stop: Flag) -> None:
         from hotloop.measure.memory import resident_bytes
 
         last = time.perf_counter_ns()
