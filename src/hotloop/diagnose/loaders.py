@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.model import Analysis
 from hotloop.capture import schema
 from hotloop.diagnose.evidence import (
@@ -101,7 +102,7 @@ _BATCHES = (
 
 
 def _title(share: float, batch_s: float, workers: int) -> str:
-    each = f"{batch_s * 1e3:.1f} ms per batch"
+    each = f"{units.seconds(batch_s)} per batch"
     if workers:
         of = f"{workers} DataLoader worker{'s' * (workers > 1)}"
         return f"The loop waits for {of} {share:.0%} of the time ({each})"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from hotloop import units
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
@@ -158,7 +159,7 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         analysis,
         "data-loading",
         title=f"Loading and preparing data takes {seconds / whole:.0%} of the run "
-        f"({seconds:.1f} s)",
+        f"({units.seconds(seconds)})",
         phase="data",
         seconds=inside,
         low=LOADING_WINS[0],

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from hotloop import units
 from hotloop.analyze.imports import import_lines
 from hotloop.analyze.model import Analysis
-from hotloop.report import units
 from hotloop.report.paths import path_from_here
 from hotloop.report.sampled import unchanged_line
 from hotloop.report.terminal import Style, clean, fit, wrapped

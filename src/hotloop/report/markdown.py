@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import re
 
+from hotloop import units
 from hotloop.analyze.accounting import outside_share
 from hotloop.analyze.flame import groups
-from hotloop.analyze.functions import short_file
 from hotloop.analyze.kind import span_of
 from hotloop.analyze.model import Analysis, Function, Phase, Run
 from hotloop.diagnose.advice import recommendations, summary
 from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.proven import is_refuted
 from hotloop.phases import NO_PHASE_LABEL
-from hotloop.report import units
 from hotloop.report.device_text import limits_in_words
 from hotloop.report.document import Report
 from hotloop.report.evidence import evidence_in_words
 from hotloop.report.gains import promised, proven
+from hotloop.report.paths import place_of
 from hotloop.report.returns import headline_part
 from hotloop.report.run_table import TITLE, line_of, shown_rows, who
 from hotloop.report.sampled import place_words, states_words
@@ -132,10 +132,7 @@ def _finding(finding: Finding) -> str:
         about.append("**refuted**")
     lines.append(" · ".join(about))
     if finding.where:
-        places = [
-            f"{code(f'{short_file(p.file)}:{p.line}')} in {code(p.function)}"
-            for p in finding.where[:3]
-        ]
+        places = [f"{code(place_of(p))} in {code(p.function)}" for p in finding.where[:3]]
         lines.append("At " + ", ".join(places) + ".")
     lines += [prose(text) for text in (proven(finding), finding.fix, finding.learning) if text]
     if finding.patch:

@@ -7,8 +7,8 @@ function findingCard(finding, resolve, headline) {
   const kind = finding.proof && finding.proof.verdict === "refuted" ? "Refuted" : SEVERITIES[finding.severity] || finding.severity;
   const path = resolve(finding.phase);
   const proof = finding.proof, measured = finding.measured_gain != null && proof;
-  const gains = !measured && finding.severity !== "healthy" && finding.gain && finding.gain.high > 1.005;
-  const ofRun = !gains && !measured && finding.severity !== "healthy" && finding.run_gain && finding.run_gain.high > 1.005;
+  const gains = !measured && finding.severity !== "healthy" && !finding.is_of_run && finding.gain && finding.gain.high > 1.005;
+  const ofRun = !measured && finding.severity !== "healthy" && finding.is_of_run && finding.run_gain;
   return h("article", { class: "finding " + finding.severity, id: "finding-" + finding.id },
     h("div", { class: "meta" }, h("span", { class: "kind" }, kind), h("a", { href: "#finding=" + finding.id }, finding.id),
       finding.phase && [" in ", path === null ? h("span", null, finding.phase) : h("a", { href: "#phase=" + encodeURIComponent(path).replaceAll("%2F", "/") }, finding.phase)]),
@@ -19,7 +19,7 @@ function findingCard(finding, resolve, headline) {
     finding.fix && h("p", { class: "fix" }, finding.fix),
     finding.learning && h("p", { class: "fix muted small" }, "Effect on learning: " + finding.learning),
     (finding.where || []).length > 0 && h("p", { class: "places" }, "at ", finding.where.slice(0, 3).map((each, index) =>
-      [index > 0 && ", ", h("code", { title: each.file }, `${shortFile(each.file)}:${each.line}`), " in " + each.function])),
+      [index > 0 && ", ", h("code", { title: each.file }, each.place), " in " + each.function])),
     finding.patch && h("div", { class: "code" }, h("div", null, h("span", null, "The change"), h("pre", null, finding.patch))),
     !finding.patch && (finding.before || finding.after) && h("div", { class: "code" },
       finding.before && h("div", null, h("span", null, "An example"), h("pre", null, finding.before)),
@@ -27,10 +27,6 @@ function findingCard(finding, resolve, headline) {
     finding.evidence.length > 0 && h("dl", { "aria-label": "Evidence" }, finding.evidence.map(([label, text]) =>
       h("div", null, h("dt", null, label), h("dd", null, text)))),
     finding.verify && [h("p", { class: "check" }, "To verify"), copyLine(finding.verify)]);
-}
-
-function shortFile(file) {
-  return file.replaceAll("\\", "/").split("/").slice(-2).join("/");
 }
 
 function findingsSection(data, resolve) {
