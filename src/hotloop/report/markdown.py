@@ -266,7 +266,9 @@ def _machine(report: Report) -> str:
     overhead = analysis.overhead
     parts = [f"Python {header.python}", header.platform or ""]
     libraries = analysis.notes.libraries
-    parts += [f"{title} {use.version or ''}" for title, use in libraries.items()]
+    # Parts of Python have no version of their own.
+    versions = {title: use.version for title, use in libraries.items()}
+    parts += [f"{title} {v}" for title, v in versions.items() if v and v != "unknown"]
     parts.append(f"hotloop {header.version}")
     known = " · ".join(escape(part) for part in parts if part.strip())
     return (
