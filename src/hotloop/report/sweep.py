@@ -68,7 +68,8 @@ def _best(sweep: Sweep) -> str:
     equal = [each for each in sweep.points if each is not best and each.may_equal(best)]
     if equal:
         names = units.listing(setting_name(sweep, each) for each in [best, *equal[:2]])
-        return f"{names} are the fastest, with no clear difference: about {rate}."
+        about = units.rate(float(f"{best.throughput:.2g}"))
+        return f"{names} are the fastest, with no clear difference: about {about} steps/s."
     name = setting_name(sweep, best)
     if best is first:
         return f"{name} is the fastest: {rate}."
