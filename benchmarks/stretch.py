@@ -20,7 +20,7 @@ from hotloop.analyze.timeline import split_timeline
 from hotloop.analyze.training import read_capture
 from hotloop.capture import lines
 from hotloop.capture.reader import Capture, Shard
-from hotloop.capture.window import Window, largest_samples, merged
+from hotloop.capture.window import Window, merged, thinned_samples
 from hotloop.capture.writer import (
     LONGEST,
     MOST_SAMPLES,
@@ -89,14 +89,14 @@ def _long(windows: list[Window], length: int, chance: random.Random) -> Window:
     chosen = [deepcopy(whole[(first + i) % len(whole)]) for i in range(length)]
     window = merged(chosen)
     assert window is not None
-    window.samples = largest_samples(window.samples, MOST_SAMPLES)
+    window.samples = thinned_samples(window.samples, MOST_SAMPLES, first)
     return replace(window, begin_ns=0, end_ns=sum(w.end_ns - w.begin_ns for w in chosen))
 
 
 def _summary(windows: list[Window]) -> str:
     whole = merged(windows)
     assert whole is not None
-    whole.samples = largest_samples(whole.samples, MOST_SAMPLES)
+    whole.samples = thinned_samples(whole.samples, MOST_SAMPLES, whole.first)
     return lines.summary_line(whole)
 
 

@@ -82,10 +82,10 @@ def _call(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def digest(folder: Path) -> str:
-    """Names and contents of everything in a folder but Python's caches."""
+    """Names and contents of everything in a folder but Python's caches and hotloop's captures."""
     found = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
-        if "__pycache__" not in path.parts:
+        if not {"__pycache__", "runs"} & set(path.relative_to(folder).parts):
             found.update(str(path.relative_to(folder)).encode())
             found.update(path.read_bytes() if path.is_file() else b"")
     return found.hexdigest()

@@ -39,6 +39,26 @@ def test_functions_of_a_phase_from_its_samples() -> None:
     assert (main.self_s, main.total_s) == (0, 9)
 
 
+def test_what_other_threads_ran_is_a_table_of_its_own() -> None:
+    window = Window(0, 0, 0, 10 * S, {"env.step": delta(1, 10, 10)}, loop_last_ns=10 * S)
+    window.samples = {
+        ("env.step", 1, 0): [100, 10 * S],
+        ("@thread-7", 2, 1): [60, 6 * S],
+        ("@thread-1/buffer.add", 2, 0): [40, 4 * S],
+        ("@thread-7", 2, 4): [90, 9 * S],  # waits for a lock
+        ("@thread-2", 2, 5): [50, 5 * S],  # has no core
+    }
+    shard = made_shard("main", {"role": "main"}, {}, [window])
+    shard.stacks = {
+        1: StackRow(1, 0, "/home/u/train.py", "main", 1, 5),
+        2: StackRow(2, 0, "/home/u/writer.py", "compress", 10, 12),
+    }
+    analysis = analyze(Capture(Path("run"), [shard]))
+    assert [f.function for f in analysis.functions] == ["main"]
+    assert {f.phase: f.self_s for f in analysis.thread_functions} == {"": 6, "buffer.add": 4}
+    assert sum(f.share for f in analysis.thread_functions) == pytest.approx(1)
+
+
 @pytest.mark.parametrize(
     ("file", "own"),
     [

@@ -56,12 +56,11 @@ class World:
         if self.stretches is not None:
             self.stretches.take(window)
 
-    def hook(self, name: str, function: Callable[[], object]) -> Callable[[], object]:
-        hooked: Callable[[], object] = self.core.region(name).wrap(function)
-        return hooked
+    def hook(self, name: str, function: Callable[[], object], **options: Any) -> Any:
+        return self.core.region(name).wrap(function, **options)
 
-    def leaf(self, name: str, ms: float) -> Callable[[], object]:
-        return self.hook(name, lambda: self.spend(name, ms))
+    def leaf(self, name: str, ms: float, **options: Any) -> Any:
+        return self.hook(name, lambda: self.spend(name, ms), **options)
 
     def finish(self) -> dict[str, PhaseDelta]:
         self.close()
@@ -91,7 +90,9 @@ class World:
 def ppo(world: World, minutes: float, evaluations: bool = False) -> None:
     """A library's loop: rollouts of 200 steps, then 40 gradient steps; some evaluations."""
     step, act = world.leaf("env.step", 3), world.leaf("policy.act", 1)
-    forward, backward = world.leaf("learn.forward", 4), world.leaf("learn.backward", 6)
+    forward = world.leaf("learn.forward", 4)
+    # Counted between stretches too, as an optimizer's steps are.
+    backward = world.leaf("learn.backward", 6, after=lambda *_: None)
 
     def roll_out() -> None:
         for _ in range(200):

@@ -22,6 +22,14 @@ def test_clocks_of_one_host_and_of_two() -> None:
     assert offset_s(made_shard("w", {}), main) == 0
 
 
+def test_clocks_are_compared_by_boot_where_it_is_known() -> None:
+    main = made_shard("main", {"host": "a", "boot": "x", "origin_ns": 5 * S, "started": 100.0})
+    container = {"host": "b", "boot": "x", "origin_ns": 7 * S, "started": 900.0}
+    namesake = {"host": "a", "boot": "y", "origin_ns": 9 * S, "started": 103.0}
+    assert offset_s(made_shard("w", container), main) == 2
+    assert offset_s(made_shard("w", namesake), main) == 3
+
+
 def test_busy_shares_over_time() -> None:
     shard = made_shard("w", {}, {}, [second(0, env_step=0.5), second(1, env_step=0.2, wait=0.8)])
     assert busy_shares(shard, 0, 4, 4) == [0.5, 0.2, None, None]

@@ -92,7 +92,8 @@ def test_killed_in_the_middle_it_leaves_no_trace(recorded: Path, tmp_path: Path)
     capture = str(recorded / "capture")
     command = [sys.executable, "-m", "hotloop", "prove", capture, "--folder", "kept"]
     proving = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
-    running = tmp_path / "kept" / "scratch" / recorded.name / "training.db"
+    scratch = tmp_path / "kept" / "scratch"
+    running = scratch / "run" / recorded.name / "training.db"
     while not running.exists():  # a run of the program has begun
         assert proving.poll() is None
         time.sleep(0.01)
@@ -103,6 +104,8 @@ def test_killed_in_the_middle_it_leaves_no_trace(recorded: Path, tmp_path: Path)
     for child in children:
         while _is_running(child):
             time.sleep(0.01)
+    while scratch.exists():
+        time.sleep(0.01)
     assert digest(recorded) == before
 
 

@@ -107,3 +107,42 @@ def test_mistakes_are_told_before_anything_runs(
     assert result.returncode == 2
     assert says in result.stderr
     assert "Traceback" not in result.stderr
+
+
+LEARNER = """
+import sys
+
+class Task:
+    def __init__(self, rate):
+        self.rate, self.total = rate, 0
+    def reset(self):
+        self.t = 0
+        return 0
+    def step(self, action):
+        self.t, self.total = self.t + 1, self.total + 1
+        busy = sum(range(200))
+        return 0, min(self.rate * self.total, 1000) / 1000, self.t == 5, {}
+
+task = Task(int(sys.argv[1]))
+task.reset()
+for _ in range(20_000):
+    _, reward, done, _ = task.step(int(sys.argv[2]))
+    if done:
+        task.reset()
+"""
+
+
+def test_a_sweep_to_a_return_finds_the_soonest_setting(hotloop: Run, tmp_path: Path) -> None:
+    (tmp_path / "learn.py").write_text(LEARNER)
+    words = ("--vary", "rate=0,1,50", "--to-return", "4", "--seeds", "2", "--format", "json")
+    result = hotloop("sweep", *words, "--", "learn.py", "{rate}", "{seed}")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["schema"] == "hotloop.soonest/1"
+    assert document["names"] == ["rate=0", "rate=1", "rate=50"]
+    assert document["names"][document["best"]] == "rate=50"
+    reached = [sum(each["reached"] for each in side) for side in document["attempts"]]
+    assert reached == [0, 2, 2]
+    assert document["sooner"][2] is None
+    wrong = hotloop("sweep", "--vary", "rate=1,2", "--seeds", "2", "--", "learn.py", "{rate}")
+    assert "--seeds is for --to-return" in wrong.stderr

@@ -10,7 +10,7 @@ from analyses import Make, found_by, phase, window
 
 from hotloop.analyze.bounds import Bound
 from hotloop.analyze.device_use import DeviceUse, PhaseDevice
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Phase
 from hotloop.diagnose import accelerators
 
 
@@ -68,9 +68,12 @@ def test_without_an_accelerator_nothing_is_said(make: Make, shown: Any) -> None:
     assert ids(ppo(make, notes=notes)) == []
 
 
-def on_processor(make: Make, step_s: float = 0.05, **more: Any) -> Analysis:
+def on_processor(
+    make: Make, step_s: float = 0.05, acts: tuple[Phase, ...] = (), **more: Any
+) -> Analysis:
     given = {"notes": known("cpu", 4_000_000)} | more
     analysis = make(
+        *acts,
         phase("learn.forward", 80 * step_s, 80),
         phase("learn.backward", 80 * step_s, 80),
         windows=loop(gradient_steps=160, samples=160 * 256),
@@ -84,6 +87,16 @@ def test_a_device_that_nobody_uses(make: Make) -> None:
     (found,) = found_by(accelerators.RULES, on_processor(make))
     assert found.id == "device-unused"
     assert found.gain.low > 2
+
+
+def test_acting_on_large_batches_moves_with_the_network(make: Make) -> None:
+    def ceiling(act_s: float, calls: int) -> float:
+        acts = (phase("policy.act", act_s * calls, calls),)
+        (found,) = found_by(accelerators.RULES, on_processor(make, acts=acts))
+        assert found.ceiling is not None
+        return found.ceiling
+
+    assert ceiling(5e-3, 200) > 1.1 * ceiling(0.5e-3, 2000)
 
 
 @pytest.mark.parametrize(("step_s", "said"), [(0.009, False), (0.02, True)])
@@ -175,3 +188,16 @@ def test_without_facts_every_rule_is_silent(make: Make, rule: Any, missing: str)
     notes = {key: value for key, value in known().items() if key != missing}
     assert rule(make()) == []
     assert rule(ppo(make, notes=notes)) == []
+
+
+@pytest.mark.parametrize(("size", "said"), [(10_000, True), (50_000_000, False)])
+def test_mixed_precision_of_a_small_network_on_the_cpu(make: Make, size: int, said: bool) -> None:
+    analysis = make(
+        phase("learn.backward", 8.0, 1000),
+        notes=known("cpu", size, machine={}),
+        windows=loop(gradient_steps=1000, autocasts=1000),
+        gradient_steps=1000,
+    )
+    analysis.run.counters["samples"] = 64_000
+    found = accelerators.mixed_precision_no_gain(analysis)
+    assert bool(found) is said

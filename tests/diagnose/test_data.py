@@ -7,7 +7,7 @@ from analyses import Make, frame, phase, sample, window
 
 from hotloop.analyze.model import Analysis
 from hotloop.capture.window import Window
-from hotloop.diagnose import data, loading
+from hotloop.diagnose import advantages, data, loading
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_rows_drawn_from_a_list_are_no_advantages(make: Make, name: str, said: b
         ],
         notes={"lines": {"/home/me/train.py": {"51": [[name], 0]}}},
     )
-    assert bool(data.python_gae(analysis)) is said
+    assert bool(advantages.python_gae(analysis)) is said
 
 
 def test_updates_of_as_many_rows_as_ever_are_no_growing_rollout(make: Make) -> None:
@@ -249,7 +249,7 @@ def test_advantages_from_their_share(make: Make, seconds: float, said: bool) -> 
     analysis = make(
         phase("advantage", seconds), samples=[sample("advantage", seconds, frame("compute_gae"))]
     )
-    assert bool(data.python_gae(analysis)) is said
+    assert bool(advantages.python_gae(analysis)) is said
 
 
 @pytest.mark.parametrize(
@@ -272,15 +272,15 @@ def test_what_is_inferred_must_be_a_loop_over_numbers(
     }
     samples = [sample("advantage", 3.0, here)]
     analysis = make(phase("advantage", 3.0), samples=samples, notes=notes, env_steps=1000)
-    assert bool(data.python_gae(analysis)) is said
+    assert bool(advantages.python_gae(analysis)) is said
     nobody = make(phase("advantage", 3.0), samples=samples, notes=notes)
-    assert data.python_gae(nobody) == []
+    assert advantages.python_gae(nobody) == []
 
 
 def test_advantages_of_a_library_are_not_the_programs(make: Make) -> None:
     file = "/venv/lib/python3.11/site-packages/torchrl/objectives/value.py"
     analysis = make(phase("advantage", 3.0), samples=[sample("advantage", 3.0, frame("gae", file))])
-    assert data.python_gae(analysis) == []
+    assert advantages.python_gae(analysis) == []
 
 
 def test_a_loss_that_follows_the_returns_is_no_advantage(make: Make) -> None:
@@ -288,8 +288,8 @@ def test_a_loss_that_follows_the_returns_is_no_advantage(make: Make) -> None:
     lines = {here.file: {"42": [["losses.append", "F.smooth_l1_loss"], 40]}}
     samples = [sample("advantage", 3.0, here)]
     analysis = make(phase("advantage", 3.0), samples=samples, notes={"lines": lines})
-    assert data.python_gae(analysis) == []
-    assert data.python_gae(make(phase("advantage", 3.0), samples=samples)) != []
+    assert advantages.python_gae(analysis) == []
+    assert advantages.python_gae(make(phase("advantage", 3.0), samples=samples)) != []
 
 
 def test_memory_is_short_when_pages_come_back_from_disk(make: Make) -> None:
@@ -353,3 +353,36 @@ def test_pushes_are_shown_in_the_words_of_the_library(make: Make) -> None:
     )
     (found,) = data.per_item_buffer_push(analysis)
     assert found.after == "buffer.extend(data)"
+
+
+def test_a_rollout_that_grows_where_no_environment_is_recognized(make: Make) -> None:
+    """Passes that choose actions stand for steps; longer episodes have more of them."""
+
+    def windows(acts: int) -> list[Window]:
+        return [
+            window(
+                i,
+                {"learn.backward": (0.6, 10), "inference": (0.2, 400 + acts * i)},
+                counters={"gradient_steps": 10, "samples": 4000 * (i + 1)},
+            )
+            for i in range(12)
+        ]
+
+    (found,) = data.unbounded_rollout(make(phase("learn.backward", 8.0), windows=windows(0)))
+    assert found.id == "unbounded-rollout"
+    longer = make(phase("learn.backward", 8.0), windows=windows(400))
+    assert data.unbounded_rollout(longer) == []
+
+
+def test_advice_about_advantages_fits_the_number_of_environments(make: Make) -> None:
+    def fix(envs: int) -> str:
+        analysis = make(
+            phase("advantage", 3.0),
+            samples=[sample("advantage", 3.0, frame("gae"))],
+            gauges={"envs": envs},
+            env_steps=1000,
+        )
+        return advantages.python_gae(analysis)[0].fix
+
+    assert "one environment" in fix(1)
+    assert "all environments as one array" in fix(8)

@@ -8,7 +8,7 @@ import pytest
 from analyses import STEP, Make, frame, ids, phase, sample
 
 from hotloop.analyze.model import Analysis
-from hotloop.diagnose import diagnose, environment
+from hotloop.diagnose import diagnose, environment, loading
 
 PANDAS = "/venv/lib/python3.11/site-packages/pandas/core/indexing.py"
 
@@ -245,3 +245,14 @@ def test_copies_of_an_evaluation_go_away_with_the_same_change(make: Make) -> Non
     (found,) = environment.deepcopy_in_step(analysis)
     assert found.evidence["seconds"] == 8.0
     assert "(train.py:40): 80% of the loop" in found.title
+
+
+def test_tables_that_are_read_from_files_are_loading_not_stepping(make: Make) -> None:
+    read = frame("read_csv", "/venv/lib/python3.11/site-packages/pandas/io/parsers/readers.py")
+    roll = frame("Rolling.mean", "/venv/lib/python3.11/site-packages/pandas/core/window.py")
+    load = frame("Market.load", line=44)
+    samples = [sample("", 4.0, read, load), sample("", 2.0, roll, load)]
+    analysis = make(samples=samples, gradient_steps=1000)
+    assert environment.pandas_in_step(analysis) == []
+    (found,) = loading.data_loading(analysis)
+    assert found.evidence["seconds"] == pytest.approx(6.0)

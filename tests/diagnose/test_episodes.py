@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from analyses import Make, ids, phase, window
+from analyses import Make, frame, ids, phase, sample, window
 
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose import episodes
@@ -51,3 +51,15 @@ def test_a_light_reset_outside_of_the_steps_is_none(make: Make) -> None:
     """Episodes of one or two steps, as card games have: half of the loop, and nothing to load."""
     analysis = make(phase("env.step", 3.0, 15000), phase("env.reset", 5.0, 10000), env_steps=15000)
     assert episodes.slow_reset(analysis) == []
+
+
+def test_a_slow_reset_is_edited_in_reset_itself(make: Make) -> None:
+    carve, reset = frame("carve", line=20), frame("Maze.reset", line=43)
+    analysis = make(
+        phase("env.step", 1.0, 1000),
+        phase("env.reset", 5.0, 50),
+        samples=[sample("env.reset", 5.0, carve, reset, frame("main", line=70))],
+        env_steps=1000,
+    )
+    (found,) = episodes.slow_reset(analysis)
+    assert [line.line for line in found.where] == [43]

@@ -8,7 +8,7 @@ from analyses import Make, frame, phase, sample
 from hotloop.diagnose import loop
 
 
-@pytest.mark.parametrize(("seconds", "said"), [(1.4, False), (1.6, True)])
+@pytest.mark.parametrize(("seconds", "said"), [(0.9, False), (1.1, True)])
 def test_evaluations_from_their_share(make: Make, seconds: float, said: bool) -> None:
     analysis = make(phase("evaluate", seconds, 4), env_steps=1000)
     assert bool(loop.evaluation(analysis)) is said

@@ -7,7 +7,7 @@ from analyses import Make, frame, phase, sample
 
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
-    RUN_NOISE,
+    REST_FASTER,
     SHARE_ERROR,
     ceiling_of,
     gain_of,
@@ -33,7 +33,8 @@ def test_a_gain_is_of_the_loop_and_the_runs_stands_second(make: Make) -> None:
     found = loop_gain(whole, 5.0, 0.5, 0.9)
     # 5 of 10 seconds, from half of them to most, and what a measurement is off by.
     assert found.low == pytest.approx(1 / (1 - 0.25 * (1 - SHARE_ERROR)))
-    assert found.high == pytest.approx((1 + RUN_NOISE) / (1 - 0.45))
+    # The rest gets faster as well.
+    assert found.high == pytest.approx(1 / (1 - 0.45) / (1 - 0.45 * REST_FASTER))
     assert whole_run_s(whole) == pytest.approx(20.0)
     assert gain_of_run(whole, Gain(2.0, 2.0)) == Gain(20 / 15, 20 / 15)
     cut = make(phase("learn", 5.0), startup=[phase("import", 10.0)], notes={"stop_after": "5s"})
@@ -42,8 +43,12 @@ def test_a_gain_is_of_the_loop_and_the_runs_stands_second(make: Make) -> None:
 
 
 def test_no_promise_is_above_the_ceiling(make: Make) -> None:
+    whole = 2.0 / (1 - 0.5 * REST_FASTER)
     assert ceiling_of(0.5) == pytest.approx(2.0)
-    assert loop_gain(make(), 5.0, 1.0, 1.0).high == pytest.approx(2.0)
+    assert ceiling_of(0.5, REST_FASTER) == pytest.approx(whole)
+    assert loop_gain(make(), 5.0, 1.0, 1.0, "wait").high == pytest.approx(2.0)
+    assert loop_gain(make(), 5.0, 1.0, 1.0).high == pytest.approx(whole)
+    assert loop_gain(make(), 5.0, 1.0, 2.0).high == pytest.approx(whole)
     promised = Finding(
         "logging", "warning", "t", "log", Gain(1.5, 3.0), "high", "", "", ceiling=2.0
     )

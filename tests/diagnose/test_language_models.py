@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 from analyses import Make, ids, phase
 
+from hotloop.analyze.device_use import DeviceUse, PhaseDevice
 from hotloop.analyze.language_models import tokens
 from hotloop.diagnose.language_models import rules
 
@@ -59,4 +62,23 @@ def test_each_cause_is_found_alone(
     analysis = make(phase(slow, 5), **{**MADE, "decode_slots": 1300, **counters})
     (found,) = rules(analysis)
     assert ids([found]) == [finding]
-    assert found.gain.high <= (found.ceiling or 0) <= 2.01
+    assert found.gain.high <= (found.ceiling or 0) <= 2.3
+
+
+def test_a_cache_shortens_only_what_the_device_computes(make: Make) -> None:
+    def high(kernel_s: float | None) -> float:
+        analysis = make(
+            phase("generate", 8), **{**MADE, "decode_slots": 1300, "generate_uncached": 2}
+        )
+        if kernel_s is not None:
+            figures = dict.fromkeys((f.name for f in fields(PhaseDevice)), 0.0)
+            figures |= {"path": "generate", "known": True, "kernel_s": kernel_s}
+            work = PhaseDevice(**figures)  # type: ignore[arg-type]
+            analysis.device = DeviceUse(
+                "CUDA", "a card", "windows", kernel_s=kernel_s, phases=[work]
+            )
+        (found,) = [each for each in rules(analysis) if each.id == "no-kv-cache"]
+        return found.gain.high
+
+    assert high(None) > 3
+    assert 1.5 < high(4.0) < 2.0

@@ -47,6 +47,13 @@ def test_workers_that_are_idle_are_not_waited_for(make: Make) -> None:
     assert "in the training process takes 30% of the loop (60.0 ms per batch)" in found.title
 
 
+def test_a_pipeline_without_workers_of_its_own(make: Make) -> None:
+    analysis = make(phase("data.wait", 6.0, 100), notes={"libraries": {"TensorFlow": {}}})
+    (found,) = loaders.loader_bound(analysis)
+    assert found.title == "The loop waits for its data pipeline 60% of the time (60.0 ms per batch)"
+    assert "py_function" in found.fix
+
+
 def test_workers_that_start_again_every_epoch(make: Make) -> None:
     analysis = make(phase("data.workers", 2.0, 20))
     assert ids(found_by(loaders.RULES, analysis)) == ["loader-workers-restarted"]

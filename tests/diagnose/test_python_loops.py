@@ -96,3 +96,34 @@ def test_a_loop_around_a_forward_pass_is_no_loop_over_items(make: Make) -> None:
         env_steps=1000,
     )
     assert not python_loops.python_loop(analysis)
+
+
+def test_what_an_environment_of_a_library_computes_is_not_the_loop_around_it(make: Make) -> None:
+    step = frame(
+        "CartPoleEnv.step", "/venv/lib/python3.11/site-packages/gymnasium/envs/cartpole.py"
+    )
+    analysis = make(
+        phase("env.step", 6.0),
+        samples=[sample("", 2.0, LOOP, TRAIN), sample("env.step", 6.0, step, LOOP, TRAIN)],
+        notes={"lines": {LOOP.file: {"54": [["np.argmax"], 53], "90": [["rollout"], 80]}}},
+        env_steps=1000,
+    )
+    (found,) = python_loops.python_loop(analysis)
+    assert found.evidence["seconds"] == 2.0
+
+
+def test_a_loop_of_numpy_calls_on_large_arrays_is_as_it_should_be(make: Make) -> None:
+    """Samples see native code in a call that takes longer than a microsecond."""
+    calls = replace(sample("", 4.0, LOOP, TRAIN), native=True)
+    notes = {"lines": {LOOP.file: {"54": [["np.clip"], 53], "90": [["schritt"], 80]}}}
+    analysis = make(samples=[sample("", 6.0, LOOP, TRAIN), calls], notes=notes, env_steps=1000)
+    assert not python_loops.python_loop(analysis)
+
+
+def test_a_generator_over_all_items_is_a_loop(make: Make) -> None:
+    items = frame("E.s.<locals>.<genexpr>", line=39)
+    samples = [sample("", 8.0, items, frame("E.s", line=39), TRAIN)]
+    notes = {"lines": {items.file: {"39": [["max"], 0], "90": [["schritt"], 80]}}}
+    (found,) = python_loops.python_loop(make(samples=samples, notes=notes, env_steps=1000))
+    assert found.title.startswith("`s` loops over items in pure Python")
+    assert found.where[0].line == 39

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from analyses import Make, found_by, frame, phase, sample
+from analyses import Make, found_by, frame, ids, phase, sample
 from findings_made import found
 
 from hotloop.analyze.model import Analysis
@@ -123,3 +123,10 @@ def test_a_loop_yields_to_what_is_known_about_its_function() -> None:
     assert {each.id for each in rank([loop, collect])} == {"python-loop", "gc-every-step"}
     loop.where = [SourceLine("train.py", 80, "<module>")]
     assert {each.id for each in rank([loop, collect])} == {"python-loop", "gc-every-step"}
+
+
+def test_one_environment_yields_only_to_what_explains_much_of_it() -> None:
+    small, large = found("python-gae", 1.05, 1.08), found("python-gae", 1.6, 2.0)
+    choice = found("single-env", 1.5, 2.2)
+    assert ids(rank([choice, small])) == ["single-env", "python-gae"]
+    assert ids(rank([choice, large])) == ["python-gae"]

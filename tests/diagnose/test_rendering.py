@@ -105,3 +105,20 @@ def test_actions_that_are_rescaled_are_no_pictures(make: Make) -> None:
     for name, said in (("rescale_action", False), ("resize_frame", True)):
         analysis = make(samples=[sample("policy.act", 5.0, frame(name))], env_steps=100)
         assert bool(rendering.image_resize(analysis)) is said
+
+
+def test_a_frame_that_the_agent_does_not_see_is_removed_where_it_is_asked_for(make: Make) -> None:
+    draw, step = frame("Lander.render", line=50), frame("Recorder.step", line=62)
+    drawn = [sample("env.step/env.render", 5.0, draw, step, frame("main", line=80))]
+    phases = [phase("env.step", 6.0), phase("env.step/env.render", 5.0)]
+    (found,) = rendering.render_in_step(make(*phases, samples=drawn, env_steps=1000))
+    assert [line.line for line in found.where] == [62]
+    assert "does not see" in found.fix
+    seen = make(
+        phase("env.step", 6.0),
+        samples=[sample("env.step", 5.0, frame("Catcher.draw", line=30), step)],
+        gauges={"observation_bytes": 92_160},
+        env_steps=1000,
+    )
+    (found,) = rendering.render_in_step(seen)
+    assert "The image is the observation" in found.fix

@@ -60,3 +60,15 @@ def test_lines_that_resize_before_they_make_gray(make: Make) -> None:
     notes = {"lines": {"/home/me/train.py": lines}}
     analysis = make(phase("env.step", 4.0), samples=samples, notes=notes, env_steps=1000)
     assert step_parts.preprocessing_order(analysis)[0].where[0].line == 10
+
+
+def test_wrappers_that_take_longer_than_their_environment(make: Make) -> None:
+    file = PACKAGES + "gymnasium/wrappers/stateful_observation.py"
+    wrapper = frame("NormalizeObservation.observation", file)
+    wrapped = [sample("env.step", 5.0, wrapper, frame("train")), sample("env.step", 1.0, STEP)]
+    analysis = make(phase("env.step", 6.0), samples=wrapped, env_steps=1000)
+    (found,) = step_parts.framework_overhead(analysis)
+    assert "NormalizeObservation) take 50% of the loop, the environment itself 10%" in found.title
+    heavy = [sample("env.step", 3.0, wrapper, frame("train")), sample("env.step", 3.0, STEP)]
+    analysis = make(phase("env.step", 6.0), samples=heavy, env_steps=1000)
+    assert not step_parts.framework_overhead(analysis)

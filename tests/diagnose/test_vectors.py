@@ -124,3 +124,23 @@ def test_the_line_that_asks_for_one_action_after_another(make: Make) -> None:
     )  # fmt: skip
     (found,) = vectors.unbatched_policy(analysis)
     assert [line.line for line in found.where] == [113]
+
+
+def test_a_line_in_which_a_library_trains_is_no_loop_that_only_acts(make: Make) -> None:
+    network = frame("Linear.forward", "/venv/lib/python3.11/site-packages/torch/nn/linear.py")
+    train = frame("<module>", line=8)
+    samples = [sample("collect/policy.act", 4.0, network, train)]
+    lines = {train.file: {"8": [["algo.train"], 7]}}
+    alone = make(phase("policy.act", 4.0), samples=samples, notes={"lines": lines})
+    assert ids(vectors.unbatched_policy(alone)) == ["unbatched-policy"]
+    samples.append(sample("learn/learn.backward", 1.0, network, train))
+    both = make(phase("policy.act", 4.0), samples=samples, notes={"lines": lines})
+    assert vectors.unbatched_policy(both) == []
+
+
+@pytest.mark.parametrize(("passes", "said"), [(2000, True), (48_000, False)])
+def test_a_planners_passes_have_rows_of_their_own(make: Make, passes: int, said: bool) -> None:
+    """Model-based planning calls its networks many times per step, with a batch of plans."""
+    acting = phase("policy.act", 8.0, calls=passes)
+    analysis = make(phase("env.step", 1.0), acting, env_steps=1000)
+    assert bool(vectors.single_env(analysis)) is said

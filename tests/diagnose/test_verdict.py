@@ -8,7 +8,7 @@ import pytest
 from analyses import Make, found_by, phase, window
 
 from hotloop.analyze.bounds import Bound
-from hotloop.analyze.model import Process
+from hotloop.analyze.model import Process, RunRow
 from hotloop.analyze.once import Once
 from hotloop.diagnose import FAMILIES, diagnose
 from hotloop.diagnose.finding import Finding, Gain
@@ -49,6 +49,18 @@ def test_a_verdict_without_a_cause_names_what_it_does_not_explain(make: Make) ->
     # Evolution strategies and tables of values have no gradient steps to wait for.
     assert "gradient step" not in verdict.sentence
     assert "Based on 5,000 environment steps over 10.0 s." in verdict.sentence
+
+
+def test_a_verdict_follows_a_wait_into_other_processes(make: Make) -> None:
+    analysis = make(phase("wait", 9.0), phase("learn.backward", 1.0), env_steps=5000)
+    table = [
+        RunRow("env.step", "act", 2, "computing", 6.0, 0.6, "/home/me/sim.py", 7, "step"),
+        RunRow("learn.backward", "main", 1, "computing", 1.0, 0.1, "/home/me/train.py", 3, "f"),
+    ]
+    assert judge(replace(analysis, run_table=table), []).headline == (
+        "No known cause matched; 90% of the loop waits for other processes, which spend "
+        "60% in `env.step` of act x2 (sim.py:7)."
+    )
 
 
 def test_a_run_that_ended_in_warm_up_judges_nothing_about_learning(make: Make) -> None:

@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from analyses import Make
+from analyses import Make, frame, sample
 
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.finding import HIGH, WARNING, Finding, Gain
@@ -55,3 +55,16 @@ def test_a_change_that_may_break_the_program_is_not_recommended(make: Make, tmp_
         [finding("deepcopy-in-step", script)], make(header={"started": STARTED})
     )
     assert found.patch == ""
+
+
+def test_the_line_that_makes_what_a_fix_changes_comes_first(make: Make, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text("import torch\n\ntorch.set_num_threads(8)\n\n\ndef main():\n    net(x)\n")
+    os.utime(script, (STARTED - 9, STARTED - 9))
+    samples = [sample("learn", 5.0, frame("main", str(script), 7))]
+    analysis = make(header={"started": STARTED}, samples=samples)
+    used = finding("thread-oversubscription", script, 7)
+    (found,) = with_patches([used], analysis)
+    assert [line.line for line in found.where] == [3, 7]
+    os.utime(script, (STARTED + 9, STARTED + 9))
+    assert with_patches([used], analysis)[0].where == used.where

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from hotloop.experiment import patch
-from hotloop.experiment.scratch import links_in_words, why_not_again
+from hotloop.experiment.scratch import links_in_words, removed_after, why_not_again
 
 
 def test_what_is_not_copied_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,4 +22,16 @@ def test_what_is_not_copied_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_missing_file_hints_at_the_copy() -> None:
     assert "../data" in why_not_again(["FileNotFoundError: [Errno 2] runs/best.pt"])
+    assert "--budget" in why_not_again(["hotloop: no training step was recognized within 88 s"])
     assert "earlier run" in why_not_again(["sqlite3.OperationalError: table exists"])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="found in /proc")
+def test_what_still_runs_in_a_copy_ends_with_it(tmp_path: Path) -> None:
+    with removed_after(tmp_path / "scratch") as scratch:
+        scratch.mkdir()
+        (scratch / "checkpoint").write_text("written by a run")
+        words = [sys.executable, "-c", "import time; time.sleep(600)"]
+        left = subprocess.Popen(words, cwd=scratch, start_new_session=True)
+    assert left.wait(60) != 0
+    assert not scratch.exists()

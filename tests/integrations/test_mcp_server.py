@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -50,3 +52,42 @@ def test_a_client_lists_the_tools_and_runs_a_program(tmp_path: Path) -> None:
     assert "env.step" in ran["phases"]
     assert Path(ran["capture"]).is_dir()
     assert "no capture" in failure or "missing" in failure
+
+
+LONG = """
+import os, time
+from hotloop import count, profile_function
+
+@profile_function("env.step")
+def step():
+    time.sleep(0.001)
+    count("env_steps")
+
+step()
+with open("running.part", "w") as file:
+    file.write(str(os.getpid()))
+os.rename("running.part", "running")
+while True:
+    step()
+"""
+
+CLIENT = """
+import subprocess, sys, time
+server = "from hotloop.integrations.mcp_server import run; run('train.py', stop_after='1h')"
+subprocess.Popen([sys.executable, "-c", server])
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="looks for the process there")
+def test_a_command_ends_when_its_client_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(LONG)
+    client = subprocess.Popen([sys.executable, "-c", CLIENT], cwd=tmp_path)
+    while not (tmp_path / "running").exists():
+        assert client.poll() is None
+        time.sleep(0.05)
+    running = Path("/proc", (tmp_path / "running").read_text())
+    client.kill()
+    client.wait()
+    while running.exists():
+        time.sleep(0.05)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -95,6 +96,85 @@ def test_native_code_is_told_from_python() -> None:
     assert compiled.get(NATIVE, 0) > 2 * compiled.get(PYTHON, 0)
     assert python.get(PYTHON, 0) > 2 * python.get(NATIVE, 0)
     assert not any(modes.get(mode) for modes in (python, compiled) for mode in BLOCKED)
+
+
+def busy_short_calls(seconds: float) -> None:
+    short = bytes(4_000)  # some 5 us
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        for _ in range(100):
+            hashlib.sha256(short)
+
+
+@pytest.mark.real_time
+def test_native_calls_of_microseconds_are_native() -> None:
+    native = pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
+    seen, _ = sample(native, lambda core: busy_short_calls(2.0))
+    modes = {mode: ns for (_, f, mode), ns in seen.items() if f == "busy_short_calls"}
+    assert modes.get(NATIVE, 0) > 6 * modes.get(PYTHON, 0)
+
+
+def sampled_stacks(work: Any) -> list[tuple[list[str], int]]:
+    """(functions from the inside out, ns) of each stack seen."""
+    native = pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
+    core = native.Core()
+    core.enable()
+    sampler = native.Sampler(core, 1_000_000)
+    sampler.start()
+    work()
+    sampler.stop()
+    samples, stacks, *_ = sampler.drain()
+    rows = {row[0]: (row[1], row[3]) for row in stacks}
+    found = []
+    for _, stack, _, _, ns in samples:
+        names = []
+        while stack:
+            stack, name = rows[stack]
+            names.append(name)
+        found.append((names, ns))
+    return found
+
+
+def share_within(stacks: list[tuple[list[str], int]], inner: str, outer: str) -> float:
+    """Of the time of stacks that contain `inner`, the share of those that contain `outer` too."""
+    inside = [(names, ns) for names, ns in stacks if any(inner in name for name in names)]
+    return sum(ns for names, ns in inside if outer in names) / sum(ns for _, ns in inside)
+
+
+def descend(depth: int) -> None:
+    if depth:
+        descend(depth - 1)
+    else:
+        busy_python(0.3)
+
+
+def far_below() -> None:
+    descend(700)
+
+
+def test_both_ends_of_a_deep_stack_are_kept() -> None:
+    stacks = sampled_stacks(far_below)
+    assert share_within(stacks, "busy_python", "far_below") == 1
+
+
+def count_up(n: int) -> Iterator[int]:
+    yield from range(n)
+
+
+def relay(n: int) -> Iterator[int]:
+    for i in count_up(n):
+        yield i + 1
+
+
+def consume_generators() -> None:
+    end = time.perf_counter() + 1.0
+    while time.perf_counter() < end:
+        sum(relay(1000))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="frames do not tell who owns them")
+def test_a_generator_is_seen_with_its_caller() -> None:
+    assert share_within(sampled_stacks(consume_generators), "relay", "consume_generators") > 0.95
 
 
 def test_a_thread_is_seen_while_the_main_thread_is_blocked(region_clock: ModuleType) -> None:

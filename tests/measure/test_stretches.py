@@ -101,6 +101,23 @@ def test_functions_inside_the_same_phase_are_noted_once() -> None:
     assert loop.noted == before + 1
 
 
+def test_a_step_is_noted_once_when_the_rest_ends_inside_it() -> None:
+    loop = Loop()
+
+    def vector() -> None:
+        loop.step()
+        loop.core.stretches(None, 0, 0, 0, [], frozenset())  # as the recorder does, at any time
+        loop.step()
+
+    loop.attach(vector, "env.step", after=loop.note, outermost=True)
+    loop.rest()
+    before = loop.noted
+    vector()
+    assert loop.noted == before + 1
+    loop.step()
+    assert loop.noted == before + 2
+
+
 def test_counters_that_rest_are_not_counted() -> None:
     loop = Loop()
     loop.rest(frozenset({"transfers"}))

@@ -16,8 +16,10 @@ from hotloop.report.markdown import code, escape, prose, render
 def test_it_says_what_the_report_says(report: Report) -> None:
     text = render(report)
     run = report.analysis.run
-    # On a busy machine that comes first; the finding is there either way.
-    assert text.startswith(f"# {prose(report.verdict.headline)}")
+    # On a busy machine that comes first.
+    starved = report.verdict.starvation
+    assert text.startswith(f"**{prose(starved)}**" if starved else "# ")
+    assert f"# {prose(report.verdict.headline)}\n" in text
     assert "The simulator takes most of the loop" in text
     assert f"**{units.rate(run.steps_per_s)} steps/s**" in text
     assert "**1.50 to 2.5 times faster** (high confidence)" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ from made_shards import made_shard
 from small_analyses import S, analysis, finding
 
 from hotloop.analyze.analysis import analyze
+from hotloop.analyze.model import Function
 from hotloop.capture.device_delta import DeviceDelta
 from hotloop.capture.episodes import EpisodeDelta
 from hotloop.capture.reader import Capture
 from hotloop.capture.window import PhaseDelta, Window
+from hotloop.report import markdown
 from hotloop.report.document import make_report, report_document
 from hotloop.report.terminal import Style
 from hotloop.report.text import text_report
@@ -39,8 +42,27 @@ def test_a_machine_that_others_use_is_named(waited: float, said: bool) -> None:
         window = Window(number, number, number * 5 * S, (number + 1) * 5 * S)
         window.gauges["main_delay_s"] = at
         seen.loop_windows[number:] = [window]
-    text = " ".join(text_report(make_report(seen, []), Style(100)).split())
+    seen.functions = []  # no samples: by the scheduler's count
+    report = make_report(seen, [])
+    text = " ".join(text_report(report, Style(100)).split())
     assert ("waited for a CPU core 40% of the time" in text) is said
+    if said:  # first, on every surface
+        assert text.index("waited for a CPU core") < text.index(report.verdict.headline[:20])
+        assert report.verdict.sentence.startswith("The main thread waited")
+        assert markdown.render(report).startswith("**The main thread waited")
+
+
+def test_functions_of_other_threads_follow_those_of_the_main_thread() -> None:
+    seen = analysis()
+    row = Function("", "/p/a.py", "compress", 1, "main", 4.0, 4.0, 0.4, 80, 0.1, 0.9, 0.0, True)
+    seen.functions = [replace(row, function="train", share=0.9)]
+    seen.thread_functions = [row]
+    text = text_report(make_report(seen, []), Style())
+    assert text.index("Hot functions, by") < text.index("Hot functions of other threads")
+    assert "40.0%" in text.split("Hot functions of other threads")[1].partition("compress")[0]
+    assert "## Hot functions of other threads" in markdown.render(make_report(seen, []))
+    seen.thread_functions = [replace(row, share=0.02)]
+    assert "of other threads" not in text_report(make_report(seen, []), Style())
 
 
 def test_findings_come_first() -> None:

@@ -116,11 +116,11 @@ def test_a_program_that_waits_for_its_training(hotloop: Hotloop, tmp_path: Path)
     (waiting,) = [p for p in document["phases"] if (p["process"], p["name"]) == ("main", "wait")]
     assert waiting["total_s"] >= 0.2
     (step,) = [p for p in document["phases"] if p["name"] == "env.step"]
-    assert step["process"] == "Process-1"
+    assert step["process"] == "train-1"  # after the function, not `Process-1`
     assert step["share"] > 0.9
     assert document["coverage"] > 0.9
     assert document["run"]["env_steps"] == 50
-    assert "trains in Process-1" in document["notes"][-1]
+    assert "trains in train-1" in document["notes"][-1]
 
 
 def test_a_worker_that_is_killed_leaves_a_readable_shard(hotloop: Hotloop, tmp_path: Path) -> None:
@@ -303,5 +303,5 @@ def test_a_fork_server_is_no_worker(hotloop: Hotloop, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     time.sleep(1)  # the server ends after its client
     names = sorted(p.name.rpartition("-")[0] for p in (tmp_path / "cap").glob("*-*.jsonl"))
-    assert names == ["ForkServerProcess-1", "ForkServerProcess-2"]
+    assert names == ["work-1", "work-2"]
     assert report(hotloop)["run"]["env_steps"] == 6

@@ -5,7 +5,12 @@ from __future__ import annotations
 from hotloop.analyze.bounds import Bound, bounds
 from hotloop.analyze.critical import add_critical_path
 from hotloop.analyze.device_use import add_memory, device_use
-from hotloop.analyze.functions import add_states, find_functions, find_samples
+from hotloop.analyze.functions import (
+    add_states,
+    find_functions,
+    find_samples,
+    find_thread_functions,
+)
 from hotloop.analyze.model import Analysis, Function, Overhead, Phase, Process, Run, Sample
 from hotloop.analyze.once import find_once
 from hotloop.analyze.returns import find_returns
@@ -65,6 +70,7 @@ def analyze(capture: Capture) -> Analysis:
         startup=_apart(timeline.startup, cost, main),
         after=_apart(timeline.after, cost, main),
         functions=functions,
+        thread_functions=find_thread_functions(timeline.loop, main.stacks, "main", loop_s),
         exact_functions=main.notes.exact_functions,
         processes=[_process(shard) for shard in capture.shards],
         loop_windows=timeline.loop,

@@ -28,6 +28,7 @@ from hotloop.analyze.judgement import (
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.series import RunSeries, largest_share
 from hotloop.analyze.statistics import ALPHA, Paired
+from hotloop.capture import schema
 from hotloop.capture.schema import ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES
 from hotloop.phases import NO_PHASE, PARENTS
 
@@ -47,6 +48,9 @@ WORK_TOLERANCE = 0.05
 #: At least this share of a run's time is its own. Waiting is read a few times a second: a
 #: run of some milliseconds may seem to have done nothing else, and nothing can be divided by that.
 LEAST_KEPT = 0.05
+#: Seen from outside, waiting is known every tenth of a second; around a shorter loop that includes
+#: the start of the program. The program's own figure for the whole loop is exact.
+SHORT_S = 1.0
 
 #: Phases whose time is that of gradient steps rather than of environment steps.
 GRADIENT_PHASES = ("learn", "buffer.sample")
@@ -123,6 +127,10 @@ def figures(
     waited_s = 0.0
     if contention is not None and started is not None:
         waited_s = contention.waited(started + part.begin_s, started + part.end_s)
+        in_loop_s = _waited_in_loop_s(analysis)
+        if in_loop_s is not None and part.end_s - part.begin_s < SHORT_S:
+            share = min(part.amounts.seconds / max(analysis.run.loop_s, 1e-9), 1.0)
+            waited_s = in_loop_s * contention.due_to_others * share
     seconds = part.amounts.seconds
     # Seen from outside, other programs take the core from every phase alike.
     kept = max(1.0 - waited_s / seconds, LEAST_KEPT) if seconds > 0 else 1.0
@@ -138,6 +146,16 @@ def figures(
         waited=1.0 - kept,
         memory_mb=analysis.run.memory_peak_mb,
     )
+
+
+def _waited_in_loop_s(analysis: Analysis) -> float | None:
+    """How long the main thread waited for a core in the loop; None where not recorded."""
+    windows = analysis.loop_windows
+    before = [
+        w.gauges[schema.STARTUP_DELAY_S] for w in windows if schema.STARTUP_DELAY_S in w.gauges
+    ]
+    after = [w.gauges[schema.MAIN_DELAY_S] for w in windows if schema.MAIN_DELAY_S in w.gauges]
+    return max(after[-1] - before[0], 0.0) if before and after else None
 
 
 def compare_pairs(

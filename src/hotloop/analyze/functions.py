@@ -8,13 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 
 from hotloop.analyze.model import Frame, Function, Phase, Sample
-from hotloop.analyze.states import BLOCKED, States, states_of, sum_samples
+from hotloop.analyze.states import BLOCKED, SampleSums, States, states_of, sum_samples
 from hotloop.capture.lines import StackRow
-from hotloop.capture.sample_modes import MODE_NATIVE, MODE_WAITING_CORE
+from hotloop.capture.sample_modes import (
+    MODE_NATIVE,
+    MODE_PYTHON,
+    MODE_UNKNOWN,
+    MODE_WAITING_CORE,
+)
 from hotloop.capture.window import Window
 
 #: With fewer samples, a table of functions is mostly chance.
 FEW_SAMPLES = 50
+
+_RUNS = frozenset((MODE_PYTHON, MODE_NATIVE, MODE_UNKNOWN))
 
 _LIBRARY = re.compile(
     r"(site-packages|dist-packages|[/\\]lib[/\\]python\d|[/\\]Lib[/\\](?!site)|^<frozen)", re.I
@@ -38,7 +45,12 @@ class _Tally:
 
 def is_program_file(file: str) -> bool:
     """Whether a file is the user's own, not a library's or Python's."""
-    return not _LIBRARY.search(file) and not file.startswith("<") and not _OWN.search(file)
+    return not _LIBRARY.search(file) and not file.startswith("<") and not is_own_file(file)
+
+
+def is_own_file(file: str) -> bool:
+    """Whether a file is hotloop's."""
+    return _OWN.search(file) is not None
 
 
 def unfold(stack: int, stacks: dict[int, StackRow]) -> list[StackRow]:
@@ -50,7 +62,7 @@ def unfold(stack: int, stacks: dict[int, StackRow]) -> list[StackRow]:
         row = stacks.get(stack)
         if row is None:
             break
-        if not _OWN.search(row.file):
+        if not is_own_file(row.file):
             frames.append(row)
         stack = row.parent
     return frames
@@ -60,9 +72,32 @@ def find_functions(
     windows: Iterable[Window], stacks: dict[int, StackRow], process: str, whole_s: float
 ) -> list[Function]:
     """Functions by phase, the most of their own time first; none of too few samples."""
+    samples = {k: v for k, v in sum_samples(windows).items() if not _of_other_thread(k[0])}
+    return _tabulate(samples, stacks, process, whole_s)
+
+
+def find_thread_functions(
+    windows: Iterable[Window], stacks: dict[int, StackRow], process: str, whole_s: float
+) -> list[Function]:
+    """What the process's other threads ran; their waiting, which is most of it, is left out."""
+    samples: SampleSums = {}
+    for (path, stack, mode), (count, ns) in sum_samples(windows).items():
+        if _of_other_thread(path) and mode in _RUNS:
+            key = path.partition("/")[2], stack, mode
+            known = samples.get(key, (0, 0))
+            samples[key] = (known[0] + count, known[1] + ns)
+    return _tabulate(samples, stacks, process, whole_s)
+
+
+def _of_other_thread(path: str) -> bool:
+    return path.startswith("@thread")
+
+
+def _tabulate(
+    samples: SampleSums, stacks: dict[int, StackRow], process: str, whole_s: float
+) -> list[Function]:
     tallies: dict[tuple[str, str, str, int], _Tally] = {}
     unfolded: dict[int, list[StackRow]] = {}
-    samples = {k: v for k, v in sum_samples(windows).items() if not k[0].startswith("@thread")}
     if sum(count for count, _ in samples.values()) < FEW_SAMPLES:
         return []
     for (path, stack, mode), (count, ns) in samples.items():
@@ -110,7 +145,7 @@ def find_samples(
     frames: dict[tuple[str, str, int, int], Frame] = {}
     found: list[Sample] = []
     for (path, stack, mode), (_, ns) in sum_samples(windows).items():
-        if path.startswith("@thread"):
+        if _of_other_thread(path):
             continue
         if stack not in unfolded:
             unfolded[stack] = tuple(_frame(row, frames) for row in unfold(stack, stacks))

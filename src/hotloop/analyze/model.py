@@ -227,6 +227,10 @@ class Run:
         return int(self.counters.get(schema.ENV_STEPS, 0))
 
     @property
+    def agent_steps(self) -> int:
+        return int(self.counters.get(schema.AGENT_STEPS, 0))
+
+    @property
     def episodes(self) -> int:
         return int(self.counters.get(schema.EPISODES, 0))
 
@@ -241,6 +245,10 @@ class Run:
     @property
     def steps_per_s(self) -> float:
         return self.env_steps / self.steady_s if self.steady_s > 0 else 0.0
+
+    @property
+    def agent_steps_per_s(self) -> float:
+        return self.agent_steps / self.steady_s if self.steady_s > 0 else 0.0
 
     @property
     def gradient_steps_per_s(self) -> float:
@@ -347,6 +355,8 @@ class Analysis:
     #: Lines and values of the capture that could not be read.
     damaged: int
     damaged_values: int
+    #: What other threads of the main process ran, their waiting left out.
+    thread_functions: list[Function] = field(default_factory=list)
     #: Whole stacks of every process, for rules that ask who called whom.
     samples: list[Sample] = field(default_factory=list)
     #: The same of the main process before its loop.

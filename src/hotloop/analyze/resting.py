@@ -4,20 +4,24 @@ Between two stretches (`native/stretches.c`) time belongs to `(rest)`, a node be
 open. Phases that do not rest were measured inside it. What is left, the own times of `(rest)` and
 of these phases, is shared out over the phases that rested, in the proportion in which the stretches
 around it found them. So the sums of a window stay what they were, and everything that reads windows
-reads them as if every call had been measured.
+reads them as if every call had been measured. Samples are not scaled: those between stretches get
+the phases of their stacks (`resting_samples`).
 
 Proportions are those of many stretches together: an update may be in one stretch of twenty, and
-then in none of most. How far they may be off is the standard error of a ratio of sums (Cochran,
-Sampling Techniques, section 6.3), with stretches as the units that were drawn.
+then in none of most. Samples between stretches say the same, less exactly for short phases and more
+so for long iterations, so the two are weighted by their errors (`resting_error`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import takewhile
 
 from hotloop.analyze.correction import add_up
+from hotloop.analyze.resting_error import FEWEST_UNITS, SharesError, Unit, effective_count
+from hotloop.analyze.resting_samples import Parts, PhasesOfStacks, divide
 from hotloop.capture import schema
 from hotloop.capture.growing import Shard
 from hotloop.capture.schema import Notes
@@ -26,8 +30,6 @@ from hotloop.phases import REST
 
 #: Stretches whose proportions are used together.
 STRETCHES_TOGETHER = 64
-#: Fewer than this tell too little: what was measured in full before them is used as well.
-FEWEST_STRETCHES = 8
 
 
 def whole(shard: Shard) -> Shard:
@@ -37,25 +39,43 @@ def whole(shard: Shard) -> Shard:
     rested = frozenset(shard.notes.rested)
     known = add_up([_measured(window) for window in shard.windows if window.loop_last_ns])
     loop_end_ns = max(window.loop_last_ns for window in shard.windows)
+    stacks = PhasesOfStacks(_measured_samples(shard.windows), shard.stacks)
+    is_sample = _are_samples(shard.windows)
+    groups = [
+        [_Part(w, rested, known, loop_end_ns, next(is_sample), stacks) for w in group]
+        for group in _groups(shard.windows)
+    ]
+    parts = [part for group in groups for part in group]
+    units = [list(_units([part for part in group if part.is_sample])) for group in groups]
+    seen = [weight for part in parts for weight in part.seen_weights]
+    error = SharesError([unit for each in units for unit in each], effective_count(seen))
     windows: list[Window] = []
-    units: list[_Unit] = []
     full: list[_Part] = []
-    for group in _groups(shard.windows):
-        parts = [_Part(window, rested, known, loop_end_ns) for window in group]
-        sampled = [part for part in parts if part.is_sample]
-        enough = sum(part.stretches for part in sampled) >= FEWEST_STRETCHES
-        proportions = _Proportions(sampled if enough else full + parts, rested)
-        windows += [part.filled(proportions) for part in parts]
-        units += _units(sampled)
-        if group[0].loop_last_ns:
-            full = parts if any(map(_rests, group)) else full + parts
+    for group, measured in zip(groups, units, strict=True):
+        enough = len(measured) >= FEWEST_UNITS
+        of = [part for part in group if part.is_sample] if enough else full + group
+        proportions = _Proportions(of, group, rested, known, error.weight_of_samples)
+        windows += [part.filled(proportions) for part in group]
+        if group[0].window.loop_last_ns:
+            full = group if any(part.between for part in group) else full + group
+    rested_s = sum(sum(part.between.values()) for part in parts) / 1e9
     return replace(
         shard,
         windows=windows,
-        errors_s=_errors(units),
-        rested_s=sum(unit.rested_ns for unit in units) / 1e9,
+        errors_s={path: share * rested_s for path, share in error.of_shares.items()},
+        rested_s=rested_s,
         notes=_scaled_notes(shard, windows),
     )
+
+
+def _measured_samples(windows: Sequence[Window]) -> Iterator[Samples]:
+    """Samples of the main thread that have a phase."""
+    for window in windows:
+        yield {
+            key: found
+            for key, found in window.samples.items()
+            if window.loop_last_ns and not key[0].startswith("@") and _below_rest(key[0]) is None
+        }
 
 
 def _scaled_notes(shard: Shard, windows: list[Window]) -> Notes:
@@ -77,6 +97,19 @@ def _rests(window: Window) -> bool:
     return any(_below_rest(path) is not None for path in window.phases)
 
 
+def _are_samples(windows: Sequence[Window]) -> Iterator[bool]:
+    """Whether whole stretches of each window were measured, and nothing else.
+
+    What is measured before the first rest ends with part of an iteration, which would weigh too
+    much where iterations are long.
+    """
+    has_rested = False
+    for window in windows:
+        in_stretches = window.gauges.get(schema.STRETCHES, 0) > 0
+        yield in_stretches and has_rested
+        has_rested = in_stretches and (has_rested or _rests(window))
+
+
 def _below_rest(path: str) -> tuple[str, list[str]] | None:
     """(what was open, names below the rest); None for what was measured in a stretch."""
     if REST not in path:
@@ -94,6 +127,16 @@ def _measured(window: Window) -> Window:
         window,
         phases={p: d for p, d in window.phases.items() if _below_rest(p) is None},
     )
+
+
+def _rests_in(path: str, scope: str, rested: frozenset[str]) -> bool:
+    """Whether a node is this one, or one inside it that is not measured while hooks rest."""
+    if path == scope:
+        return True
+    if path.startswith("@thread-") or (scope and not path.startswith(scope + "/")):
+        return False
+    below = path[len(scope) + 1 :] if scope else path
+    return all(name in rested for name in below.split("/"))
 
 
 def _groups(windows: Sequence[Window]) -> Iterator[list[Window]]:
@@ -117,39 +160,68 @@ def _groups(windows: Sequence[Window]) -> Iterator[list[Window]]:
 
 
 class _Proportions:
-    """How the phases that rest share the time of a node, according to the stretches."""
+    """How the phases that rest share the time of a node, according to stretches and samples.
 
-    def __init__(self, parts: Sequence[_Part], rested: frozenset[str]) -> None:
-        self._totals = add_up([part.measured for part in parts])
+    Where stretches are few, what was measured in full before them is used as well. A node that none
+    of it measured (an evaluation) has the proportions of all that are known.
+    """
+
+    def __init__(
+        self,
+        measured: Sequence[_Part],
+        group: Sequence[_Part],
+        rested: frozenset[str],
+        known: dict[str, PhaseDelta],
+        weight: float,
+    ) -> None:
+        self._totals = add_up([part.measured for part in measured])
+        self._group = group
+        self._known = known
         self._rested = rested
-        measured = sum(part.measured_ns for part in parts)
+        self._weight = weight
+        measured_ns = sum(part.measured_ns for part in measured)
         #: How often something was counted in a nanosecond of measured time.
         self.rates = {
-            name: sum(part.window.counters.get(name, 0) for part in parts) / measured
+            name: sum(part.window.counters.get(name, 0) for part in measured) / measured_ns
             for name in schema.RESTED_COUNTERS
-            if measured
+            if measured_ns
         }
-        self._of: dict[str, tuple[dict[str, PhaseDelta], int]] = {}
+        self._of: dict[str, dict[str, tuple[float, float]]] = {}
 
-    def of(self, scope: str) -> tuple[dict[str, PhaseDelta], int]:
-        """The node itself and all that rests below it, and the sum of their own times."""
+    def of(self, scope: str) -> dict[str, tuple[float, float]]:
+        """The node itself and all that rests below it: share of the time, and calls per second."""
         if scope not in self._of:
-            nodes = {p: d for p, d in self._totals.items() if self._belongs(p, scope)}
-            self._of[scope] = nodes, sum(delta.self_ns for delta in nodes.values())
+            self._of[scope] = self._find(scope)
         return self._of[scope]
 
-    def _belongs(self, path: str, scope: str) -> bool:
-        if path == scope:
-            return True
-        if path.startswith("@thread-") or (scope and not path.startswith(scope + "/")):
-            return False
-        below = path[len(scope) + 1 :] if scope else path
-        return all(name in self._rested for name in below.split("/"))
+    def _find(self, scope: str) -> dict[str, tuple[float, float]]:
+        totals = self._known if scope and scope not in self._totals else self._totals
+        nodes = {p: d for p, d in totals.items() if _rests_in(p, scope, self._rested)}
+        measured_s = sum(delta.self_ns for delta in nodes.values()) / 1e9
+        if not measured_s:
+            return {}
+        shares = {path: delta.self_ns / 1e9 / measured_s for path, delta in nodes.items()}
+        calls = {path: delta.calls / measured_s for path, delta in nodes.items()}
+        seen = self._seen(scope)
+        if (whole := sum(seen.values())) and self._weight:
+            shares = {path: share * (1 - self._weight) for path, share in shares.items()}
+            for path, ns in seen.items():
+                share = self._weight * ns / whole
+                shares[path] = shares.get(path, 0.0) + share
+                calls.setdefault(path, share * self._calls_per_s(path))
+        return {path: (share, calls[path]) for path, share in shares.items()}
 
-    def scale(self, scope: str, ns: int) -> float:
-        """By how much what was measured of a scope grows when it also takes that time."""
-        _, measured = self.of(scope)
-        return 1 + ns / measured if measured else 1.0
+    def _seen(self, scope: str) -> dict[str, int]:
+        seen: dict[str, int] = {}
+        for part in self._group:
+            for path, ns in part.seen.get(scope, {}).items():
+                seen[path] = seen.get(path, 0) + ns
+        return seen
+
+    def _calls_per_s(self, path: str) -> float:
+        """Calls of a phase in a second of its own time, in the whole run."""
+        found = self._known.get(path)
+        return found.calls / found.self_ns * 1e9 if found and found.self_ns else 0.0
 
 
 @dataclass
@@ -160,10 +232,16 @@ class _Part:
     rested: frozenset[str]
     known: dict[str, PhaseDelta]
     loop_end_ns: int
+    is_sample: bool
+    stacks: PhasesOfStacks
     measured: Window = field(init=False)
     #: Node -> time that it and all that rests below it spent between stretches.
     between: dict[str, int] = field(default_factory=dict)
     stretches: int = 0
+    #: Node -> phases in which samples between stretches saw it, and for how long.
+    seen: dict[str, dict[str, int]] = field(default_factory=dict)
+    #: (samples, the time that they stand for) of each stack that was seen between stretches.
+    seen_weights: list[tuple[int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.measured = _measured(self.window)
@@ -172,6 +250,7 @@ class _Part:
             below = _below_rest(path)
             if below is not None:
                 self._take(*below, delta)
+        self._samples = self._find_phases() if self.between else self.window.samples
 
     @property
     def measured_ns(self) -> int:
@@ -180,11 +259,6 @@ class _Part:
             for path, delta in self.measured.phases.items()
             if not path.startswith("@thread-")
         )
-
-    @property
-    def is_sample(self) -> bool:
-        """Whether only stretches of it were measured, not all of it."""
-        return self.window.gauges.get(schema.STRETCHES, 0) > 0
 
     @property
     def _inside(self) -> float:
@@ -223,13 +297,14 @@ class _Part:
                 _add(phases, above, PhaseDelta(elapsed_ns=delta.elapsed_ns))
         for scope, ns in self.between.items():
             inside = round(ns * self._inside)
-            _share_out(phases, scope, inside, proportions)
+            if inside:
+                _share_out(phases, scope, inside, proportions)
             _add(phases, scope, PhaseDelta(self_ns=ns - inside))
         return replace(
             self.measured,
             phases=phases,
             counters=self._counters(proportions.rates),
-            samples=self._samples(proportions),
+            samples=self._samples,
         )
 
     def _counters(self, rates: dict[str, float]) -> dict[str, float]:
@@ -240,36 +315,37 @@ class _Part:
                 counters[name] = counters.get(name, 0) + rate * rested
         return counters
 
-    def _samples(self, proportions: _Proportions) -> Samples:
-        """Samples between stretches have no phase; those of stretches stand for them too."""
+    def _find_phases(self) -> Samples:
+        """Samples with the phases of their stacks in place of the rest."""
         found: Samples = {}
         for (path, stack, mode), (count, ns) in self.window.samples.items():
             below = _below_rest(path)
-            if below is None:
-                found[path, stack, mode] = [count, round(ns * self._scale(path, proportions))]
-            elif below[1] and not self.rested.intersection(below[1]):
-                found[self._node(*below), stack, mode] = [count, ns]
+            parts = [(path, 1.0)] if below is None else self._see(*below, stack, count, ns)
+            for each, samples, time in divide(parts, count, ns):
+                entry = found.setdefault((each, stack, mode), [0, 0])
+                entry[0] += samples
+                entry[1] += time
         return found
 
-    def _scale(self, path: str, proportions: _Proportions) -> float:
-        return max(
-            (
-                proportions.scale(scope, ns)
-                for scope, ns in self.between.items()
-                if path in proportions.of(scope)[0]
-            ),
-            default=1.0,
-        )
+    def _see(self, parent: str, names: list[str], stack: int, count: int, ns: int) -> Parts:
+        kept = list(takewhile(lambda name: name not in self.rested, names))
+        node = self._node(parent, kept)
+        fits = partial(_rests_in, scope=node, rested=self.rested)
+        parts = self.stacks.of(stack, fits) or [(node, 1.0)]
+        seen = self.seen.setdefault(node, {})
+        for path, _, time in divide(parts, count, ns):
+            seen[path] = seen.get(path, 0) + time
+        self.seen_weights.append((count, ns))
+        return parts
 
 
 def _share_out(
     phases: dict[str, PhaseDelta], scope: str, ns: int, proportions: _Proportions
 ) -> None:
-    nodes, measured = proportions.of(scope)
     left = ns
-    for path, found in nodes.items():
-        own = ns * found.self_ns // measured if measured else 0
-        calls = 0.0 if path == scope or not measured else found.calls * ns / measured
+    for path, (share, calls_per_s) in proportions.of(scope).items():
+        own = int(ns * share)
+        calls = 0.0 if path == scope else calls_per_s * ns / 1e9
         left -= own
         _add(phases, path, PhaseDelta(self_ns=own, estimated_calls=calls))
         if path != scope:
@@ -296,43 +372,15 @@ def _between(outer: str, inner: str) -> Iterator[str]:
         path = path.rpartition("/")[0]
 
 
-# -- sampling error --
-
-
-@dataclass
-class _Unit:
-    """What one stretch (or a few, in a merged window) measured."""
-
-    elapsed: dict[str, int]
-    measured_ns: int
-    rested_ns: int
-
-
-def _units(parts: Sequence[_Part]) -> Iterator[_Unit]:
-    unit, stretches = _Unit({}, 0, 0), 0
+def _units(parts: Sequence[_Part]) -> Iterator[Unit]:
+    unit, stretches = Unit({}, 0), 0
     for part in parts:
         for path, delta in part.measured.phases.items():
             unit.elapsed[path] = unit.elapsed.get(path, 0) + delta.elapsed_ns
         unit.measured_ns += part.measured_ns
-        unit.rested_ns += sum(part.between.values())
         stretches += part.stretches
         if stretches and unit.measured_ns:
             yield unit
-            unit, stretches = _Unit({}, 0, 0), 0
-    if unit.rested_ns:
+            unit, stretches = Unit({}, 0), 0
+    if unit.measured_ns:
         yield unit
-
-
-def _errors(units: Sequence[_Unit]) -> dict[str, float]:
-    """Standard error of each node's time between stretches, in seconds; none of fewer than two."""
-    measured = sum(unit.measured_ns for unit in units)
-    if len(units) < 2 or not measured:
-        return {}
-    rested_s = sum(unit.rested_ns for unit in units) / 1e9
-    errors: dict[str, float] = {}
-    for path in {path for unit in units for path in unit.elapsed}:
-        share = sum(unit.elapsed.get(path, 0) for unit in units) / measured
-        squares = sum((u.elapsed.get(path, 0) - share * u.measured_ns) ** 2 for u in units)
-        error = (squares * len(units) / (len(units) - 1)) ** 0.5 / measured
-        errors[path] = error * rested_s
-    return errors

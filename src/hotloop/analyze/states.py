@@ -51,15 +51,12 @@ class States:
 def states_of(modes: Mapping[int, int]) -> States | None:
     """The states of samples by mode; None if no state is known."""
     python, native = modes.get(MODE_PYTHON, 0), modes.get(MODE_NATIVE, 0)
-    unknown = modes.get(MODE_UNKNOWN, 0) if python + native else 0
-    whole = python + native + unknown + sum(modes.get(mode, 0) for mode in _WAITS)
+    whole = python + native + sum(modes.get(mode, 0) for mode in _WAITS)
     if not whole:
         return None
-    # Running in an unknown mode: split like the samples whose mode is known.
-    more = 1 + unknown / (python + native) if python + native else 1.0
     return States(
-        python * more / whole,
-        native * more / whole,
+        python / whole,
+        native / whole,
         *(modes.get(mode, 0) / whole for mode in _WAITS),
     )
 
@@ -71,7 +68,35 @@ def sum_samples(windows: Iterable[Window]) -> SampleSums:
         for key, (count, ns) in window.samples.items():
             known = total.get(key, (0, 0))
             total[key] = (known[0] + count, known[1] + ns)
-    return total
+    return _with_known_modes(total)
+
+
+def _with_known_modes(sums: SampleSums) -> SampleSums:
+    """Samples that ran in an unknown mode, split like those of the same stack, phase or process.
+
+    Done once for all, so that functions and phases agree.
+    """
+    unknown = [key for key in sums if key[2] == MODE_UNKNOWN]
+    if not unknown:
+        return sums
+    ran: dict[tuple[str, int] | str | None, list[int]] = {}
+    for (path, stack, mode), (_, ns) in sums.items():
+        if mode in (MODE_PYTHON, MODE_NATIVE):
+            for scope in ((path, stack), path, None):
+                ran.setdefault(scope, [0, 0])[mode == MODE_NATIVE] += ns
+    settled = dict(sums)
+    for path, stack, mode in unknown:
+        python, native = ran.get((path, stack)) or ran.get(path) or ran.get(None) or (0, 0)
+        if not python + native:
+            continue
+        count, ns = settled.pop((path, stack, mode))
+        part = native / (python + native)
+        in_native = (round(count * part), round(ns * part))
+        in_python = (count - in_native[0], ns - in_native[1])
+        for known, more in ((MODE_PYTHON, in_python), (MODE_NATIVE, in_native)):
+            before = settled.get((path, stack, known), (0, 0))
+            settled[path, stack, known] = (before[0] + more[0], before[1] + more[1])
+    return settled
 
 
 def states_by_path(windows: Iterable[Window]) -> dict[str, States]:

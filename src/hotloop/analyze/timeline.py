@@ -102,7 +102,10 @@ def _share_out_samples(inside: Window, outside: Window, share_after: float) -> N
 def offset_s(shard: Shard, main: Shard) -> float:
     """Seconds to add to the times of a process to get those of the main process's clock."""
     here, there = shard.header, main.header
-    if here.host != there.host:
+    # Containers of one machine have one clock under several host names; machines may share a name.
+    known = here.boot and there.boot
+    one_clock = here.boot == there.boot if known else here.host == there.host
+    if not one_clock:
         return _between(there.started, here.started)
     return _between(there.origin_ns, here.origin_ns) / 1e9
 

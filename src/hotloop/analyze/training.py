@@ -14,6 +14,7 @@ from pathlib import Path
 
 from hotloop.analyze.collectives import separate_reductions
 from hotloop.analyze.resting import whole
+from hotloop.analyze.timeline import offset_s
 from hotloop.capture.reader import Capture, CaptureReader, Shard
 from hotloop.capture.schema import Header, Notes
 from hotloop.capture.window import Window
@@ -75,7 +76,7 @@ def training_first(shards: list[Shard]) -> list[Shard]:
     # The main one may have spent most of a short run on starting a cluster.
     enough = 0 if work[best].learned >= TRAINS else NEXT_TO_NOTHING * _length(shards[0])
     if work[best].loop_ns <= enough or work[0].drives(work[best]):
-        return shards
+        return _with_ranks(shards, work)
     trainer, launcher = shards[best], shards[0]
     peers = [
         shard.role
@@ -100,6 +101,20 @@ def training_first(shards: list[Shard]) -> list[Shard]:
     )
     beside = replace(launcher, header=launcher.header.changed({Header.role: LAUNCHER}))
     return [main, beside, *(each for each in shards[1:] if each is not trainer)]
+
+
+def _with_ranks(shards: list[Shard], work: list[Work]) -> list[Shard]:
+    """The main process trains, perhaps as one of several ranks: each started by its machine."""
+    main = shards[0]
+    ranks = [
+        shard.role
+        for shard, other in zip(shards[1:], work[1:], strict=True)
+        if other.is_rank_with(work[0]) and _overlap(shard, main)
+    ]
+    if not ranks:
+        return shards
+    notes = Notes({**main.notes.raw, Notes.trains_beside: ranks})
+    return [replace(main, notes=notes), *shards[1:]]
 
 
 class TrainingReader(CaptureReader):
@@ -129,14 +144,9 @@ def _length(shard: Shard) -> int:
 
 def _overlap(one: Shard, other: Shard) -> bool:
     """Whether two processes ran for most of the shorter one's time together."""
-    spans = [_span(one), _span(other)]
-    together = min(end for _, end in spans) - max(begin for begin, _ in spans)
-    return together > 0.5 * min(end - begin for begin, end in spans)
-
-
-def _span(shard: Shard) -> tuple[int, int]:
-    begin = shard.header.origin_ns or 0
-    return begin, begin + _length(shard)
+    later = offset_s(one, other) * 1e9
+    together = min(later + _length(one), _length(other)) - max(later, 0.0)
+    return together > 0.5 * min(_length(one), _length(other))
 
 
 # -- threads --

@@ -44,7 +44,7 @@ class TriedFix:
     pairs: int = 0
     #: The weights of both sides after equal steps: "same weights", "same to rounding", "differ".
     weights: str = ""
-    #: The median return at the end of the runs, without and with the fix.
+    #: The median of the runs' mean returns, without and with the fix.
     return_before: float | None = None
     return_after: float | None = None
     #: What the change may do to learning, as declared; empty if nothing.

@@ -102,6 +102,9 @@ def merge_gauge(name: str, earlier: float, later: float) -> float:
 # -- counters: training --
 
 ENV_STEPS: Final = _counter("env_steps", "steps", "environment steps; a vector step is many")
+AGENT_STEPS: Final = _counter(
+    "agent_steps", "steps", "steps of each agent, where several act in one environment"
+)
 EPISODES: Final = _counter("episodes", "episodes", "episodes that ended")
 GRADIENT_STEPS: Final = _counter("gradient_steps", "updates", "optimizer steps")
 SAMPLES: Final = _counter("samples", "transitions", "transitions learned from: sum of batch sizes")
@@ -136,6 +139,9 @@ PIPE_MESSAGES: Final = _counter("pipe_messages", "messages", "messages sent to o
 PIPE_BYTES: Final = _counter("pipe_bytes", "bytes", "bytes of these messages")
 BACKWARD_COMM_S: Final = _counter(
     "backward_comm_s", "s", "time that backward passes waited for gradients to be reduced"
+)
+DDP_BACKWARD_S: Final = _counter(
+    "ddp_backward_s", "s", "time that DDP computed the loss and backward passes, without reductions"
 )
 LOADED_ITEMS: Final = _counter("loaded_items", "items", "dataset items that a data loader fetched")
 
@@ -199,6 +205,9 @@ STARTUP_DELAY_S: Final = _gauge(
 THROTTLED_S: Final = _gauge("throttled_s", "s", "time that a CPU quota stopped the process so far")
 THROTTLED_PERIODS: Final = _gauge("throttled_periods", "periods", "quota periods cut short so far")
 QUOTA_PERIODS: Final = _gauge("quota_periods", "periods", "quota periods so far")
+COMPILED_ENVS: Final = _gauge(
+    "compiled_envs", "environments", "environments stepped at once inside a compiled loop"
+)
 RESIDENT: Final = _gauge("resident", "bytes", "resident memory")
 RESIDENT_PEAK: Final = _gauge("resident_peak", "bytes", "largest resident memory", MAX)
 MAJOR_FAULTS: Final = _gauge("major_faults", "faults", "page faults that read from disk so far")
@@ -294,6 +303,7 @@ class Header(Record):
     pid = required(whole, 0, "process id")
     parent = optional(whole, "process id of the parent")
     host = required(text, "", "name of the machine")
+    boot = optional(text, "which start of the machine's system: processes with one share a clock")
     command = rows(text, "command line of the program, secrets masked")
     python = optional(text, "version of Python")
     platform = optional(text, "operating system")

@@ -140,14 +140,40 @@ def nothing_before(window: Window) -> Window:
     return Window(window.first, window.first - 1, window.begin_ns, window.begin_ns)
 
 
-def largest_samples(samples: Samples, most: int) -> Samples:
-    """The samples with the most time; the rest of each phase as one without a stack."""
+def thinned_samples(samples: Samples, most: int, seed: int) -> Samples:
+    """About `most` of the stacks, with the time of all; the times of phases and modes stay exact.
+
+    Half of them are those with the most time. The others are drawn in proportion to their time and
+    stand for those that were not, so that rare stacks, of which there are many, have on average the
+    time that they took: what only rare stacks have in common is not lost. A phase of which none is
+    drawn keeps its time without a stack.
+    """
     if len(samples) <= most:
         return samples
     ordered = sorted(samples.items(), key=lambda item: -item[1][1])
-    kept = dict(ordered[:most])
-    for (path, _, mode), (count, ns) in ordered[most:]:
-        entry = kept.setdefault((path, 0, mode), [0, 0])
-        entry[0] += count
-        entry[1] += ns
+    kept = dict(ordered[: most // 2])
+    groups: dict[tuple[str, int], list[tuple[int, list[int]]]] = {}
+    for (path, stack, mode), found in ordered[most // 2 :]:
+        groups.setdefault((path, mode), []).append((stack, found))
+    step = max(sum(ns for _, (_, ns) in ordered[most // 2 :]) / (most - most // 2), 1)
+    # Knuth's multiplicative hash: random numbers of the program's own are not touched.
+    at = step * (seed * 2654435761 % 2**32) / 2**32
+    passed = 0.0
+    for (path, mode), rows in groups.items():
+        drawn: list[int] = []
+        for stack, (_, ns) in rows:
+            passed += ns
+            while at < passed:
+                drawn.append(stack)
+                at += step
+        count, whole = (sum(found[i] for _, found in rows) for i in (0, 1))
+        for i, stack in enumerate(drawn or [0]):
+            entry = kept.setdefault((path, stack, mode), [0, 0])
+            entry[0] += _part_of(count, i, len(drawn))
+            entry[1] += _part_of(whole, i, len(drawn))
     return kept
+
+
+def _part_of(whole: int, i: int, parts: int) -> int:
+    """One of that many parts; together they are the whole."""
+    return whole * (i + 1) // parts - whole * i // parts if parts else whole

@@ -18,12 +18,12 @@ from typing import Any
 
 from hotloop.capture import lines
 from hotloop.capture.own_file import OwnFile
-from hotloop.capture.window import Window, largest_samples, nothing_before, same_part
+from hotloop.capture.window import Window, nothing_before, same_part, thinned_samples
 
 #: Merged windows of one length before the length doubles. 64 keeps 60 phases over 24 hours
 #: below 20 MB, and is still more points than a trend needs.
 WINDOWS_PER_LENGTH = 64
-#: Different stacks that a merged window keeps; the time of the others stays in their phase.
+#: Different stacks that a merged window keeps; they stand for the others.
 MOST_SAMPLES = 120
 #: Windows that one summary covers: fewer than 40 summaries for eight hours.
 WINDOWS_PER_SUMMARY = 16
@@ -108,7 +108,7 @@ class ShardWriter:
         whole, self._pending = self._pending, None
         if whole is None:
             return
-        whole.samples = largest_samples(whole.samples, MOST_SAMPLES)
+        whole.samples = thinned_samples(whole.samples, MOST_SAMPLES, whole.first)
         self._append(self._line(whole))
         self._drop_tail(delete=not self._waiting)
         self._add_to_summary(whole)
@@ -133,7 +133,7 @@ class ShardWriter:
     def _summarize(self) -> None:
         summary, self._summary, self._summarized = self._summary, None, 0
         if summary is not None:
-            summary.samples = largest_samples(summary.samples, MOST_SAMPLES)
+            summary.samples = thinned_samples(summary.samples, MOST_SAMPLES, summary.first)
             self._append(lines.summary_line(summary))
 
     def _append(self, line: str) -> None:

@@ -60,6 +60,11 @@ def main(argv: list[str] | None = None) -> int:
 
         silence(sys.stdout)
         return 0
+    except KeyboardInterrupt:
+        if argv[:1] in (["run"], ["demo"]):  # the program's own
+            raise
+        print("hotloop: interrupted", file=sys.stderr)
+        return 130
     except OSError as error:
         # A file name that is too long. A program's own error is never raised here.
         if error.errno != errno.ENAMETOOLONG:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hotloop import units
-from hotloop.analyze.defaults import MOST_PAIRS, MOST_PAIRS_UNTIL, SEEDS
+from hotloop.analyze.defaults import MOST_PAIRS, MOST_PAIRS_UNTIL
 from hotloop.cli import experiments
 from hotloop.cli.numbers import above_zero, not_negative, percent
 from hotloop.cli.selection import is_capture
@@ -64,18 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="5%",
         help='exit with code 1 if the second is slower by this much; "cannot tell" never fails',
     )
-    parser.add_argument(
-        "--to-return",
-        metavar="X|auto",
-        help="compare the time until this return is reached; auto: one that both reach",
-    )
-    parser.add_argument(
-        "--seeds",
-        type=above_zero,
-        metavar="N",
-        help=f"seeds of each command with --to-return (default {SEEDS}); "
-        "{seed} in a command is replaced",
-    )
+    experiments.add_return_arguments(parser)
     experiments.add_run_arguments(parser)
     experiments.add_output_arguments(parser)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hotloop.analyze.defaults import MARGIN
+from hotloop.analyze.defaults import MARGIN, SEEDS
 from hotloop.cli.numbers import above_zero, percent
 from hotloop.cli.run import add_phase_argument
 from hotloop.errors import HotloopError
@@ -36,6 +36,22 @@ FORMATS: dict[str, tuple[str, ...]] = {
 FILES_ONLY = ("plan", "png")
 
 PLACES = ("here", "ray")
+
+
+def add_return_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of a comparison by time to a return."""
+    parser.add_argument(
+        "--to-return",
+        metavar="X|auto",
+        help="compare the time until this return is reached; auto: one that all reach",
+    )
+    parser.add_argument(
+        "--seeds",
+        type=above_zero,
+        metavar="N",
+        help=f"seeds of each command with --to-return (default {SEEDS}); "
+        "{seed} in a command is replaced",
+    )
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:

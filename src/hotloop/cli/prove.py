@@ -41,7 +41,7 @@ from hotloop.experiment.launch import Launch
 from hotloop.experiment.measured import RunFailedError, measured
 from hotloop.experiment.patches import source_fixes
 from hotloop.experiment.prover import Prover
-from hotloop.experiment.scratch import ScratchPlace, links_in_words, why_not_again
+from hotloop.experiment.scratch import ScratchPlace, links_in_words, removed_after, why_not_again
 from hotloop.masking import MASK
 from hotloop.report.proof import proof_text
 from hotloop.report.terminal import style_for, write
@@ -200,13 +200,14 @@ def _first_run(command: Command, folder: Path, seconds: float) -> Path:
     """Record the program once, in a copy of its folder; the capture is one of the user's."""
     launch = Launch("first", command, str(folder / "first"), f"{seconds:.0f}s")
     experiments.notify(f"recording {command} for up to {seconds:.0f} s")
-    place = ScratchPlace.unlimited(Here(), folder / "scratch")
-    for _, outcomes in place.outcomes([Job(0, (launch,))]):
-        try:
-            measured(outcomes[0], launch)
-        except RunFailedError as error:
-            hint = why_not_again(error.run.last_lines)
-            raise HotloopError(f"{error}\n{hint}") from None
+    with removed_after(folder / "scratch") as scratch:
+        place = ScratchPlace.unlimited(Here(), scratch / "run")
+        for _, outcomes in place.outcomes([Job(0, (launch,))]):
+            try:
+                measured(outcomes[0], launch)
+            except RunFailedError as error:
+                hint = why_not_again(error.run.last_lines)
+                raise HotloopError(f"{error}\n{hint}") from None
     # Moved out of the folder of the runs, which `hotloop clean` deletes.
     label = Path(command.words[1 if command.words[0] == "-m" else 0]).stem
     kept = make_folder(None, label if command.words[0] != "-c" else "program")

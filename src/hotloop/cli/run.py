@@ -24,8 +24,9 @@ from hotloop.masking import mask_arguments
 from hotloop.measure.device_watch import MODES, WINDOWS
 from hotloop.measure.trace import MOST_SLICES
 from hotloop.run import program as programs
-from hotloop.run.folders import as_typed, make_folder
+from hotloop.run.folders import as_typed, make_folder, make_or_join
 from hotloop.run.messages import notify
+from hotloop.run.naming import MAIN, STARTED
 
 
 def add_phase_argument(parser: argparse._ActionsContainer) -> None:
@@ -45,6 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "hotloop run [options] (script.py | -m module | -c code) [arguments]"
     parser.add_argument(
         "-o", "--output", metavar="FOLDER", help="the capture's folder (must not exist)"
+    )
+    parser.add_argument(
+        "--join",
+        action="store_true",
+        help="type the same command on several machines, with -o in a folder that all of them "
+        "share: the first starts the run, the others join it",
     )
     parser.add_argument("--name", help="a name for the capture (default: the program's)")
     parser.add_argument("-q", "--quiet", action="store_true", help="print no report at the end")
@@ -131,10 +138,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(full; slows the program), or off",
     )
     parser.add_argument(
-        "--stretches",
+        "--every-call",
         action="store_true",
-        help="after the first half minute, measure calls in short stretches and scale them: costs "
-        "less, and figures have a sampling error (not with --trace, --scalars or a GPU)",
+        help="measure every call throughout; by default, calls are measured in short stretches "
+        "after the first half minute and scaled, which costs less (not with --trace, --scalars "
+        "or a GPU)",
     )
     parser.add_argument("-m", dest="module", help="run a module, as python -m does")
     parser.add_argument("-c", dest="code", help="run code, as python -c does")
@@ -199,7 +207,7 @@ def main(options: argparse.Namespace) -> int:
     summary_s = _seconds(options.summary_every) if options.summary_every else None
     phases = _phases(options.phase, program)
     check_alterations(options.skip, options.slow, options.every, options.fix)
-    folder = make_folder(options.output, options.name or program.label)
+    folder, joins = _folder(options, program)
     typed = as_typed(folder)  # before the program changes the current folder
     session = Session(
         Settings(
@@ -215,8 +223,9 @@ def main(options: argparse.Namespace) -> int:
             options.trace_limit if options.trace else 0,
             scalars=SCALARS if options.scalars else "",
             gpu=options.gpu,
-            stretches=options.stretches,
+            every_call=options.every_call,
         ),
+        role=STARTED if joins else MAIN,
         root_code=program.root_code,
     )
     # Before the session, so that the viewer does not take part in it.
@@ -228,10 +237,21 @@ def main(options: argparse.Namespace) -> int:
     def finish() -> None:
         if end_live is not None:
             end_live()
-        _show(folder, typed, phases, options)
+        if not joins:  # the machine that started the run shows it
+            _show(folder, typed, phases, options)
 
     session.on_finish = finish
     return run_program(session, program, stop, summary_s, options.until_return)
+
+
+def _folder(options: argparse.Namespace, program: programs.Program) -> tuple[Path, bool]:
+    """(the capture's folder, whether it is that of a run that another machine has started)."""
+    label = options.name or program.label
+    if not options.join:
+        return make_folder(options.output, label), False
+    if options.output is None:
+        raise HotloopError("--join needs -o FOLDER, in a folder that all machines share")
+    return make_or_join(options.output, label)
 
 
 def _start_live(folder: Path) -> Callable[[], None]:

@@ -2,10 +2,13 @@
 
   hotloop sweep --vary envs=32,64,128,256 --steps 20000 -- train.py --envs {envs}
   hotloop sweep --vary episodes=100,200,400 --expect linear -- train.py --episodes {episodes}
+  hotloop sweep --vary envs=1,4,16 --to-return 195 -- train.py --envs {envs} --seed {seed}
 
 Each round runs every setting once, in a different order. Reports steps per second, time per step
 by phase, memory, scaling efficiency, the scaling exponent, and the knee after which more brings
-little. --expect prints expected and actual scaling.
+little. --expect prints expected and actual scaling. With --to-return, runs every setting over
+several seeds until its return reaches the target: which reaches it soonest, and the Pareto front of
+steps per second and return.
 """
 
 from __future__ import annotations
@@ -54,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="warm-up runs of the first setting, not counted (default 1)",
     )
+    experiments.add_return_arguments(parser)
     experiments.add_run_arguments(parser)
     experiments.add_output_arguments(parser)
 
@@ -75,6 +79,13 @@ def main(options: argparse.Namespace) -> int:
         replace(setting, command=experiments.as_measured(setting.command, options))
         for setting in settings_of(options.program, variables)
     ]
+    if options.to_return is not None:
+        from hotloop.cli import to_return
+
+        commands = tuple(each.command for each in settings)
+        return to_return.of_settings(options, commands, tuple(each.name for each in settings))
+    if options.seeds is not None:
+        raise HotloopError("--seeds is for --to-return; a sweep of throughput takes --rounds")
     for setting in settings:
         check_exists(setting.command)
     design = SweepDesign(

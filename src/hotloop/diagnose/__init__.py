@@ -12,6 +12,7 @@ from hotloop.analyze.model import Analysis
 from hotloop.diagnose import (
     accelerators,
     across,
+    advantages,
     autograd,
     copies,
     cpu_threads,
@@ -46,6 +47,7 @@ FAMILIES: tuple[tuple[Rule, ...], ...] = (
     processes.RULES,
     (across.rules,),  # none of them where there is one process
     data.RULES,
+    advantages.RULES,
     loaders.RULES,
     loading.RULES,
     loop.RULES,

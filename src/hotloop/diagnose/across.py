@@ -217,7 +217,7 @@ def few_envs_per_runner(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "few-envs-per-runner",
-            title=f"The loop waits for {count} {largest.process}{'s' * (count > 1)} with "
+            title=f"The loop waits for {_several(largest.process, count)} with "
             f"{units.plural(round(envs), 'environment')} each: work once per step "
             f"(`{largest.name}` {largest.share:.0%}) takes {of_loop(analysis, seconds):.0%} of the "
             f"loop, stepping environments {of_loop(analysis, _seconds(steps)):.0%}",
@@ -237,6 +237,10 @@ def few_envs_per_runner(analysis: Analysis) -> list[Finding]:
             learning="In a rollout of the same size, each environment makes fewer steps.",
         )
     ]
+
+
+def _several(name: str, count: int) -> str:
+    return f"{count} {name}{'' if count < 2 else 'es' if name.endswith('s') else 's'}"
 
 
 def dear_connectors(analysis: Analysis) -> list[Finding]:

@@ -6,8 +6,10 @@ from hotloop import units
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.trends import Trend
 from hotloop.capture import schema
+from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.cpu_threads import fastest_s
 from hotloop.diagnose.evidence import (
+    STRAY_SAMPLES,
     callers,
     finding,
     gauge,
@@ -122,7 +124,7 @@ def missing_no_grad(analysis: Analysis) -> list[Finding]:
     if of_loop(analysis, seconds) < SMALLEST_PART:
         return []
     low, high = FEW_ROWS_WIN if vector_size(analysis) <= FEW_ROWS else NO_GRAD_WINS
-    lines = lines_of(analysis, schema.CALL_ACT_WITH_GRAPH)
+    lines = _acting(analysis, lines_of(analysis, schema.CALL_ACT_WITH_GRAPH))
     return [
         finding(
             analysis,
@@ -143,6 +145,17 @@ def missing_no_grad(analysis: Analysis) -> list[Finding]:
             after="with torch.no_grad():\n    action = policy(obs).argmax(-1)",
         )
     ]
+
+
+def _acting(analysis: Analysis, lines: list[SourceLine]) -> list[SourceLine]:
+    """The lines that act, without those of learning that a few calls were mistaken for."""
+    seconds = {(line.file, line.line): 0.0 for line in lines}
+    for sample in samples_under(analysis, "policy.act"):
+        for place in {(frame.file, frame.line) for frame in sample.frames}:
+            if place in seconds:
+                seconds[place] += sample.seconds
+    least = STRAY_SAMPLES * max(seconds.values(), default=0.0)
+    return [line for line in lines if seconds[line.file, line.line] >= least]
 
 
 # -- graphs kept --

@@ -1,11 +1,11 @@
-"""Causes in stored data: replay buffers, rollouts, advantages."""
+"""Causes in stored data: replay buffers and rollouts."""
 
 from __future__ import annotations
 
 import re
 
 from hotloop import units
-from hotloop.analyze.model import Analysis, Frame, Sample
+from hotloop.analyze.model import Analysis, Frame
 from hotloop.analyze.trends import Trends, trend
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
@@ -291,7 +291,7 @@ def buffer_cost_grows(analysis: Analysis) -> list[Finding]:
     return found
 
 
-# -- rollouts and advantages --
+# -- rollouts --
 
 #: Rows an update must have grown by.
 ROWS_GROWN = 1.5
@@ -310,7 +310,7 @@ def unbounded_rollout(analysis: Analysis) -> list[Finding]:
     if work is None or (not rows_grow and work[1] < 2 * ROWS_GROWN):
         return []
     grown, ratio = work
-    seconds = seconds_in(analysis, *_UPDATES)
+    seconds = seconds_in(analysis, *_UPDATES, *_before_updates(analysis))
     if of_loop(analysis, seconds * grown) < 0.03:
         return []
     return [
@@ -350,6 +350,12 @@ _UPDATES = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.opt
             "learn.step", "learn.fit", "advantage", "buffer.sample")  # fmt: skip
 
 
+def _before_updates(analysis: Analysis) -> set[str]:
+    """Stretches that lead to a learning pass: there the rollout is made into a batch."""
+    names = {phase.name for phase in analysis.phases if is_unidentified(phase.name)}
+    return {name for name in names if name.endswith("and forward")}
+
+
 def _growing_rows(trends: Trends) -> tuple[float, float] | None:
     """(part of the updates' work that is growth, last over first), by the rows learned from.
 
@@ -366,16 +372,25 @@ def _growing_rows(trends: Trends) -> tuple[float, float] | None:
 
 
 def _iterations(trends: Trends) -> list[tuple[float, float]]:
-    """(steps, rows learned from) of parts of the run with both: an update may outlast a point."""
+    """(steps, rows learned from) of parts of the run with both: an update may outlast a point.
+
+    Where no environment is recognized, the passes that choose actions stand for its steps.
+    """
+    counted = any(point.steps for point in trends.learning)
     found: list[tuple[float, float]] = []
     steps = rows = 0.0
     for point in trends.learning:
-        if point.steps > 0 and rows > 0 and steps > 0:
+        now = point.steps if counted else sum(point.calls.get(name, 0) for name in _ACTS)
+        if now > 0 and rows > 0 and steps > 0:
             found.append((steps, rows))
             steps = rows = 0.0
-        steps += point.steps
+        steps += now
         rows += point.samples
     return found
+
+
+#: Passes that choose actions.
+_ACTS = ("policy.act", "inference")
 
 
 def _growing_updates(analysis: Analysis) -> tuple[float, float] | None:
@@ -397,96 +412,9 @@ def _growing_updates(analysis: Analysis) -> tuple[float, float] | None:
     return max(1 - min(per_step[0], line.first) / mean, 0.0), line.ratio
 
 
-#: Advantages below this share are not worth the work (72x faster gave 1.4% in public reports).
-ADVANTAGE_SHARE = 0.05
-#: A loop over steps whose body is one array operation remains: 4.1 to 0.057 s at best.
-ADVANTAGE_WINS = (0.75, 0.985)
-
-
-def python_gae(analysis: Analysis) -> list[Finding]:
-    """Advantages are computed one number at a time."""
-    seconds = seconds_in(analysis, "advantage")
-    if of_loop(analysis, seconds) < ADVANTAGE_SHARE:
-        return []
-    samples = samples_under(analysis, "advantage")
-    inferred = analysis.notes.recognised.get("advantage") == "inferred"
-    if inferred and not analysis.run.env_steps:
-        return []  # no rewards are collected
-    own = sum(
-        sample.seconds
-        for sample in samples
-        if _is_programs_own(sample)
-        and not _makes_a_loss(analysis, sample)
-        and not (inferred and _makes_batches(analysis, sample))
-    )
-    if own < 0.5 * sum(sample.seconds for sample in samples) or not own:
-        return []  # a library's own computation is what it is
-    if at_lines_that_call(analysis, samples, _DRAWS_FROM_LIST)[0]:
-        return []  # a replay buffer's rows are drawn there: off-policy, there are no advantages
-    return [
-        finding(
-            analysis,
-            "python-gae",
-            title=f"Computing advantages takes {of_loop(analysis, seconds):.0%} of the loop: a "
-            "Python loop over single values",
-            phase="advantage",
-            seconds=seconds,
-            low=ADVANTAGE_WINS[0],
-            high=ADVANTAGE_WINS[1],
-            confidence=MEDIUM,
-            where=inner_lines(samples),
-            fix="Loop over the steps once, with all environments as one array; keep tensors "
-            "out of the loop (convert to NumPy first). For one long rollout, "
-            "scipy.signal.lfilter needs no loop.",
-            before="for i in range(envs):\n    for t in reversed(range(T)):\n        adv[t][i] = …",
-            after="for t in reversed(range(T)):          # rows of all environments\n"
-            "    last = delta[t] + gamma * lam * alive[t] * last; adv[t] = last",
-        )
-    ]
-
-
-#: How rows are drawn from a buffer that is a plain list or deque.
-_DRAWS_FROM_LIST = frozenset({"random.sample", "random.choices"})
-_ARRAYS = in_package("torch", "numpy", "jax", "tensorflow")
-
-
-def _is_programs_own(sample: Sample) -> bool:
-    """Whether the code that uses arrays is the program's, not an RL library's."""
-    return next((frame.of_program for frame in sample.frames if not _ARRAYS(frame)), False)
-
-
-def _makes_a_loss(analysis: Analysis, sample: Sample) -> bool:
-    """Whether the program's line makes a loss: a policy gradient does both between two events."""
-    line = program_line(sample.frames)
-    called = called_at(analysis, line)[0] if line else frozenset()
-    return any("loss" in name.lower() for name in called)
-
-
-#: What brings rows into shape, takes them out or takes part in the loop around it.
-_SHAPES = frozenset(["stack", "vstack", "concatenate", "cat", "sample", "choice", "multinomial",
-                     "shuffle", "permutation", "step", "backward", "pop", "recv",
-                     "send"])  # fmt: skip
-_BATCHES = re.compile(r"(?:^|[._])(?:make|get|build|to|sample|collate|next)_(?:mini)?batch", re.I)
-
-
-def _makes_batches(analysis: Analysis, sample: Sample) -> bool:
-    """Whether the program's line does something else between acting and learning.
-
-    Where nothing identifies the code, only a loop that does none of this counts as one
-    that goes through the rewards.
-    """
-    line = program_line(sample.frames)
-    if line is None or _BATCHES.search(line.function):
-        return True
-    called, loop = called_at(analysis, line)
-    # A line that calls nothing has no entry: arithmetic.
-    return bool(called) and (not loop or any(name.rpartition(".")[2] in _SHAPES for name in called))
-
-
 RULES: tuple[Rule, ...] = (
     per_item_buffer_push,
     naive_priority_sampling,
     buffer_cost_grows,
     unbounded_rollout,
-    python_gae,
 )

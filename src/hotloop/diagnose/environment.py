@@ -23,6 +23,7 @@ from hotloop.diagnose.evidence import (
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
 from hotloop.diagnose.inside import SMALLEST_PART, InsideSteps, by_name, inside_steps, part_of
+from hotloop.diagnose.loading import functions_that_read, reads_files
 from hotloop.diagnose.recorded import at, copies_by_dumping, writes_table
 from hotloop.diagnose.step_parts import step_parts
 from hotloop.phases import names_of
@@ -54,6 +55,8 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
         phase = "collect"
         apart = [s for s in _loop_samples(analysis) if not _NOT_STEPPING & set(names_of(s.path))]
         apart = [s for s in apart if not any(writes_table(frame) for frame in s.frames)]
+        readers = functions_that_read(apart)
+        apart = [s for s in apart if not reads_files(s, readers)]
         use = use_of(apart, in_package("pandas"))
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
@@ -117,7 +120,8 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
     found = finding(
         analysis,
         "deepcopy-in-step",
-        title=f"Every step makes deep copies{at(use.where())}: {share:.0%} of the loop",
+        title=f"{_what_copies(analysis)} makes deep copies{at(use.where())}: "
+        f"{share:.0%} of the loop",
         phase=phase,
         seconds=use.seconds,
         low=low,
@@ -135,6 +139,13 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
         after='state = {**self.state, "board": self.state["board"].copy()}',
     )
     return [_of_a_library(found, share) if handed_out else found]
+
+
+def _what_copies(analysis: Analysis) -> str:
+    """A search without an environment has simulations, and no steps."""
+    if analysis.run.env_steps:
+        return "Every step"
+    return "Every simulation" if analysis.run.searches else "The program"
 
 
 def _evaluating(analysis: Analysis) -> list[Sample]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from hotloop import units
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Sample
+from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.cpu_threads import fastest_s
 from hotloop.diagnose.evidence import (
     calls_of,
@@ -124,6 +125,17 @@ RESET_SHARE = 0.08
 RESET_WINS = (0.75, 0.985)
 
 
+def _in_resets(samples: list[Sample]) -> list[SourceLine]:
+    """The program's lines in `reset` itself: what they call is to be called less often."""
+    totals: dict[SourceLine, float] = {}
+    for sample in samples:
+        own = [f for f in sample.frames if f.of_program and f.function.endswith(".reset")]
+        for frame in own[:1]:
+            line = SourceLine(frame.file, frame.line, frame.function)
+            totals[line] = totals.get(line, 0.0) + sample.seconds
+    return sorted(totals, key=lambda line: -totals[line])[:2]
+
+
 def slow_reset(analysis: Analysis) -> list[Finding]:
     """Resets load or build what could be kept."""
     processes = workers(analysis) or ["main"]
@@ -153,7 +165,7 @@ def slow_reset(analysis: Analysis) -> list[Finding]:
             low=RESET_WINS[0],
             high=RESET_WINS[1],
             confidence=MEDIUM,
-            where=inner_lines(samples),
+            where=_in_resets(samples) or inner_lines(samples),
             evidence={"resets": resets, "reset_s": seconds / resets, "step_s": step_s},
             fix="Load or build the level once and keep a snapshot; a reset then only copies "
             "it. If episodes end after a few steps, find out why.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hotloop import units
+from hotloop.analyze.device_use import kernel_seconds
 from hotloop.analyze.language_models import tokens
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose.accelerators import on_device
@@ -30,6 +31,11 @@ def no_kv_cache(analysis: Analysis) -> list[Finding]:
     # Without a cache, token n costs n positions: half of a completion's length on average, plus its
     # prompt, instead of one. Small models are bound by overhead, so little of that may show.
     positions = made.prompt_length + made.completion_length / 2
+    high = 1 - 1 / max(positions, 1.1)
+    # On a device only its kernels get shorter: the host launches as many as before.
+    kernels = kernel_seconds(analysis, "generate")
+    if kernels is not None and seconds > 0:
+        high *= min(kernels / seconds, 1.0)
     return [
         finding(
             analysis,
@@ -38,8 +44,8 @@ def no_kv_cache(analysis: Analysis) -> list[Finding]:
             "the loop is generation, and each token passes the whole sequence again",
             phase="generate",
             seconds=seconds,
-            low=0.1,
-            high=1 - 1 / max(positions, 1.1),
+            low=min(0.1, high),
+            high=high,
             fix="Set `use_cache=True` in the generation config. Gradient checkpointing switches it "
             "off in the model's config: enable it again for generation.",
             confidence=MEDIUM,

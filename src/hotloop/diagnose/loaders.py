@@ -15,6 +15,7 @@ from hotloop.diagnose.evidence import (
     of_loop,
     samples_under,
     seconds_in,
+    uses,
 )
 from hotloop.diagnose.finding import HIGH, MEDIUM, Finding, Rule
 from hotloop.phases import names_of
@@ -45,7 +46,8 @@ def loader_bound(analysis: Analysis) -> list[Finding]:
     workers = [name for name in loaders if name != "main"]
     count = int(gauge(analysis, schema.LOADER_WORKERS) or 0)
     loading = sum(_loader_s(analysis, "data.load", *NOT_LOADING, process=name) for name in workers)
-    if loading < WORKERS_BUSY * waiting * max(count, 1):
+    # A `tf.data` pipeline has no workers of its own to look at.
+    if count and loading < WORKERS_BUSY * waiting * count:
         waiting = 0.0
     # A loader with workers and one without, such as an evaluation's, are two causes.
     waits = waiting > inline
@@ -59,11 +61,13 @@ def loader_bound(analysis: Analysis) -> list[Finding]:
     own_share = sum(s.seconds for s in own) / max(sum(s.seconds for s in samples), 1e-9)
     in_items = own_share >= OWN_CODE
     batches = calls_of(analysis, phase)
+    is_pipeline = waits and not workers and uses(analysis, "TensorFlow")
+    change = _PIPELINE if is_pipeline else _ITEMS if in_items else _BATCHES
     return [
         finding(
             analysis,
             "loader-bound",
-            title=_title(of_loop(analysis, seconds), seconds / max(batches, 1), count * waits),
+            title=_title(of_loop(analysis, seconds), seconds / max(batches, 1), count, waits),
             phase=phase,
             seconds=seconds,
             low=LOADER_WINS[0],
@@ -77,16 +81,27 @@ def loader_bound(analysis: Analysis) -> list[Finding]:
                 "own_code_share": own_share,
                 "cores": cores(analysis),
             },
-            fix="Compute items once, in `__init__` or cached on disk, so that `__getitem__` "
-            "only indexes. If collating costs more than the data, index whole batches: "
-            "tensors with a batch of indices, or `__getitems__`. Raise `num_workers` if "
-            "cores are idle.",
-            before=_ITEMS[0] if in_items else _BATCHES[0],
-            after=_ITEMS[1] if in_items else _BATCHES[1],
+            fix=TF_DATA if is_pipeline else DATA_LOADER,
+            before=change[0],
+            after=change[1],
         )
     ]
 
 
+DATA_LOADER = (
+    "Compute items once, in `__init__` or cached on disk, so that `__getitem__` only indexes. If "
+    "collating costs more than the data, index whole batches: tensors with a batch of indices, or "
+    "`__getitems__`. Raise `num_workers` if cores are idle."
+)
+TF_DATA = (
+    "Do the work of the slow `map` once (`cache()`, or before the pipeline), or with operations of "
+    "TensorFlow on whole batches: a `py_function` holds the GIL, so more of them at once do not "
+    "help. Other work in `map` takes `num_parallel_calls=tf.data.AUTOTUNE`."
+)
+_PIPELINE = (
+    "dataset.map(features).batch(64)",
+    "dataset.map(features).cache().shuffle(n).batch(64).prefetch(tf.data.AUTOTUNE)",
+)
 _ITEMS = (
     "def __getitem__(self, i):\n    return features(self.raw[i]), self.actions[i]",
     "def __init__(self, raw, actions):\n"
@@ -101,9 +116,11 @@ _BATCHES = (
 )
 
 
-def _title(share: float, batch_s: float, workers: int) -> str:
+def _title(share: float, batch_s: float, workers: int, waits: bool) -> str:
     each = f"{units.seconds(batch_s)} per batch"
-    if workers:
+    if waits and not workers:
+        return f"The loop waits for its data pipeline {share:.0%} of the time ({each})"
+    if waits:
         of = f"{workers} DataLoader worker{'s' * (workers > 1)}"
         return f"The loop waits for {of} {share:.0%} of the time ({each})"
     return f"Loading batches in the training process takes {share:.0%} of the loop ({each})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from hotloop import units
 from hotloop.analyze.model import Analysis, Frame, Sample
@@ -17,6 +18,7 @@ from hotloop.diagnose.evidence import (
     measured_gain_of,
     memory_limit,
     phases_named,
+    program_line,
     samples_under,
     seconds_in,
     severity_of,
@@ -232,8 +234,32 @@ def _reading_in_loop(analysis: Analysis) -> tuple[float, list[SourceLine]]:
         reads = any(map(_is_reading, sample.frames))
         (loaded if reads else rest).append(sample)
     lines = use_at_lines(analysis, [s for s in rest if not s.waiting], _READ_CALLS)
-    seconds = sum(sample.seconds for sample in loaded) + lines.seconds
+    read_s = sum(sample.seconds for sample in loaded)
+    # What a function makes of a file is kept with it; a main loop does more than that.
+    readers = functions_that_read(loaded)
+    made_s = sum(sample.seconds for sample in rest if _function_of(sample) in readers)
+    seconds = read_s + (made_s if made_s <= MOST_MADE * read_s else 0.0) + lines.seconds
     return seconds, inner_lines(loaded) or lines.where()
+
+
+#: Up to this many times the time of reading, the rest of a function prepares what was read.
+MOST_MADE = 3.0
+
+
+def functions_that_read(samples: Iterable[Sample]) -> set[tuple[str, str]]:
+    """(file, function) of the program that reads files, by the stacks that read."""
+    reading = [_function_of(s) for s in samples if any(map(_is_reading, s.frames))]
+    return {function for function in reading if function is not None}
+
+
+def _function_of(sample: Sample) -> tuple[str, str] | None:
+    line = program_line(sample.frames)
+    return (line.file, line.function) if line else None
+
+
+def reads_files(sample: Sample, readers: set[tuple[str, str]]) -> bool:
+    """Whether a sample is in one of the functions that read files."""
+    return _function_of(sample) in readers
 
 
 def _is_reading(frame: Frame) -> bool:

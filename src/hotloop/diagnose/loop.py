@@ -120,7 +120,7 @@ def _few(analysis: Analysis) -> str:
 # -- what is not training --
 
 #: Evaluating below this share of the loop is the price of knowing.
-EVALUATE_SHARE = 0.15
+EVALUATE_SHARE = 0.10
 #: Fewer evaluations than this in a run are not many, unless they take this share of it.
 OFTEN = 4
 EVALUATE_MOST = 0.4
@@ -372,10 +372,12 @@ def _around_steps(analysis: Analysis) -> set[tuple[str, str]]:
     return {(f.file, f.function) for s in samples for f in s.frames if f.of_program}
 
 
-_SAVING = in_package("pickle", "joblib", "cloudpickle", "dill", "shelve")
+_SAVING = in_package("pickle", "cloudpickle", "dill", "shelve")
 #: The same where C does the work, as a line of the program names it.
 _DUMPS = frozenset(["pickle.dump", "pickle.dumps", "joblib.dump", "np.save", "np.savez",
                     "np.savez_compressed", "numpy.save", "torch.save", "marshal.dump"])  # fmt: skip
+#: Packages that save, among other things; joblib also waits for its workers.
+_SAVERS = ("/numpy/", "/torch/", "/joblib/")
 _SAVES = ("savez", "savez_compressed", "save", "_savez", "dump")
 
 
@@ -384,7 +386,7 @@ def _saves(frame: Frame) -> bool:
         return False
     name = frame.function.rpartition(".")[2]
     file = frame.file.replace("\\", "/")
-    return _SAVING(frame) or (name in _SAVES and ("/numpy/" in file or "/torch/" in file))
+    return _SAVING(frame) or (name in _SAVES and any(each in file for each in _SAVERS))
 
 
 # -- healthy --

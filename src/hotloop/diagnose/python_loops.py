@@ -19,9 +19,9 @@ from hotloop.phases import names_of
 LOOP_SHARE = 0.15
 #: Arrays instead of a loop usually take one to two orders of magnitude off it; what a loop decides
 #: item by item can at least be compiled.
-ARRAY_WINS = (0.6, 0.97)
+ARRAY_WINS = (0.6, 0.99)
 #: A floating-point operation takes tens of nanoseconds in Python and about a microsecond in NumPy.
-FLOAT_WINS = (0.75, 0.97)
+FLOAT_WINS = (0.75, 0.99)
 #: What a loop of the program's own calls in Python and is part of its cost.
 _HELPERS = in_package("random", "operator", "functools", "collections/__init__", "heapq", "bisect",
                       "statistics", "fractions", "itertools")  # fmt: skip
@@ -51,10 +51,16 @@ _REPEATED = ("env.", "buffer.", "learn", "advantage")
 #: A loop that spends most of its time in native code is not slow because it is written in Python:
 #: it works on arrays already.
 MOST_NATIVE = 0.5
+#: The same for a loop of NumPy calls. A call on a few numbers takes about a microsecond, hardly
+#: longer than a sample needs to see native code. Where many samples see it, the arrays are large.
+MOST_NATIVE_IN_NUMPY = 0.2
 #: From this part of a loop's time at lines that call NumPy on, those calls are what it costs.
 MOSTLY_NUMPY = 0.5
 #: A loop that calls more functions of the program than this drives training and is not a hot spot.
 MOST_CALLEES = 1
+
+#: Loops that Python runs as functions of their own.
+_COMPREHENSIONS = ("<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>")
 
 #: (file, function, first line) of a loop.
 _Key = tuple[str, str, int]
@@ -72,6 +78,14 @@ class _Loop:
     lines: dict[int, float] = field(default_factory=dict)
     phases: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def calls_numpy(self) -> bool:
+        return self.numpy_s >= MOSTLY_NUMPY * self.seconds
+
+    @property
+    def most_native(self) -> float:
+        return MOST_NATIVE_IN_NUMPY if self.calls_numpy else MOST_NATIVE
+
     def hottest(self) -> SourceLine:
         line = max(self.lines, key=lambda each: self.lines[each])
         return SourceLine(self.function.file, line, self.function.function)
@@ -87,9 +101,8 @@ def python_loop(analysis: Analysis) -> list[Finding]:
     if share < LOOP_SHARE:
         return []
     line = largest.hottest()
-    name = line.function.rpartition(".")[2]
-    tiny = largest.numpy_s >= MOSTLY_NUMPY * largest.seconds
-    seconds, wins = largest.seconds, ARRAY_WINS
+    name = line.function.partition(".<locals>.<")[0].rpartition(".")[2]
+    tiny, seconds, wins = largest.calls_numpy, largest.seconds, ARRAY_WINS
     if tiny:
         # The same few numbers are arrays outside of the loop as well.
         seconds, wins = max(_in_function_s(analysis, largest.function), seconds), FLOAT_WINS
@@ -116,10 +129,13 @@ def python_loop(analysis: Analysis) -> list[Finding]:
 
 
 def _in_function_s(analysis: Analysis, function: Frame) -> float:
-    """Seconds in which the program's innermost line was one of this function, on a core."""
+    """Seconds in which this function or NumPy computed for it, on a core.
+
+    What it calls of other libraries, such as an environment's step, is not its own.
+    """
     seconds = 0.0
     for sample in samples_under(analysis):
-        first = next((frame for frame in sample.frames if frame.of_program), None)
+        first = next((f for f in sample.frames if not (_HELPERS(f) or _NUMPY(f))), None)
         same = first and (first.file, first.function) == (function.file, function.function)
         if same and not sample.waiting and not sample.native:
             seconds += sample.seconds
@@ -178,7 +194,7 @@ def _loops(analysis: Analysis) -> dict[_Key, _Loop]:
         for key, loop in found.items()
         if key[:2] not in drivers
         and len(callees[key]) <= MOST_CALLEES
-        and loop.native_s <= MOST_NATIVE * loop.on_core_s
+        and loop.native_s <= loop.most_native * loop.on_core_s
     }
 
 
@@ -196,7 +212,8 @@ def _looping_frame(analysis: Analysis, sample: Sample) -> tuple[Frame, int, int]
             if _HELPERS(frame) or _NUMPY(frame):
                 continue
             return None
-        loop = called_at(analysis, frame)[1]
+        comprehension = frame.function.endswith(_COMPREHENSIONS)
+        loop = frame.line if comprehension else called_at(analysis, frame)[1]
         if loop and _is_repeated(analysis, sample, depth):
             return frame, loop, depth
     return None

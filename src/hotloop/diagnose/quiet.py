@@ -21,10 +21,16 @@ _LOWER = {HIGH: MEDIUM, MEDIUM: LOW, LOW: LOW}
 
 
 def cpu_wait_share(analysis: Analysis) -> float | None:
-    """Share of the loop in which the main thread was ready to run and had no CPU core."""
+    """Share of the loop in which the main thread was ready to run and had no CPU core.
+
+    From the samples, as in what limits the loop; without them from the scheduler's count, which is
+    read once a window.
+    """
     waited = gauge_rise(analysis, schema.MAIN_DELAY_S)
     if waited is None or analysis.run.loop_s <= 0:
         return None
+    if analysis.bound is not None and analysis.functions:
+        return analysis.bound.cores
     return min(max(waited / analysis.run.loop_s, 0.0), 1.0)
 
 

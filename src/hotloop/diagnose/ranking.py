@@ -90,9 +90,9 @@ YIELDS_TO: dict[str, frozenset[str]] = {
     "per-item-buffer-push": frozenset({"deepcopy-in-step"}),
 }
 EXPLAINS = 0.5
-#: One environment is a choice that most algorithms are published with, not a mistake: whatever
-#: else is wrong is reported instead, from this part of its gain on.
-CHOICE, EXPLAINS_CHOICE = "single-env", 0.1
+#: One environment is a choice that most algorithms are published with, not a mistake: it yields to
+#: whatever else is wrong.
+CHOICE = "single-env"
 #: A loop that was found by its structure alone is whatever a rule with a name says it is.
 STRUCTURE = "python-loop"
 #: These only say where the time is, and explain nothing that another finding is about.
@@ -133,9 +133,8 @@ def _explained(general: Finding, findings: list[Finding]) -> bool:
     elif general.id == STRUCTURE:
         about = {each.id for each in findings if _about_the_same(each, general)}
         stronger = frozenset(about) - ONLY_WHERE
-    enough = (EXPLAINS_CHOICE if general.id == CHOICE else EXPLAINS) * general.worth
     return any(
-        each.id in stronger and each.worth >= enough
+        each.id in stronger and each.worth >= EXPLAINS * general.worth
         for each in findings
         if each.severity not in (INFO, HEALTHY)
     )

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 
 from hotloop.analyze.model import Analysis, Frame
+from hotloop.capture import schema
+from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
     Match,
     Use,
     calls_of,
     finding,
+    gauge,
     in_package,
     inner_lines,
     of_loop,
@@ -56,6 +59,8 @@ RESIZE_WINS = (0.6, 0.96)
 #: Beside environments the function that resizes may be the whole training loop: to pictures and
 #: back takes hardly longer than the resizing itself.
 MOST_AROUND = 2.0
+#: Bytes of an observation that may be an image: one of 32 by 32 pixels.
+SMALLEST_IMAGE = 1024
 #: From this many frames per step on, rendering is part of every step, not an occasional check.
 RENDERS_A_STEP = 0.2
 
@@ -74,16 +79,18 @@ def render_in_step(analysis: Analysis) -> list[Finding]:
         drawn > use.seconds and renders < RENDERS_A_STEP
     ):
         return []
-    observed = _is_observed(inside, use)
+    observed = _is_observed(analysis, inside, use)
     low, high = REDRAW_WINS if observed else RENDER_WINS
     lines = use.where() or inner_lines(samples_under(analysis, "env.render"))
+    if not observed:
+        lines = _drawn_for(inside) or lines
     fix = (
         "The image is the observation, so draw it more cheaply: keep what does not change "
         "(grid, walls) as an array, copy it, and paint only what moves, directly into the "
         "small image."
         if observed
-        else "Nobody looks at these frames. Draw only in evaluations or every few hundred steps, "
-        "and make the environment without a render mode for training."
+        else "The agent does not see these frames. Draw only in evaluations or every few hundred "
+        "steps, and make the environment without a render mode for training."
     )
     return [
         finding(
@@ -109,13 +116,27 @@ def render_in_step(analysis: Analysis) -> list[Finding]:
     ]
 
 
+def _drawn_for(inside: InsideSteps) -> list[SourceLine]:
+    """The lines that call for drawing, outside of all that draws: those are to be removed."""
+    totals: dict[SourceLine, float] = {}
+    for sample in inside.samples:
+        drawing = [i for i, frame in enumerate(sample.frames) if _is_drawing(frame)]
+        line = program_line(sample.frames[drawing[-1] + 1 :]) if drawing else None
+        if line is not None:
+            totals[line] = totals.get(line, 0.0) + sample.seconds
+    return sorted(totals, key=lambda line: -totals[line])[:1]
+
+
 def _rendering_regions(analysis: Analysis) -> set[str]:
     """Names of the phases that draw: hotloop's own, and what the program calls rendering."""
     return {"env.render"} | {p.name for p in analysis.phases if p.category == "Rendering"}
 
 
-def _is_observed(inside: InsideSteps, use: Use) -> bool:
-    """Whether what is drawn is drawn by code that makes an observation."""
+def _is_observed(analysis: Analysis, inside: InsideSteps, use: Use) -> bool:
+    """Whether what is drawn is the observation: made by code that says so, or an image itself."""
+    images = (gauge(analysis, schema.OBSERVATION_BYTES) or 0.0) >= SMALLEST_IMAGE
+    if images and not calls_of(analysis, "env.render"):
+        return True
     words = re.compile(r"obs|observation|_get_state|pixels", re.IGNORECASE)
     observed = sum(
         sample.seconds * inside.scale

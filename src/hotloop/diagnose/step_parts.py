@@ -113,7 +113,7 @@ def framework_overhead(analysis: Analysis) -> list[Finding]:
     library = parts.of(LIBRARY)
     own = parts.of(SIMULATOR) + parts.of(WRAPPER)
     if of_loop(analysis, library) < OVERHEAD_SHARE or library < OVERHEAD_TIMES * own:
-        return []
+        return _costly_wrappers(analysis, parts)
     name = parts.largest(LIBRARY)
     before, after = _more_envs(analysis)
     return [
@@ -138,6 +138,44 @@ def framework_overhead(analysis: Analysis) -> list[Finding]:
             after=after,
             learning="More environments at once change the order of the data: shorten the rollout "
             "per environment to keep the number of steps between updates.",
+        )
+    ]
+
+
+#: From half of the wrappers written as one, to none of them.
+WRAPPER_WINS = (0.45, 1.0)
+#: Wrappers that a title names.
+NAMED_WRAPPERS = 3
+
+
+def _costly_wrappers(analysis: Analysis, parts: StepParts) -> list[Finding]:
+    """A library's wrappers take many times what the environment in them takes."""
+    wrapped = parts.of(WRAPPER)
+    own = parts.of(SIMULATOR) + parts.of(LIBRARY)
+    if of_loop(analysis, wrapped) < OVERHEAD_SHARE or wrapped < OVERHEAD_TIMES * own:
+        return []
+    by_size = sorted(parts.parts.items(), key=lambda item: -item[1])
+    names = [name for (kind, name), _ in by_size if kind == WRAPPER and name][:NAMED_WRAPPERS]
+    return [
+        finding(
+            analysis,
+            "framework-overhead",
+            title=f"Wrappers around the environment ({', '.join(names)}) take "
+            f"{of_loop(analysis, wrapped):.0%} of the loop, the environment itself "
+            f"{of_loop(analysis, own):.0%}",
+            phase="env.step",
+            seconds=wrapped,
+            low=WRAPPER_WINS[0],
+            high=WRAPPER_WINS[1],
+            confidence=MEDIUM,
+            where=callers(analysis, "env.step"),
+            evidence={"parts": parts.shares(), "envs": vector_size(analysis)},
+            fix="Each wrapper makes several NumPy calls on a few numbers in every step. Remove "
+            "those that the agent does not need, compute the rest in one function of your own, "
+            "or step a vector of environments and wrap that (`gymnasium.wrappers.vector`).",
+            before="env = NormalizeObservation(gym.make(name))",
+            after="envs = gymnasium.wrappers.vector.NormalizeObservation(gym.make_vec(name, 16))",
+            learning="Without a wrapper the agent sees other observations or rewards.",
         )
     ]
 

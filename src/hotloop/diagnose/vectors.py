@@ -10,6 +10,7 @@ from hotloop.capture.schema import Notes, SourceLine
 from hotloop.diagnose.evidence import (
     STRAY_SAMPLES,
     callers,
+    calls_of,
     finding,
     gauge,
     in_package,
@@ -32,8 +33,13 @@ from hotloop.phases import names_of
 SINGLE_SHARE = 0.40
 #: Updates per step from which a run is about learning: more environments do not help it.
 LEARNS_EVERY_STEP = 0.5
-#: Eight environments per call: a forward pass of eight rows takes about as long as one of one.
-SINGLE_WINS = (0.6, 0.88)
+#: An agent makes a few passes per step: actor, critic, a recurrent cell, a target.
+MOST_PASSES = 6
+#: Eight to sixteen environments per call: a pass of eight rows takes about as long as one of
+#: one, so seven of eight go away. Batches cost a little to make.
+SINGLE_WINS = (0.7, 0.92)
+#: What is also done once per call, for however many environments.
+_PER_VECTOR_STEP = ("buffer.add", "advantage")
 
 
 def single_env(analysis: Analysis) -> list[Finding]:
@@ -46,13 +52,15 @@ def single_env(analysis: Analysis) -> list[Finding]:
         return []
     if (analysis.run.updates_per_step or 0.0) >= LEARNS_EVERY_STEP:
         return []
+    if calls_of(analysis, "policy.act") > MOST_PASSES * analysis.run.env_steps:
+        return []  # a planner or a search: its passes have rows of their own
     found = finding(
         analysis,
         "single-env",
         title=f"One environment, so every forward pass has batch size 1: choosing actions is "
         f"{of_loop(analysis, acting):.0%} of the loop",
         phase="policy.act",
-        seconds=acting,
+        seconds=acting + seconds_in(analysis, *_PER_VECTOR_STEP),
         low=SINGLE_WINS[0],
         high=SINGLE_WINS[1],
         confidence=MEDIUM,
@@ -219,13 +227,16 @@ def _acting_loop(analysis: Analysis) -> list[Finding]:
         return []
     lines = max(acting.values(), key=lambda each: sum(each.values()))
     inside = {(line.file, called_at(analysis, line)[1]) for line in lines}
-    seconds = sum(
-        s.seconds
+    there = [
+        s
         for s in samples_under(analysis)
         if (at := program_line(s.frames)) and (at.file, called_at(analysis, at)[1]) in inside
-    )
+    ]
+    seconds = sum(sample.seconds for sample in there)
     if of_loop(analysis, seconds) < ACTING_LOOP_SHARE:
         return []
+    if any(name.startswith(("learn", "env.")) for s in there for name in names_of(s.path)):
+        return []  # `algorithm.train()` in a loop: a library does all of it in one line
     acted = sorted(lines, key=lambda line: -lines[line])[:3]
     return [
         finding(

@@ -7,6 +7,7 @@ a run is healthy can only be said where little is left that anything could remov
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from hotloop import units
 from hotloop.analyze.accounting import training_phases
@@ -21,6 +22,7 @@ from hotloop.analyze.kind import (
     span_of,
 )
 from hotloop.analyze.model import Analysis
+from hotloop.analyze.run_table import WAITS
 from hotloop.diagnose.evidence import calls_of
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
 from hotloop.diagnose.quiet import BUSY_MACHINE, cpu_wait_share, keeps_cores_busy
@@ -80,7 +82,7 @@ class Verdict:
     @property
     def sentence(self) -> str:
         """Everything, as one text."""
-        return " ".join(filter(None, [self.headline, self.starvation, *self.details]))
+        return " ".join(filter(None, [self.starvation, self.headline, *self.details]))
 
 
 def too_short(analysis: Analysis) -> str:
@@ -154,7 +156,7 @@ def without_rule(analysis: Analysis, findings: list[Finding]) -> dict[str, float
 def starvation(analysis: Analysis) -> str:
     """Who waited for a CPU core, because of whom, and what that means; empty on a quiet machine.
 
-    Every report shows it beside the headline: all times depend on it.
+    Every report shows it first: all times depend on it.
     """
     waited = cpu_wait_share(analysis) or 0.0
     trainer = analysis.notes.trains_in
@@ -164,6 +166,16 @@ def starvation(analysis: Analysis) -> str:
         takes_part = lasted.get(name, 0.0) >= TAKES_PART * analysis.run.loop_s
         if takes_part and bound.cores > max(waited, BUSY_MACHINE):
             waited, who = bound.cores, f"`{name}`"
+    return _starved(analysis, who, waited)
+
+
+def starvation_of(analysis: Analysis, process: str) -> str:
+    """The same for one process other than the main one."""
+    bound = analysis.process_bounds.get(process)
+    return _starved(analysis, f"`{process}`", bound.cores if bound is not None else 0.0)
+
+
+def _starved(analysis: Analysis, who: str, waited: float) -> str:
     if waited <= BUSY_MACHINE:
         return ""
     times = f"up to {1 / (1 - waited):.1f}x" if waited < STARVED else "many times"
@@ -234,7 +246,8 @@ def _headline(
         matched = f"No cause worth {worth} matched (the largest, {quiet[0].id}, is {size} of it)"
     else:
         matched = "No known cause matched"
-    return f"{matched}; {_largest(left, span_of(analysis))}."
+    largest = _awaited(analysis, left) or _largest(left, span_of(analysis))
+    return f"{matched}; {largest}."
 
 
 def _warm_up(analysis: Analysis) -> str:
@@ -261,6 +274,30 @@ def _no_rl_loop(analysis: Analysis) -> str:
         f"No RL loop recognized: {what}.{phases} "
         "Name parts of the program with --phase NAME=FUNCTION; the functions below show where "
         "time went."
+    )
+
+
+#: Parts of a wait that a verdict names.
+_MOST_AWAITED = 3
+
+
+def _awaited(analysis: Analysis, left: dict[str, float]) -> str:
+    """Where the time goes that the loop waits for others, if that is the largest part of it."""
+    name = max(left, key=lambda name: left[name], default=NOTHING_KNOWN)
+    rows = [row for row in analysis.run_table if row.process != "main" and row.file]
+    if name not in WAITS or not rows:
+        return ""
+    parts = [
+        f"{row.share:.0%} in `{row.name}` of {row.process}"
+        f"{f' x{row.processes}' if row.processes > 1 else ''} ({Path(row.file).name}:{row.line})"
+        for row in rows[:_MOST_AWAITED]
+        if row.share >= WORTH_NAMING
+    ]
+    if not parts:
+        return ""
+    return (
+        f"{left[name]:.0%} of the {span_of(analysis)} waits for other processes, which spend "
+        f"{', '.join(parts)}"
     )
 
 

@@ -68,17 +68,22 @@ OF_A_LIBRARY = (
 )
 #: Names that a line calls, and the example that they stand for.
 _CALLED = {"commit": "sqlite3", "execute": "sqlite3", "fsync": "fsync", "print": "print",
-           "add_scalar": "tensorboard"} | dict.fromkeys(LOG_CALLS, "logging")  # fmt: skip
+           "add_scalar": "tensorboard", "add_scalars": "tensorboard",
+           "add_histogram": "tensorboard", "add_image": "tensorboard",
+           "add_images": "tensorboard",
+           "add_figure": "tensorboard"} | dict.fromkeys(LOG_CALLS, "logging")  # fmt: skip
 
 
 def logging_example(
     files: Iterable[tuple[str, str]], called: frozenset[str]
 ) -> tuple[str, str, str]:
-    """(fix, before, after) for what logs: a package, by its files, or what a line calls."""
-    kind = next((name for file, _ in files for name in _EXAMPLES if f"/{name}" in file), "")
+    """(fix, before, after) for what logs: what a line calls, or a package, by its files."""
+    short = called | {name.rpartition(".")[2] for name in called}
+    kind = next((each for name, each in _CALLED.items() if name in short), "")
     if not kind:
-        short = called | {name.rpartition(".")[2] for name in called}
-        kind = next((each for name, each in _CALLED.items() if name in short), "")
+        # Trackers log messages of their own: those before Python's `logging` come first.
+        known = [file for file, _ in files]
+        kind = next((name for name in _EXAMPLES if any(f"/{name}" in file for file in known)), "")
     more, before, after = _EXAMPLES.get(kind, _FILE)
     return f"{_LESS} {more}".strip(), before, after
 

@@ -210,6 +210,13 @@ RUN_TIME: dict[str, Candidates] = {
             learning=DRAWS,
         ),
     ),
+    "loader-workers-restarted": (
+        Fix(
+            "persistent workers",
+            "DataLoader(..., persistent_workers=True)",
+            fixes=("persistent-workers",),
+        ),
+    ),
     "checkpointing-with-memory-to-spare": (
         Fix(
             "no recomputation",

@@ -1,4 +1,5 @@
-"""Findings with the change written into the user's own lines, where its shape is mechanical."""
+"""Findings with the change written into the user's own lines, where its shape is mechanical, and
+with the lines that make what a fix changes."""
 
 from __future__ import annotations
 
@@ -12,7 +13,20 @@ from hotloop.diagnose.finding import Finding
 
 def with_patches(findings: list[Finding], analysis: Analysis) -> list[Finding]:
     """The findings, each with a patch where one can be written and the source is as it was."""
-    return [replace(each, patch=_patch_of(each, analysis)) for each in findings]
+    patched = [replace(each, patch=_patch_of(each, analysis)) for each in findings]
+    return [_with_lines_to_edit(each, analysis) for each in patched]
+
+
+def _with_lines_to_edit(finding: Finding, analysis: Analysis) -> Finding:
+    # Parsing needs `ast`, as below.
+    from hotloop.experiment.made_at import MADE_BY, with_lines_to_edit
+
+    if finding.id not in MADE_BY:
+        return finding
+    frames = {frame for sample in analysis.samples for frame in sample.frames if frame.of_program}
+    lines = {frame.file: SourceLine(frame.file, frame.line, frame.function) for frame in frames}
+    files = [file for file, line in sorted(lines.items()) if _is_unchanged(line, analysis)]
+    return with_lines_to_edit(finding, files)
 
 
 def _patch_of(finding: Finding, analysis: Analysis) -> str:

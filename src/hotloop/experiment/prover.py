@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
+from hotloop.analyze import weights
 from hotloop.analyze.compare import Comparison
 from hotloop.analyze.judgement import FASTER, SAME, SLOWER
 from hotloop.analyze.model import Analysis
@@ -39,7 +40,7 @@ from hotloop.experiment.launch import Launch, interruptible
 from hotloop.experiment.measured import Measured, RunFailedError, measured
 from hotloop.experiment.paired import Design, PairedRuns
 from hotloop.experiment.patch import patched_copy
-from hotloop.experiment.scratch import ScratchPlace, why_not_again
+from hotloop.experiment.scratch import ScratchPlace, removed_after, why_not_again
 
 #: Pairs that a fix should get at least, and gets at most.
 FEWEST_PAIRS, MOST_PAIRS = 4, 14
@@ -108,6 +109,8 @@ class Prover:
         self.findings = [each for each in findings if each.severity != HEALTHY]
         self.fixes_of = fixes_of
         self.folder = folder
+        #: Copies of the program: one with patches applied, and one that each run works in.
+        self._scratch = folder / "scratch"
         self.place = place
         self.say = say
         self.allow_learning_changes = allow_learning_changes
@@ -124,7 +127,8 @@ class Prover:
 
     def go(self) -> Proof:
         """Everything, in order; Ctrl-C keeps what is done."""
-        self.proof.interrupted = interruptible(self._all)
+        with removed_after(self._scratch):
+            self.proof.interrupted = interruptible(self._all)
         self.proof.spent_s = self.clock() - self._begin
         return self.proof
 
@@ -177,7 +181,7 @@ class Prover:
         launch = Launch(
             AS_IT_IS, self.command, str(self.folder / "as-it-is"), self.proof.stop_after
         )
-        place = ScratchPlace.unlimited(self.place, self.folder / "scratch")
+        place = ScratchPlace.unlimited(self.place, self._scratch / "run")
         for _, outcomes in place.outcomes([Job(-1, (launch,))]):
             try:
                 measured(outcomes[0], launch)
@@ -253,7 +257,7 @@ class Prover:
             patches.append(folder / f"fix-{number}.patch")
             private.write_text(patches[-1], diff)
         program = Path(command.folder or ".").absolute()
-        copy = patched_copy(program, patches, folder / "patched")
+        copy = patched_copy(program, patches, self._scratch / "patched")
         return replace(command, folder=str(copy.absolute()))
 
     def _pairs(
@@ -274,7 +278,7 @@ class Prover:
             timeout_s=max(LATE * self._run_s, 60.0),
         )
         program = Path(self.command.folder or ".").absolute().name
-        scratch = self.folder / "scratch"
+        scratch = self._scratch / "run"
         place = ScratchPlace(self.place, scratch, until, pair_s, self.clock, program)
         runs = PairedRuns(
             (self.command, command), (AS_IT_IS, name), design, folder, place, self.say
@@ -344,11 +348,15 @@ class LearningSeen:
             self._pairs.append(compared)
             self._baselines.add(ours.digest)
         for side, run in zip(self._returns, (first, second), strict=True):
-            if run.analysis.returns.last is not None:
-                side.append(run.analysis.returns.last)
+            # All episodes: both sides made equal steps, and a tenth of a short run is one window.
+            mean = run.analysis.returns.training.mean
+            if mean is not None:
+                side.append(mean)
 
     def returns(self) -> tuple[float | None, float | None]:
-        """The median return of each side; None where a side has none."""
+        """The median of each side's mean returns; None without any, or if both learned the same."""
+        if self.verdict() == weights.SAME:
+            return None, None
         before, after = (median(side) if side else None for side in self._returns)
         return before, after
 
@@ -392,7 +400,8 @@ def _verdict(comparison: Comparison) -> tuple[str, str]:
         return REFUTED, IS_SLOWER
     if whole.verdict == SAME:
         return REFUTED, NO_DIFFERENCE
-    return UNCLEAR, f"{comparison.pairs} pairs were not enough to tell"
+    pairs = "one pair was" if comparison.pairs == 1 else f"{comparison.pairs} pairs were"
+    return UNCLEAR, f"{pairs} not enough to tell"
 
 
 def _tried(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from hotloop.experiment import guard
 from hotloop.experiment.here import Job, Place
 from hotloop.experiment.launch import Outcome
 from hotloop.experiment.patch import LEFT_OUT, copy_folder, linked_in_copy
@@ -35,7 +39,23 @@ def why_not_again(lines: Sequence[str]) -> str:
             f"it runs in a copy of its folder without {left_out}, and paths such as ../data lead "
             "elsewhere from there: pass absolute paths"
         )
+    if any("no training step was recognized" in line for line in lines):
+        return "it may need longer to start than the budget allows: --budget 10m"
     return "a file that an earlier run left may be in its way"
+
+
+@contextmanager
+def removed_after(folder: Path) -> Iterator[Path]:
+    """A folder for copies, removed when the block ends, also if hotloop is killed in it."""
+    words = [sys.executable, "-I", "-S", guard.__file__, str(folder.absolute())]
+    # A session of its own: Ctrl-C in the terminal does not reach it.
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        yield folder
+    finally:
+        assert process.stdin is not None
+        process.stdin.close()
+        process.wait()
 
 
 class ScratchPlace:

@@ -1,6 +1,6 @@
-"""Runs two settings over several seeds until a return is reached: `compare --to-return`.
+"""Runs settings over several seeds until a return is reached: `--to-return`.
 
-`{seed}` in a command is replaced by the number of the pair, so that both runs of a pair have the
+`{seed}` in a command is replaced by the number of the round, so that all runs of a round have the
 same seed. A run ends when the mean return of its last 100 episodes reaches the target, at its own
 end, or at the limit that was asked for.
 """
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hotloop.analyze.returns import RunReturns
+from hotloop.analyze.soonest import Soonest, judge_all
 from hotloop.analyze.time_to_return import Attempt, TimeToReturn, judge
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command
@@ -20,7 +21,7 @@ from hotloop.experiment.launch import Launch, Outcome, interruptible
 from hotloop.experiment.measured import Measured, measured
 
 SEED = "{seed}"
-#: `--to-return auto`: this part of the way from the first returns to the lower of the two bests.
+#: `--to-return auto`: this part of the way from the first returns to the lowest of the bests.
 AUTO_PART = 0.9
 
 
@@ -28,7 +29,7 @@ AUTO_PART = 0.9
 class ReturnDesign:
     """How the comparison is made."""
 
-    #: None is found by a first pair that does not count.
+    #: None is found by a first round that does not count.
     target: float | None
     seeds: int
     stop_after: str | None = None
@@ -36,12 +37,12 @@ class ReturnDesign:
 
 
 class ReturnRuns:
-    """Two commands, run seed by seed."""
+    """Two commands or more, run seed by seed."""
 
     def __init__(
         self,
-        commands: tuple[Command, Command],
-        names: tuple[str, str],
+        commands: tuple[Command, ...],
+        names: tuple[str, ...],
         design: ReturnDesign,
         folder: Path,
         place: Place,
@@ -49,21 +50,18 @@ class ReturnRuns:
     ) -> None:
         self.commands, self.names, self.design = commands, names, design
         self.folder, self.place, self.say = folder, place, say
-        self._pairs: list[tuple[Measured, Measured]] = []
+        self._rounds: list[tuple[Measured, ...]] = []
 
     def go(self) -> TimeToReturn:
-        """Run every seed, or until Ctrl-C; the result is of the pairs that ended."""
-        found: list[float] = []
-        interrupted = interruptible(lambda: found.append(self._run_all()))
-        if not found and self.design.target is None:
-            raise HotloopError("interrupted before a return to reach was known")
-        target = found[0] if found else self.design.target or 0.0
+        """Compare two commands: every seed, or until Ctrl-C; the result is of whole rounds."""
+        target, interrupted = self._until_done()
+        first, second = self._attempts(target)
         result = TimeToReturn(
-            self.names,
+            (self.names[0], self.names[1]),
             (str(self.commands[0]), str(self.commands[1])),
             target,
             str(self.folder),
-            self._attempts(target),
+            (first, second),
             notes=self._notes(),
             interrupted=interrupted,
         )
@@ -71,28 +69,55 @@ class ReturnRuns:
         judge(result)
         return result
 
+    def soonest(self) -> Soonest:
+        """The same for any number of commands: which reaches the target soonest."""
+        target, interrupted = self._until_done()
+        result = Soonest(
+            self.names,
+            tuple(map(str, self.commands)),
+            target,
+            str(self.folder),
+            self._attempts(target),
+            equal_steps=self._equal_steps(),
+            notes=self._notes(),
+            interrupted=interrupted,
+        )
+        judge_all(result)
+        return result
+
+    def _until_done(self) -> tuple[float, bool]:
+        found: list[float] = []
+        interrupted = interruptible(lambda: found.append(self._run_all()))
+        if not found and self.design.target is None:
+            raise HotloopError("interrupted before a return to reach was known")
+        return (found[0] if found else self.design.target or 0.0), interrupted
+
     def _run_all(self) -> float:
         target = self.design.target
         if target is None:
-            target = auto_target([side.analysis.returns for side in self._pair(0, None)])
-            self.say(f"the return to reach is {target:.4g}, which both settings reached once")
+            target = auto_target([side.analysis.returns for side in self._round(0, None)])
+            all_of_them = "both" if len(self.commands) == 2 else "all"
+            self.say(
+                f"the return to reach is {target:.4g}, which {all_of_them} settings reached once"
+            )
         for seed in range(1, self.design.seeds + 1):
-            self._pairs.append(self._pair(seed, target))
+            self._rounds.append(self._round(seed, target))
             self.say(self._progress(seed, target))
         return target
 
-    def _pair(self, seed: int, target: float | None) -> tuple[Measured, Measured]:
+    def _round(self, seed: int, target: float | None) -> tuple[Measured, ...]:
         launches = [
-            self._launch(side, name, command, seed, target)
-            for side, name, command in zip("ab", self.names, self.commands, strict=True)
+            self._launch(_side(number), name, command, seed, target)
+            for number, (name, command) in enumerate(zip(self.names, self.commands, strict=True))
         ]
-        # Alternate which side goes first: the machine may drift.
-        job = Job(seed, tuple(reversed(launches)) if seed % 2 else tuple(launches))
+        # Another one goes first in every round: the machine may drift.
+        first = seed % len(launches)
+        job = Job(seed, tuple(reversed(launches[first:] + launches[:first])))
         by_side: dict[str, Measured] = {}
         for _, outcomes in self.place.outcomes([job]):
             for outcome in outcomes:
                 by_side[Path(outcome.capture).name] = self._measured(outcome, job)
-        return by_side["a"], by_side["b"]
+        return tuple(by_side[_side(number)] for number in range(len(launches)))
 
     def _measured(self, outcome: Outcome, job: Job) -> Measured:
         launch = next(each for each in job.launches if each.capture == outcome.capture)
@@ -116,16 +141,18 @@ class ReturnRuns:
 
     # -- what they come to --
 
-    def _attempts(self, target: float) -> tuple[list[Attempt], list[Attempt]]:
+    def _attempts(self, target: float) -> tuple[list[Attempt], ...]:
         steps = self._equal_steps()
-        sides: tuple[list[Attempt], list[Attempt]] = ([], [])
-        for number, pair in enumerate(self._pairs):
-            for side, run in zip(sides, pair, strict=True):
+        sides: tuple[list[Attempt], ...] = tuple([] for _ in self.commands)
+        for number, runs in enumerate(self._rounds):
+            for side, run in zip(sides, runs, strict=True):
                 side.append(attempt_of(number + 1, run, target, steps))
         return sides
 
     def _equal_steps(self) -> float:
-        return min((float(run.analysis.run.env_steps) for p in self._pairs for run in p), default=0)
+        return min(
+            (float(run.analysis.run.env_steps) for r in self._rounds for run in r), default=0
+        )
 
     def _notes(self) -> list[str]:
         notes: list[str] = []
@@ -137,11 +164,16 @@ class ReturnRuns:
 
     def _progress(self, seed: int, target: float) -> str:
         said = []
-        for name, run in zip(self.names, self._pairs[-1], strict=True):
+        for name, run in zip(self.names, self._rounds[-1], strict=True):
             reached = run.analysis.returns.reached(target)
             took = f"in {reached.seconds:.3g} s" if reached else "not reached"
             said.append(f"{name} {took}")
         return f"seed {seed} of {self.design.seeds}: {', '.join(said)}"
+
+
+def _side(number: int) -> str:
+    """The name of a setting's folder, of one length for all: a, b, … z, or 000, 001, …"""
+    return chr(ord("a") + number) if number < 26 else f"{number:03d}"
 
 
 def attempt_of(seed: int, run: Measured, target: float, equal_steps: float) -> Attempt:
@@ -162,7 +194,7 @@ def attempt_of(seed: int, run: Measured, target: float, equal_steps: float) -> A
 
 
 def auto_target(sides: list[RunReturns]) -> float:
-    """A target that both settings reached in one run each."""
+    """A target that all settings reached in one run each."""
     if any(side.best is None or not side.points for side in sides):
         raise HotloopError("--to-return: fewer than 100 episodes ended in a run; let it run longer")
     best = min(side.best or 0.0 for side in sides)

@@ -33,6 +33,8 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "rsl_rl": ("rsl_rl",),
     "skrl": ("skrl",),
     "multiprocessing": ("multiprocessing",),
+    "threads": ("threading",),
+    "joblib": ("joblib",),
     "tensorflow": ("tensorflow",),
     "keras": ("keras",),
     "jax": ("jax",),

@@ -29,6 +29,21 @@ class RunProcess(Protocol):
     role: str
 
     @property
+    def is_away(self) -> bool:
+        """Whether this machine does not have the capture's folder."""
+
+    @property
+    def folder(self) -> str:
+        """Where the files of this process go."""
+
+    @property
+    def run(self) -> str:
+        """A name for the capture that other captures do not have."""
+
+    def every_window(self, call: Callable[[], None]) -> None:
+        """Call this before each window closes, in the recorder's thread."""
+
+    @property
     def unnamed(self) -> bool:
         """Whether the role is still the one that the process got when it joined."""
 

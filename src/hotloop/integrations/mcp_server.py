@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -21,6 +22,8 @@ from hotloop.errors import HotloopError
 MOST_FINDINGS, MOST_PHASES = 5, 8
 #: Lines of a failed command's output that a result quotes.
 MOST_LINES = 12
+#: How often to look whether the client is still there.
+LOOK_S = 1.0
 
 INSTRUCTIONS = (
     "Finds out why reinforcement-learning training is slow. Call `run` with the training command, "
@@ -155,12 +158,24 @@ def _captures(folder: Path) -> list[Path]:
 
 
 def _hotloop(words: list[str], folder: str = ".") -> str:
-    """What a command of hotloop prints; an error quotes its last lines."""
-    done = subprocess.run(
-        [sys.executable, "-m", "hotloop", *words],
-        cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    """What a command of hotloop prints; an error quotes its last lines.
+
+    A command takes minutes: it ends with the client, which may leave before its answer.
+    """
+    client = os.getppid()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hotloop", *words], cwd=folder, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    if done.returncode != 0:
-        last = "\n".join(done.stderr.splitlines()[-MOST_LINES:])
-        raise RuntimeError(f"hotloop {words[0]} failed with exit code {done.returncode}:\n{last}")
-    return done.stdout
+    while True:
+        try:
+            output, errors = process.communicate(timeout=LOOK_S)
+            break
+        except subprocess.TimeoutExpired:
+            if os.getppid() != client:
+                process.terminate()
+    if process.returncode != 0:
+        last = "\n".join(errors.splitlines()[-MOST_LINES:])
+        code = process.returncode
+        raise RuntimeError(f"hotloop {words[0]} failed with exit code {code}:\n{last}")
+    return output

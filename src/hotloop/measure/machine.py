@@ -27,6 +27,14 @@ class Throttling:
     seconds: float
 
 
+def boot_id(root: Path = ROOT) -> str | None:
+    """Which start of the system this is: processes with the same one share a monotonic clock."""
+    try:
+        return (root / "proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return None
+
+
 def affinity_cores() -> int:
     """Cores that this process may run on."""
     try:

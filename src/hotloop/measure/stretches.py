@@ -22,8 +22,10 @@ from hotloop.capture.window import Window
 FULL_S = 30.0
 #: Smallest share of the time that is measured. At 3%, a run of ten minutes has measured a minute.
 LOWEST_SHARE = 0.03
-#: Largest: below this, resting would not pay for the switches.
-HIGHEST_SHARE = 0.5
+#: Largest, right after what was measured in full: about one stretch a second.
+HIGHEST_SHARE = 0.1
+#: Seconds that stretches measure, about, before their share falls.
+MEASURED_S = 10.0
 #: Shortest stretch: long enough that the caches are warm for most of it.
 STRETCH_S = 0.1
 #: Iterations to measure before assuming that the next ones are alike.
@@ -153,7 +155,7 @@ class Stretches:
         return max(round(calls / rounds), 1) if rounds else 1
 
     def _plan(self) -> None:
-        share = min(max(FULL_S / self._since_s, LOWEST_SHARE), HIGHEST_SHARE)
+        share = min(max(MEASURED_S / self._since_s, LOWEST_SHARE), HIGHEST_SHARE)
         cycle = self._cycle(self._calls[self._head])
         measured = cycle * max(round(STRETCH_S * self._rate / cycle), 1)
         rest = max(round(measured * (1 / share - 1)), 1)

@@ -14,7 +14,7 @@ from hotloop.analyze.accounting import Accounting, account, categories, unidenti
 from hotloop.analyze.history import RunHistory
 from hotloop.analyze.imports import import_lines
 from hotloop.analyze.language_models import tokens
-from hotloop.analyze.model import Analysis, Run
+from hotloop.analyze.model import Analysis, Function, Run
 from hotloop.analyze.training import LAUNCHER
 from hotloop.analyze.workers import split_steps
 from hotloop.diagnose.finding import Finding
@@ -26,6 +26,8 @@ SCHEMA = "hotloop.report/2"
 
 #: Functions in the document; the page and the exports have all of them.
 MOST_FUNCTIONS = 100
+#: The same for each process other than the main one.
+MOST_OF_OTHERS = 20
 
 
 @dataclass(frozen=True)
@@ -144,9 +146,8 @@ def report_document(report: Report) -> dict[str, Any]:
         "after": [_named(asdict(phase), "process", analysis) for phase in analysis.after],
         "categories": report.categories,
         "imports": [asdict(each) for each in import_lines(analysis)],
-        "functions": [
-            _named(asdict(f), "process", analysis) for f in analysis.functions[:MOST_FUNCTIONS]
-        ],
+        "functions": [_named(asdict(f), "process", analysis) for f in _functions_shown(analysis)],
+        "thread_functions": [asdict(f) for f in analysis.thread_functions[:MOST_FUNCTIONS]],
         "exact_functions": [each.recorded() for each in analysis.exact_functions],
         "processes": [_named(asdict(p), "name", analysis) for p in analysis.processes],
         "run_table": [_named(asdict(row), "process", analysis) for row in analysis.run_table],
@@ -163,6 +164,17 @@ def report_document(report: Report) -> dict[str, Any]:
         "damaged_values": analysis.damaged_values,
         "verdict": {"sentence": report.verdict.sentence, **asdict(report.verdict)},
     }
+
+
+def _functions_shown(analysis: Analysis) -> list[Function]:
+    """The most of the main process, and fewer of each other one."""
+    shown: list[Function] = []
+    listed: dict[str, int] = {}
+    for function in analysis.functions:
+        number = listed[function.process] = listed.get(function.process, 0) + 1
+        if number <= (MOST_FUNCTIONS if function.process == "main" else MOST_OF_OTHERS):
+            shown.append(function)
+    return shown[: 10 * MOST_FUNCTIONS]
 
 
 def bounds_document(analysis: Analysis) -> dict[str, Any] | None:
@@ -208,6 +220,8 @@ def _run(report: Report) -> dict[str, Any]:
         "samples_per_s": run.samples_per_s,
         "samples": run.samples,
         "steps_per_s": run.steps_per_s,
+        "agent_steps": run.agent_steps,
+        "agent_steps_per_s": run.agent_steps_per_s,
         "return_last": analysis.returns.last,
         "steps_per_episode": run.steps_per_episode,
         "updates_per_step": run.updates_per_step,

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 DPI = 160
 #: Letters in one line of a title.
 TITLE = 84
+WARNING_COLUMNS = 125
+WARNING = "#8a5300"  # as on the page
 
 TEXT, MUTED, FAINT, LINE, ACCENT = "#1b1f24", "#5b6570", "#88919b", "#c9ced5", "#1f5fbf"
 GOOD, BAD, DOUBT, PALE = "#1c6b45", "#b4233c", "#8f5a06", "#dbe7f8"
@@ -84,13 +86,17 @@ def _settle(figure: Figure) -> None:
         axes.set_position((left, bottom, width, height))
 
 
-def heading(axes: Axes, title: str, below: str) -> None:
-    """The result, and what was run."""
+def heading(axes: Axes, title: str, below: str, warning: str = "") -> None:
+    """The result, and what was run; above it a warning about all figures."""
     axes.axis("off")
     axes.set_ylim(0, 1)
+    if warning:
+        said = "\n".join(wrap(clean(warning), WARNING_COLUMNS))
+        axes.text(0, 1.1, said, fontsize=9, color=WARNING, fontweight="bold", va="top")
     lines = wrap(fit(clean(title), 2 * TITLE).rstrip(), TITLE)
     size = 13 if len(lines) == 1 else 11.5
-    axes.text(0, 1.0, "\n".join(lines), fontsize=size, fontweight="bold", va="top")
+    top = 0.75 if warning else 1.0
+    axes.text(0, top, "\n".join(lines), fontsize=size, fontweight="bold", va="top")
     axes.text(0, 0.2, clean(below), color=MUTED, va="center")
 
 

@@ -8,7 +8,13 @@ from hotloop.analyze.kind import span_of
 from hotloop.analyze.model import Analysis, Function
 from hotloop.phases import NO_PHASE_LABEL
 from hotloop.report.paths import path_from_here
-from hotloop.report.sampled import place_words, short_lines, source_line, states_words
+from hotloop.report.sampled import (
+    SMALLEST_OF_THREADS,
+    place_words,
+    short_lines,
+    source_line,
+    states_words,
+)
 from hotloop.report.terminal import Style, clean, fit
 from hotloop.report.view import View
 
@@ -51,6 +57,16 @@ def hot_functions(analysis: Analysis, style: Style, view: View) -> str:
         quoted = fit(indent + clean(source), style.width).rstrip()
         lines.insert(2, style.paint(quoted, "dim"))
     return "\n".join(lines)
+
+
+def thread_functions(analysis: Analysis, style: Style, view: View) -> str:
+    """What other threads of the main process ran; empty where they only waited."""
+    known = [f for f in analysis.thread_functions if f.share >= SMALLEST_OF_THREADS]
+    if not known:
+        return ""
+    title = "Hot functions of other threads, by the time they ran (sampled)"
+    lines = (_line(each, style) for each in known[: view.top])
+    return "\n".join([style.paint(title, "bold"), *lines])
 
 
 def _line(function: Function, style: Style) -> str:

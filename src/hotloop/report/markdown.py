@@ -15,15 +15,17 @@ from hotloop.analyze.model import Analysis, Function, Phase, Run
 from hotloop.diagnose.advice import recommendations, summary
 from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.proven import is_refuted
+from hotloop.diagnose.verdict import starvation_of
 from hotloop.phases import NO_PHASE_LABEL
-from hotloop.report.device_text import limits_in_words
+from hotloop.report import one_process
+from hotloop.report.device_text import bound_line, limits_in_words
 from hotloop.report.document import Report
 from hotloop.report.evidence import evidence_in_words
 from hotloop.report.gains import promised, proven
 from hotloop.report.paths import place_of
 from hotloop.report.returns import headline_part
 from hotloop.report.run_table import TITLE, line_of, shown_rows, who
-from hotloop.report.sampled import place_words, states_words
+from hotloop.report.sampled import SMALLEST_OF_THREADS, place_words, states_words
 from hotloop.report.terminal import clean
 from hotloop.report.view import DEFAULT_VIEW, View
 
@@ -48,19 +50,38 @@ _SIGNS = {"critical": "🔴", "warning": "🟠", "info": "🔵", "healthy": "�
 def render(report: Report, view: View = DEFAULT_VIEW) -> str:
     """The whole report."""
     analysis, findings = report.analysis, report.findings
+    if one_process.is_selected(view):
+        return _process_report(analysis, view)
     blocks = [
+        _starved(report.verdict.starvation),
         f"# {prose(report.verdict.headline)}",
-        f"**{prose(report.verdict.starvation)}**" if report.verdict.starvation else "",
         prose(" ".join([*filter(None, [report.ending]), *report.verdict.details])),
         _headline(analysis),
         _in_short(analysis, findings),
         *[_finding(finding) for finding in findings],
         _categories(report),
-        _phases(analysis),
+        _phases(analysis, "main"),
         _run_table(analysis),
         _functions(analysis, view.top),
         _processes(analysis),
         _machine(report),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _starved(sentence: str) -> str:
+    return f"**{prose(sentence)}**" if sentence else ""
+
+
+def _process_report(analysis: Analysis, view: View) -> str:
+    """A process other than the main one: its phases, limits and functions."""
+    known = [f for f in analysis.functions if f.process == view.process and f.share >= 0.005]
+    blocks = [
+        _starved(starvation_of(analysis, view.process)),
+        f"# {prose(one_process.headline(analysis, view.process))}",
+        prose(bound_line(analysis, view.process)),
+        _phases(analysis, view.process),
+        f"## Hot functions (sampled)\n\n{_function_table(known[: view.top])}" if known else "",
     ]
     return "\n\n".join(block for block in blocks if block) + "\n"
 
@@ -162,11 +183,11 @@ def _categories(report: Report) -> str:
     return f"## Where the loop went\n\n{listed}."
 
 
-def _phases(analysis: Analysis) -> str:
+def _phases(analysis: Analysis, process: str) -> str:
     shown = [
         p
         for p in analysis.phases
-        if p.process == "main" and (p.share >= _SMALLEST_SHARE or p.self_s >= 0.001)
+        if p.process == process and (p.share >= _SMALLEST_SHARE or p.self_s >= 0.001)
     ]
     if not shown:
         return ""
@@ -174,7 +195,7 @@ def _phases(analysis: Analysis) -> str:
     head = ["phase", "share", "total", "own", *(["per step"] if steps else [])]
     head += ["calls", "mean", "p50", "p95", "p99", "max"]
     rows = [_phase_row(phase, analysis.run) for phase in shown]
-    outside = outside_share(analysis)
+    outside = outside_share(analysis) if process == "main" else 0.0
     if outside >= _SMALLEST_SHARE:
         row = [NO_PHASE_LABEL, units.percent(outside), "", units.seconds(analysis.outside_s)]
         rows.append([*row, *[""] * (len(head) - len(row))])
@@ -206,6 +227,10 @@ def _functions(analysis: Analysis, top: int) -> str:
         if known:
             title = "" if group == "main" else f" of {escape(group)}"
             blocks.append(f"## Hot functions{title} (sampled)\n\n{_function_table(known[:most])}")
+    known = [f for f in analysis.thread_functions if f.share >= SMALLEST_OF_THREADS]
+    if known:
+        title = "## Hot functions of other threads, by the time they ran (sampled)"
+        blocks.append(f"{title}\n\n{_function_table(known[:_FEW_FUNCTIONS])}")
     return "\n\n".join(blocks)
 
 

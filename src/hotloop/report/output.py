@@ -8,7 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hotloop.errors import HotloopError
-from hotloop.report.document import Report, report_document
+from hotloop.report import one_process
+from hotloop.report.document import Report
 from hotloop.report.formats import FORMATS
 from hotloop.report.terminal import Style
 from hotloop.report.text import text_report
@@ -39,4 +40,4 @@ def save(path: Path, content: str | bytes, force: bool) -> None:
 
 
 def _json(report: Report, view: View = DEFAULT_VIEW) -> str:
-    return json.dumps(report_document(report), indent=1) + "\n"
+    return json.dumps(one_process.document(report, view), indent=1) + "\n"

@@ -21,7 +21,7 @@ from hotloop.report.palette import colors
 from hotloop.report.paths import place_of
 from hotloop.report.returns import returns_document
 from hotloop.report.run_table import line_of, shown_rows, who
-from hotloop.report.sampled import place_words, states_words
+from hotloop.report.sampled import SMALLEST_OF_THREADS, place_words, states_words
 
 SCHEMA = "hotloop.page/1"
 
@@ -328,12 +328,14 @@ def _functions(analysis: Analysis) -> list[dict[str, Any]]:
 
 
 def _by_group(analysis: Analysis) -> dict[str, list[Function]]:
-    """Group of processes -> the functions sampled in it."""
+    """Group of processes, or other threads of the main one -> the functions sampled in it."""
     group_of = {name: group for group, names in groups(analysis).items() for name in names}
     found: dict[str, list[Function]] = {}
     for function in analysis.functions:
         found.setdefault(group_of.get(function.process, "main"), []).append(function)
-    return dict(list(found.items())[:MOST_GROUPS])
+    shown = dict(list(found.items())[:MOST_GROUPS])
+    threads = [f for f in analysis.thread_functions if f.share >= SMALLEST_OF_THREADS]
+    return {**shown, "other threads": threads} if threads else shown
 
 
 def _facts(analysis: Analysis) -> dict[str, Any]:

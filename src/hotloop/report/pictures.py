@@ -44,8 +44,11 @@ def _draw(report: Report, format: str) -> bytes:
     run = history.points()
 
     def paint(figure: Figure) -> None:
-        grid = figure.add_gridspec(3, 2, height_ratios=(0.16, 1.0, 0.4), width_ratios=(1.0, 1.3))
-        heading(figure.add_subplot(grid[0, :]), report.verdict.headline, _headline(analysis))
+        verdict = report.verdict
+        above = 0.26 if verdict.starvation else 0.16
+        grid = figure.add_gridspec(3, 2, height_ratios=(above, 1.0, 0.4), width_ratios=(1.0, 1.3))
+        top_row = figure.add_subplot(grid[0, :])
+        heading(top_row, verdict.headline, _headline(analysis), verdict.starvation)
         _breakdown(figure.add_subplot(grid[1, 0]), analysis)
         _categories(figure.add_subplot(grid[2, 0]), report)
         top = figure.add_subplot(grid[1, 1])

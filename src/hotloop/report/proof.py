@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
+from hotloop import units
 from hotloop.capture.proofs import CEILING, CONFIRMED, FAILED, NOT_TRIED, REFUTED, Proof, TriedFix
 from hotloop.report import gains
 from hotloop.report.terminal import Style, clean
@@ -13,9 +15,8 @@ _COLORS = {CONFIRMED: "green", CEILING: "cyan", FAILED: "yellow", NOT_TRIED: "ye
 
 def proof_text(proof: Proof, style: Style, capture: str) -> str:
     """Each fix with what was measured, then all of them together."""
-    minutes = f"{proof.spent_s / 60:.1f} of {proof.budget_s / 60:.1f} minutes"
-    each = f", {proof.stop_after} each" if proof.stop_after else ""
-    lines = [f"{clean(proof.command)}: interleaved pairs of runs{each} ({minutes})", ""]
+    spent = f"{units.seconds(round(proof.spent_s))} of at most {units.seconds(proof.budget_s)}"
+    lines = [f"{clean(proof.command)}: pairs of runs{_length(proof)}, interleaved; {spent}", ""]
     for tried in proof.tried:
         lines += _lines(tried, style)
     if proof.together is not None:
@@ -26,6 +27,14 @@ def proof_text(proof: Proof, style: Style, capture: str) -> str:
         apply = f"hotloop prove --apply {shlex.quote(capture)}"
         lines.append(f"To write the confirmed changes to your files: {apply}")
     return "\n".join(lines) + "\n"
+
+
+def _length(proof: Proof) -> str:
+    """How long each run is: ", 20,725 steps each", ", 8 s each"."""
+    found = re.match(r"(\d+)(\w+)", proof.stop_after or "")
+    if found is None:
+        return ""
+    return f", {units.count(int(found[1]))} {found[2]} each"
 
 
 def _lines(tried: TriedFix, style: Style) -> list[str]:

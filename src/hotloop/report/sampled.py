@@ -11,6 +11,8 @@ from hotloop.report.paths import path_from_here
 
 #: Longer source lines are cut.
 _MOST_SOURCE = 100
+#: Functions of other threads below this share are left out: they have a fifth of the samples.
+SMALLEST_OF_THREADS = 0.03
 
 
 def states_words(function: Function) -> str:

@@ -7,10 +7,17 @@ from hotloop.analyze.kind import has_training_loop, span_of, steps_per_s_after_w
 from hotloop.analyze.language_models import tokens
 from hotloop.analyze.model import Analysis, Overhead
 from hotloop.analyze.workers import split_steps
+from hotloop.diagnose.verdict import starvation_of
+from hotloop.report import one_process
 from hotloop.report.device_text import bound_line, device_text
 from hotloop.report.document import Report, remarks
 from hotloop.report.finding_text import finding_text
-from hotloop.report.function_tables import exact_functions, hot_functions, unidentified_code
+from hotloop.report.function_tables import (
+    exact_functions,
+    hot_functions,
+    thread_functions,
+    unidentified_code,
+)
 from hotloop.report.imports import import_table
 from hotloop.report.phase_table import phase_table
 from hotloop.report.returns import headline_part
@@ -28,7 +35,7 @@ _SHORTEST_S = 0.01
 def text_report(report: Report, style: Style, view: View = DEFAULT_VIEW) -> str:
     """The whole report, as text."""
     analysis = report.analysis
-    if view.process not in ("all", "main"):
+    if one_process.is_selected(view):
         return _process_report(report, style, view)
     blocks = [
         _headline(analysis, style),
@@ -42,6 +49,7 @@ def text_report(report: Report, style: Style, view: View = DEFAULT_VIEW) -> str:
         _around_the_loop(analysis, style),
         import_table(analysis, style),
         hot_functions(analysis, style, view),
+        thread_functions(analysis, style, view),
         exact_functions(analysis, style, view),
         _processes(analysis, style),
         _small_print(report, style),
@@ -52,14 +60,12 @@ def text_report(report: Report, style: Style, view: View = DEFAULT_VIEW) -> str:
 def _process_report(report: Report, style: Style, view: View) -> str:
     """A process other than the main one: its phases, limits and functions."""
     analysis = report.analysis
-    of_process = [p for p in analysis.phases if p.process == view.process and p.thread == "main"]
-    largest = max(of_process, key=lambda phase: phase.self_s, default=None)
-    headline = f"{clean(view.process)}, a process of the run"
-    if largest is not None:
-        headline += f": most of its time in phases is `{clean(largest.name)}`"
+    headline = clean(one_process.headline(analysis, view.process))
+    starved = starvation_of(analysis, view.process)
     blocks = [
         _headline(analysis, style),
-        wrapped(f"{headline}. {bound_line(analysis, view.process)}", style, "bold"),
+        wrapped(starved, style, "yellow") if starved else "",
+        wrapped(f"{headline} {bound_line(analysis, view.process)}", style, "bold"),
         phase_table(analysis, style, view),
         hot_functions(analysis, style, view),
         _processes(analysis, style),
@@ -78,6 +84,9 @@ def _headline(analysis: Analysis, style: Style) -> str:
         parts.append(f"{steps}, {units.rate(run.steps_per_s)} steps/s")
         if learning := steps_per_s_after_warm_up(analysis):
             parts[-1] += f" ({units.rate(learning)} after learning began)"
+    if run.agent_steps:
+        agents = units.plural(run.agent_steps, "agent step")
+        parts.append(f"{agents}, {units.rate(run.agent_steps_per_s)} agent steps/s")
     if returned := headline_part(analysis):
         parts.append(returned)
     if run.episodes:
@@ -90,7 +99,8 @@ def _headline(analysis: Analysis, style: Style) -> str:
             updates += f" (batch size {units.count(run.batch_size)})"
         if not run.env_steps:
             updates += f", {units.rate(run.gradient_steps_per_s)} gradient steps/s"
-            updates += f", {units.rate(run.samples_per_s)} samples/s"
+            if run.samples_per_s:
+                updates += f", {units.rate(run.samples_per_s)} samples/s"
         parts.append(updates)
     parts += _token_parts(analysis)
     if run.searches:
@@ -134,9 +144,8 @@ def _listed(parts: list[str], style: Style) -> str:
 
 def _verdict(report: Report, style: Style) -> str:
     verdict = report.verdict
-    parts = [wrapped(verdict.headline, style, "bold")]
-    if verdict.starvation:
-        parts.append(wrapped(verdict.starvation, style, "yellow"))
+    parts = [wrapped(verdict.starvation, style, "yellow")] if verdict.starvation else []
+    parts.append(wrapped(verdict.headline, style, "bold"))
     if report.ending:
         parts.append(wrapped(report.ending, style, "yellow"))
     if verdict.details:

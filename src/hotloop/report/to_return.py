@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from hotloop import units
+from hotloop.analyze.soonest import Soonest
 from hotloop.analyze.time_to_return import (
     CANNOT_TELL,
     LATER,
@@ -103,13 +104,14 @@ def text(result: TimeToReturn, style: Style) -> str:
     blocks = [wrapped(headline(result), style, "bold")]
     if result.trade:
         blocks.append(f"Verdict: {clean(result.names[1])} is {result.trade}.")
-    blocks.append("\n".join(_table(result)))
-    blocks.append(wrapped(_method(result), style, "dim"))
+    blocks.append("\n".join(table(result)))
+    blocks.append(wrapped(method(result), style, "dim"))
     blocks += [wrapped(note, style, "dim") for note in result.notes]
     return "\n\n".join(blocks) + "\n"
 
 
-def _table(result: TimeToReturn) -> list[str]:
+def table(result: TimeToReturn | Soonest) -> list[str]:
+    """One line per setting."""
     names = [clean(name) for name in result.names]
     width = max(len(name) for name in names)
     goal = units.value(result.target)
@@ -137,14 +139,16 @@ def _median(values: list[tuple[float, bool]], show: Callable[[float], str]) -> s
     return f"{'' if reached else '> '}{show(value)}"
 
 
-def _iqm(result: TimeToReturn, index: int) -> str:
-    if index >= len(result.returns):
+def _iqm(result: TimeToReturn | Soonest, index: int) -> str:
+    known = result.returns[index] if index < len(result.returns) else None
+    if known is None:
         return "-"
-    mean, low, high = result.returns[index]
+    mean, low, high = known
     return f"{units.value(mean)} ({units.value(low)} to {units.value(high)})"
 
 
-def _method(result: TimeToReturn) -> str:
+def method(result: TimeToReturn | Soonest) -> str:
+    """How it was measured."""
     censored = sum(not each.reached for side in result.attempts for each in side)
     said = (
         "A run reaches the target when the mean return of its last 100 episodes does; times count "

@@ -99,17 +99,12 @@ class Attachments:
             )
 
     def measure_in_stretches(self) -> None:
-        """After a while, let hooks rest most of the time, where the run asks for it.
+        """After a while, let hooks rest most of the time, unless the run asks for every call.
 
         Traces and curves need every call, and recordings of a device the phase of every launch.
         """
         settings = self._settings
-        if (
-            not settings.stretches
-            or settings.trace
-            or settings.scalars
-            or self.watching is not None
-        ):
+        if settings.every_call or settings.trace or settings.scalars or self.watching is not None:
             return
         core: Any = self._profiler.core
         if hasattr(core, "stretches"):  # the twin measures every call

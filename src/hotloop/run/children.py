@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
+from dataclasses import replace
+from uuid import uuid4
 
 from hotloop.run.current import current_session
 from hotloop.run.naming import STARTED
 from hotloop.run.session import Session
 from hotloop.run.settings import Settings
+
+#: The program that every Ray worker runs.
+_RAY_WORKER = "default_worker.py"
 
 
 def join_from_environment() -> None:
@@ -17,6 +25,12 @@ def join_from_environment() -> None:
     if "multiprocessing.resource_tracker" in arguments or current_session() is not None:
         return
     settings = Settings.from_environment()
-    if os.path.isdir(settings.folder):
-        only_forks = "multiprocessing.forkserver" in arguments
-        Session(settings, role=STARTED).start(only_forks=only_forks)
+    if not os.path.isdir(settings.folder):
+        if _RAY_WORKER not in arguments:
+            return
+        # A Ray worker on a machine without that folder: Ray brings its files to the driver.
+        here = os.path.join(tempfile.gettempdir(), f"hotloop-{uuid4().hex}")
+        atexit.register(shutil.rmtree, here, ignore_errors=True)
+        settings = replace(settings, folder=here, away_from=settings.folder)
+    only_forks = "multiprocessing.forkserver" in arguments
+    Session(settings, role=STARTED).start(only_forks=only_forks)

@@ -32,8 +32,12 @@ def run_program(
     except BaseException as error:
         asked = any(stopper.asked for stopper in stoppers)
         if not asked or isinstance(error, KeyboardInterrupt):
-            return _failed(session, error)
+            code = _failed(session, error)
+            if not isinstance(error, SystemExit):
+                programs.forget_file(program)
+            return code
         _stopped(error)
+    programs.forget_file(program)
     session.exit = {End.reason: "exit", End.code: 0}
     return 0
 

@@ -43,6 +43,16 @@ def make_folder(output: str | None, label: str) -> Path:
     raise HotloopError(f"{candidates[0]}: already exists; choose a folder with -o")
 
 
+def make_or_join(output: str, label: str) -> tuple[Path, bool]:
+    """(the folder `output`, whether another machine has made it): the first to come makes it."""
+    try:
+        return make_folder(output, label), False
+    except HotloopError:
+        if not Path(output).is_dir():
+            raise
+        return Path(output).absolute(), True
+
+
 def _names(label: str) -> list[Path]:
     stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", label)[:LONGEST_NAME].strip("-.") or "program"
     name = f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"

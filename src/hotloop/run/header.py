@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from hotloop.capture.schema import Header
 from hotloop.masking import mask_arguments
 from hotloop.measure.core import NATIVE, WHY_TWIN
-from hotloop.measure.machine import affinity_cores
+from hotloop.measure.machine import affinity_cores, boot_id
 
 if TYPE_CHECKING:
     from hotloop.capture.values import RegionCost
@@ -40,9 +40,11 @@ def process_header(
         Header.pid: os.getpid(),
         Header.parent: os.getppid(),
         Header.host: platform.node(),
+        Header.boot: boot_id(),
         Header.command: mask_arguments(command if command is not None else sys.argv),
         Header.python: platform.python_version(),
-        Header.platform: platform.platform(),
+        # Not `platform.platform()`, which starts a process: the program would find a child's time.
+        Header.platform: f"{platform.system()}-{platform.release()}-{platform.machine()}",
         Header.machine: platform.machine(),
         Header.cores: affinity_cores(),
         Header.native: NATIVE,

@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -43,9 +43,24 @@ def _child_name(role: str) -> str:
         return f"rank-{rank}"
     multiprocessing = sys.modules.get("multiprocessing.process")
     if multiprocessing is not None:
-        name = str(multiprocessing.current_process().name)
-        if name != "MainProcess":
-            return name
+        process = multiprocessing.current_process()
+        if process.name != "MainProcess":
+            return _by_target(process) or str(process.name)
     if role == STARTED and sys.argv and sys.argv[0] not in ("", "-c", "-m"):
         return Path(sys.argv[0]).stem
     return FORKED
+
+
+#: A name that multiprocessing made up itself: `SpawnProcess-3`.
+_MADE_UP = re.compile(r"^(?:Fork|Spawn|ForkServer)?Process((?:[-:]\d+)+)$")
+
+
+def _by_target(process: Any) -> str | None:
+    """`rollout-3` for `SpawnProcess-3`: named after the program's function that it runs."""
+    made_up = _MADE_UP.match(str(process.name))
+    target = getattr(process, "_target", None)
+    module = getattr(target, "__module__", None)
+    if made_up is None or module not in ("__main__", "__mp_main__"):
+        return None
+    name = getattr(target, "__name__", "")
+    return f"{name.strip('_')}{made_up[1]}" if name.strip("_") else None

@@ -281,6 +281,14 @@ def show_exception(error: BaseException) -> None:
     run_at_bottom(sys.excepthook, type(error), error, error.__traceback__)
 
 
+def forget_file(program: Program) -> None:
+    """Python deletes these from a script's globals once it has ended, but for `sys.exit`."""
+    main = sys.modules.get("__main__")
+    if program.module is None and main is not None:
+        for name in ("__file__", "__cached__"):
+            main.__dict__.pop(name, None)
+
+
 def exit_code_of(error: SystemExit) -> int:
     """The exit code that Python makes of `sys.exit(...)`; a message is printed, as it does."""
     code = error.code

@@ -225,7 +225,8 @@ class Recorder:
 
 
 def _did_something(window: Window) -> bool:
-    """Whether a window has anything but imports in it."""
+    """Whether a window has anything but imports and waiting in it."""
     return bool(window.counters) or any(
-        delta.calls and path.rpartition("/")[2] != "import" for path, delta in window.phases.items()
+        delta.calls and path.rpartition("/")[2] not in ("import", "wait")
+        for path, delta in window.phases.items()
     )

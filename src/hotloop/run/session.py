@@ -8,6 +8,7 @@ process ends.
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
@@ -73,6 +74,26 @@ class Session:
         )
 
     @property
+    def is_away(self) -> bool:
+        """Whether this machine does not have the capture's folder."""
+        return bool(self.settings.away_from)
+
+    @property
+    def folder(self) -> str:
+        """Where the files of this process go."""
+        return self.settings.folder
+
+    @property
+    def run(self) -> str:
+        """A name for the capture that other captures do not have."""
+        folder = self.settings.away_from or self.settings.folder
+        return re.sub(r"[^A-Za-z0-9_.-]+", "-", folder)
+
+    def every_window(self, call: Callable[[], None]) -> None:
+        """Call this before each window closes, in the recorder's thread."""
+        self.recorder.every_window(call)
+
+    @property
     def unnamed(self) -> bool:
         """Whether this process has joined a run and has no name yet."""
         return self.role in (FORKED, STARTED)
@@ -99,6 +120,7 @@ class Session:
         self._cost = measure_cost()
         if self.role == MAIN:
             self.recorder.open()
+        if self.role == MAIN or command is not None or self.is_away:
             self._invitation.put(self.settings)
         set_current(self)
         self.profiler.enable()
@@ -221,6 +243,8 @@ class Session:
             },
         )
         folder = Path(self.settings.folder)
+        if self.is_away:  # only now: most Ray workers never have anything to record
+            folder.mkdir(mode=0o700, exist_ok=True)
         return create_file(folder, self.role, lambda at, name: ShardWriter(at, name, header))
 
     def _open_trace(self) -> SliceWriter:

@@ -39,8 +39,10 @@ class Settings:
     window_s: float = WINDOW_SECONDS
     #: How much of a device's activity to record: off, windows or full.
     gpu: str = "windows"
-    #: Whether to measure in stretches after the first half minute, rather than every call.
-    stretches: bool = False
+    #: Whether to measure every call, rather than stretches after the first half minute.
+    every_call: bool = False
+    #: The capture's folder, on a machine without it: there, `folder` is one of its own.
+    away_from: str = ""
 
     def environment(self) -> dict[str, str]:
         """The variables with which a child process joins the run."""

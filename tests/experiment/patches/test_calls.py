@@ -71,3 +71,15 @@ def test_a_value_that_is_carried_is_detached(tmp_path: Path) -> None:
     assert after is not None
     assert "mean = 0.9 * mean.detach() + 0.1 * reward" in after
     assert "losses.append(loss.detach())" in after
+
+
+def test_a_loss_keeps_its_gradients(tmp_path: Path) -> None:
+    """A line of learning that was mistaken for acting is left alone."""
+    source = """
+        import torch
+
+        out = net(x)
+        loss = out.mean()
+        loss.backward()
+    """
+    assert patched(tmp_path, "missing-no-grad", source, "net(x)") is None

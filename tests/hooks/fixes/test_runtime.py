@@ -74,6 +74,25 @@ def test_torch(hotloop: Run, tmp_path: Path) -> None:
     assert all(counts[fix] for fix in fixes)
 
 
+LOADERS = """
+from torch.utils.data import DataLoader
+for loader in (DataLoader([1, 2]), DataLoader([1, 2], num_workers=1), DataLoader([1, 2], num_workers=3)):
+    print(loader.num_workers, loader.persistent_workers)
+"""
+
+
+def test_loaders_get_more_workers_or_keep_them(hotloop: Run, tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    output, counts = fixed(hotloop, tmp_path, LOADERS, "loader-workers=2")
+    assert output.splitlines() == ["2 True", "2 True", "3 False"]
+    assert counts == {"loader-workers=2": 2}
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "capture").rename(tmp_path / "kept" / "capture")
+    output, counts = fixed(hotloop, tmp_path, LOADERS, "persistent-workers")
+    assert output.splitlines() == ["0 False", "1 True", "3 True"]
+    assert counts == {"persistent-workers": 2}
+
+
 VECTORS = """
 import gymnasium as gym
 envs = gym.vector.AsyncVectorEnv([lambda: gym.make("CartPole-v1")] * 2, shared_memory=False)

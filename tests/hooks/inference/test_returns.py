@@ -63,15 +63,23 @@ for step in range(600):
     if terminated or truncated or step % 100 == 50:  # some are cut off
         env.reset()
 add(env)
-for mode in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP, AutoresetMode.DISABLED):
+for mode in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
     envs = RecordVector(vector(mode), buffer_length=10**6)
     envs.reset(seed=0)
     for step in range(200):
-        _, _, terminated, truncated, _ = envs.step(np.full(3, step % 2))
-        over = terminated | truncated
-        if mode == AutoresetMode.DISABLED and over.any():
-            envs.reset(options={"reset_mask": over})
+        envs.step(np.full(3, step % 2))
     add(envs)
+# One recorder for each environment: that of vectors begins all episodes anew where some are reset.
+each = [RecordEpisodeStatistics(make(), buffer_length=10**6) for _ in range(3)]
+envs = SyncVectorEnv([lambda env=env: env for env in each], autoreset_mode=AutoresetMode.DISABLED)
+envs.reset(seed=0)
+for step in range(200):
+    _, _, terminated, truncated, _ = envs.step(np.full(3, step % 2))
+    over = terminated | truncated
+    if over.any():
+        envs.reset(options={"reset_mask": over})
+for recorder in each:
+    add(recorder)
 print(json.dumps([float(value) for value in found]))
 """
 
@@ -83,6 +91,36 @@ def test_gymnasium_returns_equal_its_recorders(profile: Profile) -> None:
     assert sums(found["training"]) == pytest.approx(printed, rel=1e-9)
     assert sums(found["training_raw"]) == pytest.approx(printed, rel=1e-9)
     assert found["training"].unknown == 0
+
+
+MASKED = """
+import json
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+class Count(gym.Env):
+    observation_space, action_space = gym.spaces.Discrete(9), gym.spaces.Discrete(2)
+    def __init__(self, last): self.last = last
+    def reset(self, *, seed=None, options=None):
+        self.t = 0
+        return 0, {}
+    def step(self, action):
+        self.t += 1
+        return self.t, -0.5 * self.t, self.t == self.last, False, {}
+
+envs = SyncVectorEnv([lambda n=n: Count(n) for n in (2, 5)], autoreset_mode=AutoresetMode.DISABLED)
+envs.reset()
+for _ in range(20):
+    _, _, over, _, _ = envs.step(np.zeros(2, int))
+    if over.any():
+        envs.reset(options={"reset_mask": over})
+"""
+
+
+def test_a_reset_of_some_environments_leaves_the_others(profile: Profile) -> None:
+    found = episodes_of(profile(MASKED))
+    assert sums(found["training"]) == [10 + 4, 10 * -1.5 + 4 * -7.5, 40]
 
 
 SB3 = """

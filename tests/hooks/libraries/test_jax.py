@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from hotloop.hooks.libraries import jax_loops
+
 pytest.importorskip("jax")
 
 pytestmark = pytest.mark.framework
@@ -59,6 +61,30 @@ def test_whole_loop_under_one_jit_is_said(profile: Any) -> None:
 
 
 @pytest.mark.real_time
+def test_steps_of_a_compiled_loop_are_counted_from_its_sizes(profile: Any) -> None:
+    run = profile(PROGRAMS / "jax_scanned_envs.py")
+    assert run.counter("env_steps") == 3 * 4 * 5 * 6  # calls, updates, steps, environments
+    assert any("lengths of its scans" in note for note in run.report["notes"])
+
+
+def test_steps_in_a_loop_of_unknown_length_are_not_counted(profile: Any) -> None:
+    run = profile(PROGRAMS / "jax_scanned_envs.py", "until-done")
+    assert run.counter("env_steps") == 0
+    assert any("cannot be counted" in note for note in run.report["notes"])
+
+
+def test_long_compiling_without_a_cache_is_said(tmp_path: Path) -> None:
+    jax = pytest.importorskip("jax")
+    compiled = jax_loops.CompileTime()
+    compiled.seconds = jax_loops.WORTH_A_CACHE_S
+    assert "JAX_COMPILATION_CACHE_DIR" in compiled.remarks()[0]
+    jax.config.update("jax_compilation_cache_dir", str(tmp_path))
+    try:
+        assert compiled.remarks() == []
+    finally:
+        jax.config.update("jax_compilation_cache_dir", None)
+
+
 def test_a_whole_loop_that_nobody_reads_is_waited_for(profile: Any) -> None:
     run = profile(PROGRAMS / "jax_unread_loop.py")
     assert any("update_many" in note and "whole training" in note for note in run.report["notes"])
@@ -338,3 +364,19 @@ def test_hooks_come_off_completely(profile: Any) -> None:
     on, off = profile(UNINSTALLED, hotloop=False).out.splitlines()
     assert on == str([False] * 5)
     assert off == str([True] * 5)
+
+
+SBX_PPO = """
+from sbx import PPO
+PPO("MlpPolicy", "CartPole-v1", n_steps=64, batch_size=32, n_epochs=2, seed=0).learn(128)
+"""
+
+
+def test_jitted_parts_of_a_librarys_loop(profile: Any) -> None:
+    """SBX: what its rollout and its update call has their phases, from the first call on."""
+    pytest.importorskip("sbx")
+    run = profile(SBX_PPO)
+    assert run.counter("env_steps") == 128
+    assert run.counter("gradient_steps") == 2 * 2 * 2
+    assert run.calls("learn.step") == 2 * 2 * 2, run.table()
+    assert run.calls("policy.act") == 128 + 2, run.table()  # and the value of each last state

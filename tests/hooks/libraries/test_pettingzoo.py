@@ -69,6 +69,7 @@ for _ in range(3):
 def test_agents_that_act_together_make_one_step(profile: Profile) -> None:
     run = profile(PARALLEL)
     assert run.counter("env_steps") == 30
+    assert run.counter("agent_steps") == 30 * 4
     assert run.counter("episodes") == 3
     assert run.calls("env.step") == 30
     assert [path for path in run.paths if path.startswith("env.step/")] == []

@@ -48,4 +48,6 @@ def test_collectives_and_the_reduction_inside_a_backward_pass(profile: Profile) 
     assert phases["comm"]["calls"] == 3 * 40
     inside = phases["learn.backward/comm"]
     assert 0 < inside["total_s"] < phases["learn.backward"]["total_s"]
-    assert run.report["run"]["counters"]["backward_comm_s"] > 0
+    counters = run.report["run"]["counters"]
+    assert counters["backward_comm_s"] > 0
+    assert counters["ddp_backward_s"] > 0

@@ -1,4 +1,4 @@
-"""GRPO or RLOO on a random model of two layers, with a tokenizer made here."""
+"""GRPO, RLOO or online DPO on a random model of two layers, with a tokenizer made here."""
 
 import sys
 import tempfile
@@ -26,21 +26,26 @@ counted = {"completions": 0, "tokens": 0}
 
 def brevity(completions, completion_ids, **_):
     counted["completions"] += len(completions)
-    counted["tokens"] += sum(map(len, completion_ids))
+    # Online DPO hands out completions with their padding.
+    counted["tokens"] += sum(ids.index(1) + 1 if 1 in ids else len(ids) for ids in completion_ids)
     return [-float(len(text)) for text in completions]
 
 
-trainer_class, config_class = (
-    (RLOOTrainer, RLOOConfig) if "rloo" in sys.argv else (GRPOTrainer, GRPOConfig)
-)
+lengths = {"num_generations": 4, "max_completion_length": 12, "beta": 0.04}
+trainer_class, config_class = GRPOTrainer, GRPOConfig
+if "rloo" in sys.argv:
+    trainer_class, config_class = RLOOTrainer, RLOOConfig
+if "online-dpo" in sys.argv:
+    from trl.experimental.online_dpo import OnlineDPOConfig, OnlineDPOTrainer
+
+    trainer_class, config_class, lengths = OnlineDPOTrainer, OnlineDPOConfig, {"max_new_tokens": 12}
 trainer = trainer_class(
     model=GPT2LMHeadModel.from_pretrained(folder),
     processing_class=tokenizer,
     reward_funcs=[brevity],
     args=config_class(
-        output_dir=folder, per_device_train_batch_size=4, num_generations=4, max_steps=3,
-        max_completion_length=12, beta=0.04, report_to=[], save_strategy="no", use_cpu=True,
-        gradient_accumulation_steps=2, bf16=False,
+        output_dir=folder, per_device_train_batch_size=4, max_steps=3, report_to=[],
+        save_strategy="no", use_cpu=True, gradient_accumulation_steps=2, bf16=False, **lengths,
     ),
     train_dataset=Dataset.from_dict({"prompt": prompts}),
 )  # fmt: skip

@@ -28,6 +28,17 @@ class RingBuffer:
     def update_priorities(self, indices: Any, priorities: Any) -> None: ...
 
 
+class OfflineBuffer:
+    """Filled once, from a data set."""
+
+    def __init__(self, buffer_size: int) -> None:
+        self.buffer_size = buffer_size
+
+    def load_d4rl_dataset(self, data: Any) -> None: ...
+
+    def sample(self, batch_size: int) -> None: ...
+
+
 class TransitionStore:
     """Says neither buffer nor capacity, but takes one transition a call."""
 
@@ -192,6 +203,7 @@ class Board:
         (OldEnvironment, {"step": "env.step", "reset": "env.reset", "render": "env.render"}),
         (Scheduler, {}),
         (Gaussian, {}),
+        (OfflineBuffer, {"sample": "buffer.sample"}),
         (Vocabulary, {}),
         (WholeTraining, {}),
         (PriceTable, {}),

@@ -15,7 +15,7 @@ from pathlib import Path
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.finding import Finding
 from hotloop.experiment.fixes import CHANGES, IF_UNCHANGED, ROUNDING, Fix
-from hotloop.experiment.patches import calls, loops, tables
+from hotloop.experiment.patches import calls, loops, tables, targets
 from hotloop.experiment.patches.source import Edit, Source
 
 __all__ = ["source_fixes"]
@@ -36,6 +36,7 @@ SHAPES: dict[str, list[tuple[str, Shape, str]]] = {
     "graph-retained": [("detach", calls.detached, CHANGES)],
     "python-gae": [("all environments at once", loops.all_environments, ROUNDING)],
     "naive-priority-sampling": [("searchsorted", loops.cumulative_search, "")],
+    "target-update-loop": [("foreach target update", targets.foreach_target, ROUNDING)],
     "per-sample-update": [("one batch", loops.whole_batch, CHANGES)],
     "pandas-in-step": [("arrays for rows", tables.arrays_for_rows, "")],
     "slow-reset": [("kept results", tables.kept_results, IF_UNCHANGED)],

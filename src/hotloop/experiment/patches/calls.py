@@ -20,11 +20,43 @@ def no_grad(source: Source, line: int) -> list[Edit]:
         statement = source.statement(call)
         if torch is None or not isinstance(statement, (ast.Assign, ast.Expr, ast.Return)):
             continue
+        if _is_learned_from(source.tree, statement):
+            continue
         lines = source.text.split("\n")[statement.lineno - 1 : statement.end_lineno]
         depth = len(source.indent(statement))
         body = [f"    {each[depth:]}" for each in lines]
         return [source.replace_lines(statement, [f"with {torch}.no_grad():", *body])]
     return []
+
+
+def _is_learned_from(tree: ast.AST, statement: ast.stmt) -> bool:
+    """Whether what a statement assigns reaches a backward pass: it needs its gradients."""
+    assigns = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign))]
+    reached, before = _targets(statement), -1
+    while len(reached) > before:
+        before = len(reached)
+        for each in assigns:
+            if _names(each.value) & reached:
+                reached |= _targets(each)
+    return any(
+        isinstance(node, ast.Call)
+        and called(node) in ("backward", "grad")
+        and _names(node) & reached
+        for node in ast.walk(tree)
+    )
+
+
+def _targets(statement: ast.stmt) -> set[str]:
+    """Names that a statement assigns."""
+    return {
+        node.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
 def one_array(source: Source, line: int) -> list[Edit]:

@@ -175,10 +175,27 @@ def _pinned(applied: Applied, data: ModuleType) -> None:
 
 def _loader_workers(applied: Applied, data: ModuleType) -> None:
     def make(original: Function) -> Function:
-        def init(self: object, *args: object, **kwargs: object) -> None:
-            if len(args) < _BEFORE_WORKERS and not kwargs.get("num_workers"):
+        def init(self: object, *args: object, **kwargs: Foreign) -> None:
+            fewer = (kwargs.get("num_workers") or 0) < applied.number
+            if len(args) < _BEFORE_WORKERS and fewer:
                 applied.took_effect()
                 kwargs |= {"num_workers": applied.number, "persistent_workers": True}
+            original(self, *args, **kwargs)
+
+        return init
+
+    applied.redirect(data.DataLoader, "__init__", make)
+
+
+def _persistent_workers(applied: Applied, data: ModuleType) -> None:
+    """Loader workers stay between epochs."""
+
+    def make(original: Function) -> Function:
+        def init(self: Any, *args: Any, **kwargs: Any) -> None:
+            workers = (*args[_BEFORE_WORKERS - 1 : _BEFORE_WORKERS], kwargs.get("num_workers"))
+            if any(workers) and not kwargs.get("persistent_workers"):
+                applied.took_effect()
+                kwargs["persistent_workers"] = True
             original(self, *args, **kwargs)
 
         return init
@@ -232,6 +249,7 @@ FIXES = {
     "tf32": RuntimeFix(_tf32, ("torch",)),
     "pinned-memory": RuntimeFix(_pinned, ("torch.utils.data",)),
     "loader-workers": RuntimeFix(_loader_workers, ("torch.utils.data",), takes_number=True),
+    "persistent-workers": RuntimeFix(_persistent_workers, ("torch.utils.data",)),
     "no-recomputation": RuntimeFix(_no_recomputation, ("torch.utils.checkpoint",)),
     "foreach-target": RuntimeFix(_foreach_polyak, ("stable_baselines3.common.utils",)),
 }

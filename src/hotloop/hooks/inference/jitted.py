@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING
 
 from hotloop.hooks.program import vocabulary as v
 from hotloop.hooks.program.recognition import in_function
-from hotloop.hooks.protocols import Function, Note
+from hotloop.hooks.protocols import Foreign, Function, Note
 from hotloop.hooks.redirect import compiled_types, wrapped_by, written
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ class Jitted:
         self.gradients = 0
         self.loops = False
         self.traces = 0
+        #: The jitted function itself.
+        self.jitted: Callable[[], Foreign] = _nothing
+        #: Environment steps of one call, and the trace that they were read from.
+        self.steps = self.steps_of = 0
         #: Phases of what the trace went through beside.
         self.parts: set[str] = set()
         #: Which argument is the batch, since which trace.
@@ -42,7 +47,7 @@ class Jitted:
         #: Samples that were counted while that was not known.
         self.samples = 0
         self._phase: str | None = ""
-        self._timed: dict[bool, Function] = {}
+        self._timed: dict[tuple[bool, bool], Function] = {}
 
     @property
     def is_network(self) -> bool:
@@ -66,6 +71,8 @@ class Jitted:
         """Many updates in one call may be the whole training: it has no phases in Python."""
         if not self.loops or self._context.order.envs:
             return False
+        if self._context.core.is_open("learn", "collect"):
+            return False  # a part of a library's loop in Python
         return "env.step" in self.parts or not _is_update(self.words)
 
     @property
@@ -78,28 +85,33 @@ class Jitted:
     def timed(self, call: Function, note: Note) -> Function:
         """`call` inside its phases, and `note` after it; decided once its trace has been seen."""
         # Where the program's own function around it is the update, there is one already.
-        inside = self._context.core.is_open("learn")
-        timed = self._timed.get(inside)
+        is_open = self._context.core.is_open
+        around = is_open("learn"), is_open("collect")
+        timed = self._timed.get(around)
         if timed is None:
-            names = self._names()
+            names = self._names(*around)
             regions = [
-                self._context.core.region(name) for name in names if name != "learn" or not inside
+                self._context.core.region(name)
+                for name in names
+                if name != "learn" or not around[0]
             ]
             timed = call
             for region in reversed(regions):
                 timed = region.wrap(timed, after=note if region is regions[0] else None)
             if self.traces:
-                self._timed[inside] = timed
+                self._timed[around] = timed
         return timed
 
-    def _names(self) -> tuple[str, ...]:
+    def _names(self, in_learn: bool, in_collect: bool) -> tuple[str, ...]:
         if self.gradients and not self.is_whole_loop:
             return ("learn", "learn.step")
         if not self.traces and (
-            _is_update(self.words) or (self.learns and self._context.order.envs)
+            _is_update(self.words) or (self.learns and (self._context.order.envs or in_learn))
         ):
             return ("learn", "learn.step")
         phase = self.phase
+        if phase is None and in_collect and self.is_network:
+            return ("policy.act",)  # a library's rollout calls it between two steps
         if phase is None or self.learns:
             own = f"jax.{self.name}"
             self._context.profiler.categories.setdefault(own, "Model")
@@ -161,6 +173,8 @@ class JittedCalls:
         #: Functions that hold loops with updates in them, and those that step environments.
         self.whole_loops: set[str] = set()
         self.rollouts: set[str] = set()
+        #: Of both, those whose environment steps are known.
+        self.counted: set[str] = set()
 
     @property
     def stack(self) -> list[Jitted]:
@@ -179,16 +193,22 @@ class JittedCalls:
             f"The jitted function {name} runs a whole training loop inside one compiled call: "
             "environment, policy and learning are in it, and hotloop cannot look inside. What can "
             f"be separated is compile (making it), jax.{name} (starting it) and loop.compiled (its "
-            "computing, until the results are there). jax.profiler shows what is inside."
+            f"computing, until the results are there). {self._steps_of(name)} jax.profiler shows "
+            "what is inside."
             for name in sorted(self.whole_loops)
         ]
         said += [
             f"The jitted function {name} steps environments inside one compiled call: jax.{name} "
             "holds them and the policy, and how many steps they were cannot be counted from "
             "outside."
-            for name in sorted(self.rollouts)
+            for name in sorted(self.rollouts - self.counted)
         ]
         return said
+
+    def _steps_of(self, name: str) -> str:
+        if name in self.counted:
+            return "Steps are counted from the lengths of its scans."
+        return "Environment steps inside it cannot be counted from outside."
 
 
 def _is_update(words: list[str]) -> bool:

@@ -13,6 +13,7 @@ from typing import Final
 
 from hotloop.hooks.inference.step_results import is_on_host
 from hotloop.hooks.protocols import Foreign
+from hotloop.hooks.telemetry.attributes import read
 from hotloop.measure.core import Core, native_parts
 from hotloop.measure.profiler import Profiler
 
@@ -65,20 +66,22 @@ class Returns:
         """A note after `reset` of an environment or a vector: unfinished episodes are dropped."""
         if self.native is None:
             return
-        mask = (kwargs.get("options") or {}).get("reset_mask")
-        if mask is None or is_on_host(mask):
-            self.native.was_reset(env, None if mask is None else mask.tolist())
+        # `reset_mask` chooses environments whose episodes ended. Gymnasium has taken it out of the
+        # options by now, so a reset of all environments with options looks the same.
+        options = kwargs.get("options")
+        partly = options is not None and autoreset_of(env) == AUTORESET_DISABLED
+        self.native.was_reset(env, partly)
 
 
 def autoreset_of(env: Foreign) -> int:
     """How an environment begins its next episode by itself, as Gymnasium names it."""
-    mode = (getattr(env, "metadata", None) or {}).get("autoreset_mode")
-    if mode is not None and hasattr(env, "num_envs"):
+    mode = (read(env, "metadata") or {}).get("autoreset_mode")
+    if mode is not None and read(env, "num_envs") is not None:
         return _MODES.get(getattr(mode, "name", ""), AUTORESET_SAME_STEP)
     for _ in range(_MOST_WRAPPERS):
         if type(env).__name__ in ("Autoreset", "AutoResetWrapper"):
             return AUTORESET_NEXT_STEP
-        env = getattr(env, "__dict__", {}).get("env")
+        env = read(env, "env")
         if env is None:
             break
     return AUTORESET_SAME_STEP

@@ -28,6 +28,8 @@ class Outcome(NamedTuple):
     #: Rewards and ends of each environment, where that can be read without waiting.
     rewards: list[float] | None = None
     ends: list[bool] | None = None
+    #: How many agents were stepped in them; 0 where an environment has one.
+    agents: int = 0
 
 
 def outcome_of(result: object) -> Outcome | None:
@@ -44,7 +46,8 @@ def outcome_of(result: object) -> Outcome | None:
         return None
     envs = max(size or 1 for size in sizes)
     flags = ends_of(ends, envs)
-    return Outcome(envs, None if flags is None else sum(flags), rewards_of(reward), flags)
+    ended = None if flags is None else sum(flags)
+    return Outcome(envs, ended, rewards_of(reward), flags, agents_of(reward))
 
 
 def _of_arrays(result: object) -> Outcome | None:
@@ -172,6 +175,12 @@ def rewards_of(reward: Any) -> list[float] | None:
         return None if values is None else [float(value) for value in values]
     except Exception:
         return None
+
+
+def agents_of(reward: Any) -> int:
+    """How many agents these rewards are for: one entry per agent; 0 without such entries."""
+    each = reward if isinstance(reward, (list, tuple)) else [reward]
+    return sum(len(one) for one in each if isinstance(one, dict))
 
 
 def ends_of(ends: list[Any], envs: int) -> list[bool] | None:

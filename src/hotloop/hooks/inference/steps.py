@@ -81,14 +81,21 @@ class StepNotes:
     def _note(self, read: Reader, kind: int, inspect: Inspect, is_event: bool = True) -> Note:
         """The note of one kind of step; with `is_event` it joins the order of events."""
         core, flow = self._context.core, self._context.flow
+
+        def read_counting(result: Foreign) -> Outcome | None:
+            outcome = read(result)
+            if outcome and outcome.agents and not core.is_open(*NOT_TRAINING):
+                core.count(schema.AGENT_STEPS, outcome.agents)
+            return outcome
+
         if flow.native is not None:
             order = flow.order if is_event else None
             returns = self._context.returns.native
-            note: Note = flow.native.Steps(core, order, returns, read, inspect, kind)
+            note: Note = flow.native.Steps(core, order, returns, read_counting, inspect, kind)
             return note
 
         def stepped(result: object, env: object = None, *_: object, **__: object) -> None:
-            outcome = None if core.is_open(*NOT_TRAINING) else read(result)
+            outcome = None if core.is_open(*NOT_TRAINING) else read_counting(result)
             if outcome is None:
                 return
             core.count(schema.ENV_STEPS, outcome.envs)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+import weakref
 
 from hotloop.capture import schema
 from hotloop.hooks.context import HookContext
@@ -19,8 +20,10 @@ from hotloop.hooks.inference.gaps import ACT, ADD, OPTIMIZER, STEP
 from hotloop.hooks.inference.jitted import TAKES_GRADIENTS, Jitted, mark_jitted
 from hotloop.hooks.inference.jitted_agents import JittedAgents
 from hotloop.hooks.inference.networks import batch_size_of, first_batch_size
-from hotloop.hooks.libraries.jax_loops import CompiledLoops
+from hotloop.hooks.inference.steps import NOT_TRAINING
+from hotloop.hooks.libraries.jax_loops import CompiledLoops, CompileTime
 from hotloop.hooks.libraries.jax_networks import FlaxHooks
+from hotloop.hooks.libraries.jax_sizes import environment_steps
 from hotloop.hooks.library import Library, Target, once
 from hotloop.hooks.protocols import Foreign, Function, Undo
 from hotloop.hooks.wrapping import guarded, observe
@@ -87,6 +90,7 @@ class JitHooks:
         if detach is None:
             return _instead_of(jitted, function, self._timed(jitted, about))
         self._compiled[jitted] = detach
+        about.jitted = weakref.ref(jitted)
         mark_jitted(jitted)
         return jitted
 
@@ -131,6 +135,20 @@ class JitHooks:
             self.agents.somebody_acted()
         elif "env.step" in about.parts:
             self._context.jitted.rollouts.add(about.name)
+            self._count_steps(about, args, kwargs)
+
+    def _count_steps(self, about: Jitted, args: Foreign, kwargs: Foreign) -> None:
+        """Environment steps inside a compiled loop, from the sizes of the loop."""
+        jitted, context = about.jitted(), self._context
+        if about.steps_of != about.traces and hasattr(jitted, "trace"):
+            about.steps_of = about.traces
+            sizes = context.guard("JAX: sizes of a loop", environment_steps, jitted, args, kwargs)
+            about.steps = sizes.steps if sizes else 0
+            if sizes:
+                context.jitted.counted.add(about.name)
+                context.profiler.gauges[schema.COMPILED_ENVS] = sizes.envs
+        if about.steps and not self._core.is_open(*NOT_TRAINING):
+            self._core.count(schema.ENV_STEPS, about.steps)
 
     def _learned(self, about: Jitted, args: Foreign, kwargs: Foreign, result: Foreign) -> None:
         """A function that takes gradients was called."""
@@ -138,6 +156,7 @@ class JitHooks:
             # How many iterations a compiled loop made is unknown here.
             if about.is_whole_loop:
                 self._context.jitted.whole_loops.add(about.name)
+                self._count_steps(about, args, kwargs)
                 self._loops.started(about.name, _all_leaves(result))
             else:
                 self._networks.update_is_over()
@@ -308,7 +327,7 @@ def _all_leaves(value: Foreign) -> list[Foreign]:
     return list(sys.modules["jax"].tree_util.tree_leaves(value))
 
 
-def _compiling(context: HookContext, original: Foreign) -> Foreign:
+def _compiling(context: HookContext, compiled: CompileTime, original: Foreign) -> Foreign:
     """What JAX itself measures as tracing, lowering and compiling."""
     region, count = context.core.region("compile"), context.core.count
 
@@ -328,6 +347,7 @@ def _compiling(context: HookContext, original: Foreign) -> Foreign:
 
         def __enter__(self) -> object:
             noted(self.event)
+            compiled.begins(self.event)
             region.enter()
             return super().__enter__()
 
@@ -336,6 +356,7 @@ def _compiling(context: HookContext, original: Foreign) -> Foreign:
                 return super().__exit__(*error)
             finally:
                 region.exit()
+                compiled.ends(self.event)
 
     return Elapsed
 
@@ -365,7 +386,7 @@ def library(context: HookContext) -> Library:
     """The table of JAX."""
     networks, loops = FlaxHooks(context), CompiledLoops(context)
     calls, gradients = JitHooks(context, networks, loops), GradientHooks(context)
-    core, order = context.core, context.order
+    core, order, compiled = context.core, context.order, CompileTime()
 
     def before_draw(*_: object, **__: object) -> None:
         # Random numbers that a loop draws itself are for what comes next, an action or a batch:
@@ -378,7 +399,7 @@ def library(context: HookContext) -> Library:
         title="JAX",
         distribution="jax",
         categories={"flax.nnx": "Model"},
-        remarks=lambda: context.jitted.remarks() + calls.agents.remarks(),
+        remarks=lambda: context.jitted.remarks() + calls.agents.remarks() + compiled.remarks(),
         setup=calls.resume,
         targets=(
             Target("jax", "jit", "learn.step", wrapper=calls.jit),
@@ -391,7 +412,7 @@ def library(context: HookContext) -> Library:
                 "jax._src.dispatch",
                 "log_elapsed_time",
                 "compile",
-                wrapper=functools.partial(_compiling, context),
+                wrapper=functools.partial(_compiling, context, compiled),
             ),
             Target(
                 "jax._src.array",

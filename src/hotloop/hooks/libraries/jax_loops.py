@@ -1,4 +1,4 @@
-"""Whole training loops in one compiled call: how long one computes, measured from outside.
+"""Whole training loops in one compiled call: how long one compiles and computes, from outside.
 
 The call returns at once, so its computing is where the program waits for its results. A program
 that never reads them waits when Python exits, when nothing is measured anymore; so hotloop waits
@@ -8,7 +8,9 @@ for them just before that.
 from __future__ import annotations
 
 import atexit
+import sys
 from collections.abc import Iterable
+from time import monotonic
 from weakref import ref
 
 from hotloop.hooks.context import HookContext
@@ -58,3 +60,39 @@ class CompiledLoops:
 def _computes(result: ref[Foreign]) -> bool:
     array = result()
     return array is not None and not array.is_deleted() and not array.is_ready()
+
+
+#: XLA's part of compiling, which a cache on disk saves in the next run.
+_XLA_COMPILES = "backend_compile"
+#: From this time on, a cache is worth a word.
+WORTH_A_CACHE_S = 5.0
+
+
+class CompileTime:
+    """How long XLA has compiled in one run, on any thread."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._began = 0.0
+
+    def begins(self, event: object) -> None:
+        """JAX begins a part of making a compiled function."""
+        if _XLA_COMPILES in str(event):
+            self._began = monotonic()
+
+    def ends(self, event: object) -> None:
+        """That part is over."""
+        if _XLA_COMPILES in str(event):
+            self.seconds += monotonic() - self._began
+
+    def remarks(self) -> list[str]:
+        """Advice where the next run will compile the same again."""
+        config: Foreign = sys.modules["jax"].config
+        cached = getattr(config, "jax_compilation_cache_dir", None)
+        if self.seconds < WORTH_A_CACHE_S or cached:
+            return []
+        return [
+            f"XLA compiled for {self.seconds:.0f} s, and the next run compiles the same again. A "
+            "cache on disk saves that: set JAX_COMPILATION_CACHE_DIR, or call "
+            'jax.config.update("jax_compilation_cache_dir", FOLDER) first.'
+        ]

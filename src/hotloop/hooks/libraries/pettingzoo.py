@@ -1,16 +1,16 @@
 """PettingZoo: environments of many agents, which act together or in turns.
 
-One step of a parallel environment is one environment step, however many agents act in it. In an
-environment of turns, each action is a step; removing an agent that is done (`step(None)`) is none.
-An episode ends with the last agent. Wrappers and conversions between the two kinds call what they
-wrap, and only the outermost call counts.
+One step of a parallel environment is one environment step, however many agents act in it; their
+steps are counted beside it. In an environment of turns, each action is a step; removing an agent
+that is done (`step(None)`) is none. An episode ends with the last agent. Wrappers and conversions
+between the two kinds call what they wrap, and only the outermost call counts.
 """
 
 from __future__ import annotations
 
 from hotloop.capture import schema
 from hotloop.hooks.context import HookContext
-from hotloop.hooks.inference.step_results import Outcome, rewards_of
+from hotloop.hooks.inference.step_results import Outcome, agents_of, rewards_of
 from hotloop.hooks.inference.steps import NOT_TRAINING
 from hotloop.hooks.library import Library, every
 from hotloop.hooks.protocols import Foreign
@@ -22,7 +22,7 @@ def _read_parallel(result: Foreign) -> Outcome:
     """(observations, rewards, terminations, truncations, infos), each with an entry per agent."""
     _, rewards, terminated, truncated, _ = result
     ended = bool(terminated) and all(end or truncated[agent] for agent, end in terminated.items())
-    return Outcome(1, int(ended), rewards_of(rewards), [ended])
+    return Outcome(1, int(ended), rewards_of(rewards), [ended], agents_of(rewards))
 
 
 def library(context: HookContext) -> Library:

@@ -2,7 +2,8 @@
 
 A cluster that the program starts itself (`ray.init()`) passes its environment to its workers, and
 with it the variables by which they join. A cluster that existed before gets them with the job's
-runtime environment. Waiting for other processes (`ray.get`, `ray.wait`) is a phase.
+runtime environment. On machines without the capture's folder, workers send their shards to the
+driver (`ray_relay`). Waiting for other processes (`ray.get`, `ray.wait`) is a phase.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.libraries.ray_actors import ActorWaits, time_methods
+from hotloop.hooks.libraries.ray_relay import Relay
 from hotloop.hooks.library import Library, Target, once
 from hotloop.hooks.protocols import Foreign, Function
 from hotloop.hooks.wrapping import guarded, observe
@@ -71,7 +73,7 @@ def library(context: HookContext) -> Library:
 
         return init
 
-    waits = ActorWaits(context)
+    waits, relay = ActorWaits(context), Relay(context)
     named, loaded = observe(context, name_by_actor), observe(context, hook_actor)
     return Library(
         "Ray",
@@ -96,6 +98,8 @@ def library(context: HookContext) -> Library:
                 optional=True,
             ),
             Target(_WORKER, "init", "", wrapper=invite),
+            Target(_WORKER, "connect", "", wrapper=observe(context, after=relay.connected)),
+            Target(_WORKER, "shutdown", "", wrapper=observe(context, before=relay.leaving)),
             # The second is the same function, bound once more.
             Target("ray._private.inspect_util", "is_function_or_method", "", wrapper=or_hooked),
             Target("ray.actor", "is_function_or_method", "", wrapper=or_hooked),

@@ -34,7 +34,7 @@ class Sampled:
 
     def after_sample(self, result: Foreign, *_: object, **__: object) -> None:
         """Episodes, or (episodes, metrics); of one runner or of each."""
-        steps = ended = 0
+        steps = agents = ended = 0
         for episode in _flat(result[0] if isinstance(result, tuple) else result):
             if hasattr(episode, "env_steps"):
                 length = episode.env_steps()
@@ -42,8 +42,12 @@ class Sampled:
                 self._add_chunk(episode, length, over)
                 steps += length
                 ended += over
+                if hasattr(episode, "agent_episodes"):
+                    agents += episode.agent_steps()
         if not self._core.is_open("evaluate"):
             self._count(steps, ended)
+            if agents:
+                self._core.count(schema.AGENT_STEPS, agents)
 
     def _add_chunk(self, episode: Foreign, length: int, over: bool) -> None:
         """A part of an episode: samples cut those that are not over."""

@@ -196,6 +196,8 @@ def library(context: HookContext) -> Library:
         title="TensorFlow",
         distribution="tensorflow",
         targets=(
+            # A `tf.data` pipeline works in threads of TensorFlow's own.
+            once("tensorflow.python.data.ops.iterator_ops", "OwnedIterator.__next__", "data.wait"),
             Target(
                 f"{_FUNCTION}.tracing_compilation",
                 "_create_concrete_function",

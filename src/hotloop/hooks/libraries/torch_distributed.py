@@ -1,15 +1,19 @@
 """torch.distributed: collectives are `comm`, and so is what DDP's backward pass waits for.
 
 A collective that the program or a library calls (FSDP's are such) is a region. DDP reduces
-gradients inside the backward pass, in native code: its own clock measures how long that pass waited
-for the reduction after its last gradient was ready. DDP times its first ten iterations and then
-one in 100, or at the rate that the program sets; each other iteration counts as the last timed one.
+gradients inside the backward pass, in native code: its own clock measures when that pass had its
+last gradient ready, and what follows is waiting for the reduction. DDP times its first ten
+iterations and then one in 100, or at the rate that the program sets. How long a reduction takes
+varies by a factor of ten from one iteration to the next, so one in 100 says little; how long a pass
+computes hardly varies unless a reduction takes its core. So both are counted: what the last timed
+pass waited, and the lower quartile of what timed passes computed.
 """
 
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from hotloop.capture import schema
@@ -34,7 +38,11 @@ _COLLECTIVES = (
 _TIMED_AT_FIRST = 10
 #: Iterations between two reads of DDP's times after that: a read copies all that DDP logs.
 _BETWEEN_READS = 10
-_COMPUTED, _REDUCED = "backward_compute_time_end", "backward_comm_time_end"
+_REDUCED = "backward_comm_time_end"
+#: DDP's clock begins with the end of the forward pass: computing includes that of the loss.
+_BEGAN, _COMPUTED = "backward_compute_time_start", "backward_compute_time_end"
+#: Timed passes whose lower quartile is taken, the last ones.
+_MOST_TIMED = 64
 
 
 def library(context: HookContext) -> Library:
@@ -63,14 +71,25 @@ class _Reduction:
     """What is known of one model's reductions."""
 
     iterations: int = 0
-    #: When the last one ended that DDP timed, on DDP's clock.
-    ended_ns: int = 0
-    #: How long the backward pass waited for it.
+    #: When the last one had computed that DDP timed, on DDP's clock.
+    computed_ns: int = 0
+    #: How long passes that DDP timed computed.
+    computing_ns: deque[int] = field(default_factory=lambda: deque(maxlen=_MOST_TIMED))
+    typical_ns: int = 0
+    #: How long the last of them waited for its reduction.
     waited_ns: int = 0
+
+    def take(self, began: int, computed: int, reduced: int) -> None:
+        """The times of the last pass that DDP timed, which may be known already."""
+        if computed > self.computed_ns:
+            self.computed_ns = computed
+            self.computing_ns.append(computed - began)
+            self.typical_ns = sorted(self.computing_ns)[len(self.computing_ns) // 4]
+            self.waited_ns = max(reduced - computed, 0)
 
 
 class DistributedBackward:
-    """How long backward passes of DDP waited for gradients to be reduced."""
+    """How long backward passes of DDP computed, and waited for gradients to be reduced."""
 
     def __init__(self, context: HookContext) -> None:
         self._core = context.core
@@ -78,7 +97,7 @@ class DistributedBackward:
 
     def before_forward(self, _: object, model: Foreign, *__: object, **___: object) -> None:
         """A forward pass begins, and DDP has the times of the iteration before."""
-        if not (model.require_backward_grad_sync and sys.modules["torch"].is_grad_enabled()):
+        if not sys.modules["torch"].is_grad_enabled():
             return
         known = self._reductions.get(model)
         if known is None:
@@ -87,9 +106,8 @@ class DistributedBackward:
         known.iterations += 1
         if known.iterations <= _TIMED_AT_FIRST or known.iterations % _BETWEEN_READS == 0:
             times = model.logger._get_ddp_logging_data().ints_map
-            ended = times.get(_REDUCED, 0)
-            if ended > known.ended_ns:
-                known.ended_ns = ended
-                known.waited_ns = max(ended - times.get(_COMPUTED, ended), 0)
-        if known.waited_ns:
-            self._core.count(schema.BACKWARD_COMM_S, known.waited_ns / 1e9)
+            known.take(times.get(_BEGAN, 0), times.get(_COMPUTED, 0), times.get(_REDUCED, 0))
+        if known.computed_ns:
+            self._core.count(schema.DDP_BACKWARD_S, known.typical_ns / 1e9)
+            if model.require_backward_grad_sync:
+                self._core.count(schema.BACKWARD_COMM_S, known.waited_ns / 1e9)

@@ -52,18 +52,28 @@ class Rewards:
                 self._context.undo.append(detach)
 
     def wrap_calculation(self, original: Function) -> Function:
-        """`_calculate_rewards`: the rewards, and after them the advantage."""
+        """What computes the rewards: each function under its own name."""
         timed = self._context.core.region("reward").wrap(original, outermost=True)
 
         @functools.wraps(original)
         def calculate(*args: Foreign, **kwargs: Foreign) -> object:
             self._context.guard("reward functions", self.name_functions, *args[:1])
-            result = timed(*args, **kwargs)
+            return timed(*args, **kwargs)
+
+        return calculate
+
+    def wrap_before_advantage(self, original: Function) -> Function:
+        """`_calculate_rewards` of GRPO and RLOO: what follows it is the advantage."""
+        calculate = self.wrap_calculation(original)
+
+        @functools.wraps(original)
+        def scored(*args: Foreign, **kwargs: Foreign) -> object:
+            result = calculate(*args, **kwargs)
             if self._has_gaps:
                 self._context.guard("the advantage", self._advantage.gap)
             return result
 
-        return calculate
+        return scored
 
     def after_scoring(self, *_: Foreign, **__: Foreign) -> None:
         """The batch is complete: what followed the rewards was the advantage."""
@@ -85,10 +95,20 @@ def library(context: HookContext) -> Library:
     def after_loss(
         _: object, trainer: Foreign, model: Foreign, inputs: Foreign, *__: object, **___: object
     ) -> None:
-        mask = inputs.get("completion_mask")
+        count_learned(inputs.get("completion_mask"))
+
+    def count_learned(mask: Foreign) -> None:
         if mask is not None:
             core.count(schema.TOKENS_LEARNED, sums.of(mask))
             core.count(schema.LEARN_SLOTS, int(mask.numel()))
+
+    def only_reference(*_: Foreign, **__: Foreign) -> Region | None:
+        # Online DPO differentiates every pass of the policy.
+        return None if sys.modules["torch"].is_grad_enabled() else reference
+
+    def after_forward(_: object, trainer: Foreign, *inputs: Foreign, **__: object) -> None:
+        if sys.modules["torch"].is_grad_enabled() and len(inputs) >= 5:
+            count_learned(inputs[4])
 
     targets: list[Target] = []
     for module, trainer in _TRAINERS.items():
@@ -105,7 +125,7 @@ def library(context: HookContext) -> Library:
                 f"{trainer}._calculate_rewards",
                 "reward",
                 overrides=True,
-                wrapper=rewards.wrap_calculation,
+                wrapper=rewards.wrap_before_advantage,
                 optional=True,
             ),
             Target(
@@ -127,13 +147,22 @@ def library(context: HookContext) -> Library:
             ),
         ]
     targets += [
-        once(_ONLINE_DPO, "OnlineDPOTrainer._generate", "generate", optional=True),
         once(_ONLINE_DPO, "OnlineDPOTrainer._generate_vllm", "generate", optional=True),
         once(_ONLINE_DPO, "OnlineDPOTrainer._move_model_to_vllm", "sync.weights", optional=True),
-        once(
+        Target(
             _ONLINE_DPO,
             "OnlineDPOTrainer._calculate_rewards_from_functions",
             "reward",
+            wrapper=rewards.wrap_calculation,
+            optional=True,
+        ),
+        Target(
+            _ONLINE_DPO,
+            "OnlineDPOTrainer._forward",
+            "logprob.reference",
+            wrapper=lambda original: observe(context, after=after_forward)(
+                dispatch(context, only_reference)(original)
+            ),
             optional=True,
         ),
         once(_VLLM, "VLLMGeneration.generate", "generate", optional=True),

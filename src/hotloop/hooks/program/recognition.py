@@ -162,7 +162,9 @@ def _buffer(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     returns = [m for m in methods.values() if _computes_returns(m.function, m.words)]
     if "get" in methods and returns:
         ways_out.append(methods["get"])
-    if not ways_in or not (ways_out or returns):
+    # Offline, a buffer may be filled once, by whatever loads the data set.
+    from_data = bool({"buffer", "replay"} & _words_of_class(cls)) and bool(ways_out)
+    if not (ways_in or from_data) or not (ways_out or returns):
         return
     if any(_acts(m) for m in methods.values()):
         return  # an agent that keeps its own memory: see there
@@ -173,7 +175,7 @@ def _buffer(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     keeps = hasattr(cls, "__len__") or bool(v.CAPACITY & _all_names(methods, cls))
     # Nothing else takes one transition per call (state, action, reward, …).
     keeps = keeps or takes_transitions
-    if not says_so and not keeps:
+    if not keeps and not (says_so and ways_in):
         return
     names = _all_names(methods, cls) | {cls.__name__}
     by_priority = any(v.PRIORITY & set(v.words_of(name)) for name in names)

@@ -14,7 +14,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator
 from itertools import islice
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, WrapperDescriptorType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -39,6 +39,8 @@ def attributes_of(held: object) -> list[tuple[str, Any]]:
     object has no value of its own, the class's is returned. Properties are not run.
     """
     try:
+        if not reads_plainly(type(held)):
+            return []
         names = _names_of(type(held)) if SLOWED else []
         if not names or _has_dictionary(held, names):
             return list(vars(held).items())[:MOST_ATTRIBUTES]
@@ -46,6 +48,22 @@ def attributes_of(held: object) -> list[tuple[str, Any]]:
         return list(islice(found, MOST_ATTRIBUTES))
     except Exception:  # no `__dict__`, or one of its own kind
         return []
+
+
+def reads_plainly(cls: type) -> bool:
+    """Whether reading an attribute runs no code of the class's own before it is found."""
+    return isinstance(cls.__getattribute__, WrapperDescriptorType)
+
+
+def read(held: Any, name: str, default: Any = None) -> Any:
+    """An attribute, where no `__getattr__` or `__getattribute__` of the program's has to be asked.
+
+    Properties are run.
+    """
+    try:
+        return object.__getattribute__(held, name) if reads_plainly(type(held)) else default
+    except Exception:
+        return default
 
 
 def _names_of(cls: type) -> list[str]:

@@ -21,7 +21,7 @@ from hotloop.capture import schema
 from hotloop.capture.schema import GrowingAttribute, Notes
 from hotloop.hooks.program.files import is_program_file
 from hotloop.hooks.protocols import Foreign
-from hotloop.hooks.telemetry.attributes import MOST_ATTRIBUTES, attributes_of
+from hotloop.hooks.telemetry.attributes import MOST_ATTRIBUTES, attributes_of, read
 
 if TYPE_CHECKING:
     from hotloop.measure.profiler import Profiler
@@ -145,7 +145,7 @@ class Growth:
         known = self._env() if self._env is not None else None
         if known is not None and id(outermost) in self._others:
             return False
-        env = getattr(outermost, "unwrapped", outermost)
+        env = read(outermost, "unwrapped", outermost)
         try:
             if known is None:
                 self._env = weakref.ref(env)
@@ -209,7 +209,7 @@ def sizes_of(env: Foreign) -> dict[str, int]:
 
 def _layers(env: Foreign) -> list[Foreign]:
     """An environment without its wrappers, and those of them that are the program's own."""
-    innermost = getattr(env, "unwrapped", env)
+    innermost = read(env, "unwrapped", env)
     layers = [innermost]
     for _ in range(MOST_LAYERS):
         if env is innermost:

@@ -18,8 +18,10 @@
 #include "platform.h"
 
 #define PAGE 4096u
+#define OWNED_BY_GENERATOR 1   /* or a coroutine */
 #define OWNED_BY_INTERPRETER 3 /* an entry of the C stack, not a Python function (3.12 and later) */
 #define TAG_BITS ((uintptr_t)3) /* of a stack reference (3.14) */
+#define MOST_WALKED 16384       /* frames of one stack: more is a chain that was torn into a ring */
 #define LOOKS MOST_TIMES        /* at an instruction: a short loop comes back to it soon */
 
 /* ---- layouts ---- */
@@ -267,39 +269,66 @@ instruction_at(const Layout *layout, const char *bytes)
 #endif
 }
 
+/* The place for a frame in `stack`. In a deep stack, outer frames replace one another in turn. */
+static RawFrame *
+next_frame(RawStack *stack, int number)
+{
+    const int inner = MAX_DEPTH - OUTER_DEPTH;
+    return &stack->frames[number < MAX_DEPTH ? number : inner + (number - inner) % OUTER_DEPTH];
+}
+
+static void
+order_outer_frames(RawStack *stack, int count)
+{
+    if (count > MAX_DEPTH) {
+        RawFrame turned[OUTER_DEPTH];
+        const int inner = MAX_DEPTH - OUTER_DEPTH;
+        for (int i = 0; i < OUTER_DEPTH; i++) {
+            turned[i] = stack->frames[inner + (count - inner + i) % OUTER_DEPTH];
+        }
+        memcpy(stack->frames + inner, turned, sizeof(turned));
+    }
+    stack->depth = count < MAX_DEPTH ? count : MAX_DEPTH;
+}
+
 static int
 read_chain(Copier *copier, const Layout *layout, uintptr_t leaf, uintptr_t end_code,
-           RawStack *stack)
+           int strictly, RawStack *stack)
 {
     Block block;
     block.begin = block.end = 0;
     uintptr_t frame = leaf;
-    stack->leaf = leaf;
-    stack->depth = 0;
-    stack->leaf_instruction = 0;
-    for (int i = 0; frame != 0 && stack->depth < MAX_DEPTH && i < 4 * MAX_DEPTH; i++) {
+    int owner = 0, count = 0;
+    stack->place = (Place){leaf, 0, 0};
+    for (int i = 0; frame != 0 && i < MOST_WALKED; i++) {
         const char *bytes = block_frame(copier, layout, &block, frame);
         if (bytes == NULL) {
             return STACK_TORN;
         }
         uintptr_t previous = word_at(bytes, layout->frame_previous);
-        if (layout->frame_owner == NO_FIELD || bytes[layout->frame_owner] < OWNED_BY_INTERPRETER) {
-            RawFrame *found = &stack->frames[stack->depth];
-            found->code = word_at(bytes, layout->frame_code) & ~TAG_BITS;
-            found->instruction = instruction_at(layout, bytes);
-            if (found->code == end_code) {
+        owner = layout->frame_owner != NO_FIELD ? bytes[layout->frame_owner] : 0;
+        if (owner < OWNED_BY_INTERPRETER) {
+            uintptr_t code = word_at(bytes, layout->frame_code) & ~TAG_BITS;
+            if (code == end_code) {
                 break;
             }
-            if (stack->depth++ == 0) {
-                stack->leaf_instruction = frame + layout->frame_instruction;
+            RawFrame found = {code, instruction_at(layout, bytes)};
+            if (count == 0) {
+                stack->place.kept_at = frame + layout->frame_instruction;
+                stack->place.instruction = found.instruction;
             }
+            *next_frame(stack, count++) = found;
         }
         if (previous == frame) {
             return STACK_TORN;
         }
         frame = previous;
     }
-    return stack->depth > 0 ? STACK_READ : STACK_EMPTY;
+    if (strictly && frame == 0 && owner == OWNED_BY_GENERATOR) {
+        return STACK_TORN; /* it was suspended meanwhile, and has no caller any more */
+    }
+    order_outer_frames(stack, count);
+    return count > 0 ? STACK_READ : STACK_EMPTY;
 }
 
 int
@@ -313,7 +342,7 @@ stack_read(Copier *copier, const Layout *layout, uintptr_t state, uintptr_t end_
     if (leaf == 0) {
         return STACK_EMPTY;
     }
-    int found = read_chain(copier, layout, leaf, end_code, stack);
+    int found = read_chain(copier, layout, leaf, end_code, strictly, stack);
     if (found == STACK_READ && strictly &&
         (!read_leaf(copier, layout, state, &after) || after != leaf)) {
         return STACK_TORN;
@@ -321,56 +350,71 @@ stack_read(Copier *copier, const Layout *layout, uintptr_t state, uintptr_t end_
     return found;
 }
 
-/* Whether what a frame keeps as its instruction is the stack's innermost one. */
+/* Whether what a frame keeps as its instruction is that of `place`. */
 static int
-is_same(uint64_t kept, const RawStack *stack)
+is_same(uint64_t kept, const Place *place)
 {
 #if PY_VERSION_HEX >= 0x030B0000
-    return (uintptr_t)kept == stack->frames[0].instruction;
+    return (uintptr_t)kept == place->instruction;
 #else
     int number;
     memcpy(&number, &kept, sizeof(number));
-    return (uintptr_t)(intptr_t)number == stack->frames[0].instruction;
+    return (uintptr_t)(intptr_t)number == place->instruction;
 #endif
 }
 
 static int
-is_at(Copier *copier, const Layout *layout, uintptr_t state, const RawStack *stack)
+is_at(Copier *copier, const Layout *layout, uintptr_t state, const Place *place)
 {
     uint64_t kept;
     uintptr_t leaf;
-    return read_leaf(copier, layout, state, &leaf) && leaf == stack->leaf &&
-           copy_memory(copier, &kept, stack->leaf_instruction, sizeof(kept)) && is_same(kept, stack);
+    return read_leaf(copier, layout, state, &leaf) && leaf == place->leaf &&
+           copy_memory(copier, &kept, place->kept_at, sizeof(kept)) && is_same(kept, place);
 }
 
 /* The same for memory that only a system call can read: all looks in one. */
 static int
-stays_copied(Copier *copier, const Layout *layout, uintptr_t state, const RawStack *stack)
+stays_copied(Copier *copier, const Layout *layout, uintptr_t state, const Place *place)
 {
     uint64_t kept[LOOKS];
-    if (!copy_again(copier, kept, stack->leaf_instruction, LOOKS)) {
+    if (!copy_again(copier, kept, place->kept_at, LOOKS)) {
         return 0;
     }
     for (int i = 0; i < LOOKS; i++) {
-        if (!is_same(kept[i], stack)) {
+        if (!is_same(kept[i], place)) {
             return 0;
         }
     }
-    return is_at(copier, layout, state, stack);
+    return is_at(copier, layout, state, place);
 }
 
 int
-stack_stays(Copier *copier, const Layout *layout, uintptr_t state, const RawStack *stack,
+place_read(Copier *copier, const Layout *layout, uintptr_t state, Place *place)
+{
+    uint64_t bytes[MOST_FRAME / 8];
+    const char *frame = (const char *)bytes;
+    if (!read_leaf(copier, layout, state, &place->leaf) || place->leaf < PAGE || place->leaf % 8 != 0 ||
+        !copy_memory(copier, bytes, place->leaf, layout->frame_size) ||
+        (layout->frame_owner != NO_FIELD && frame[layout->frame_owner] >= OWNED_BY_INTERPRETER)) {
+        return 0;
+    }
+    place->kept_at = place->leaf + layout->frame_instruction;
+    place->instruction = instruction_at(layout, frame);
+    return 1;
+}
+
+int
+place_stays(Copier *copier, const Layout *layout, uintptr_t state, const Place *place,
             uint64_t ns, uint32_t random)
 {
     if (ns == 0) {
-        return is_at(copier, layout, state, stack);
+        return is_at(copier, layout, state, place);
     }
-    if (!copier_is_stable(copier, stack->leaf_instruction, sizeof(uint64_t))) {
-        return stays_copied(copier, layout, state, stack);
+    if (!copier_is_stable(copier, place->kept_at, sizeof(uint64_t))) {
+        return stays_copied(copier, layout, state, place);
     }
     for (int i = 0; i < LOOKS; i++) {
-        if (!is_at(copier, layout, state, stack)) {
+        if (!is_at(copier, layout, state, place)) {
             return 0;
         }
         /* Not all the time: who reads a line of a cache keeps its writer from writing it. Not evenly:

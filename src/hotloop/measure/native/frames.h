@@ -4,7 +4,8 @@
 
 #include "copying.h"
 
-#define MAX_DEPTH 192
+#define MAX_DEPTH 192   /* of a deeper stack, the innermost frames and these outermost ones are kept */
+#define OUTER_DEPTH 64
 
 /* More than these take in any version; a layout that needs more is not used. */
 #define MOST_FRAME 512u
@@ -44,22 +45,30 @@ typedef struct {
     uintptr_t instruction; /* its address; Python 3.10: its number */
 } RawFrame;
 
+/* Where a thread is. */
+typedef struct {
+    uintptr_t leaf; /* the innermost frame's address */
+    uintptr_t kept_at; /* where that frame keeps its instruction */
+    uintptr_t instruction;
+} Place;
+
 typedef struct {
     int depth;
     RawFrame frames[MAX_DEPTH]; /* innermost first */
-    uintptr_t leaf; /* the innermost frame's address */
-    uintptr_t leaf_instruction; /* where that frame keeps its instruction */
+    Place place;
 } RawStack;
 
 enum { STACK_READ, STACK_EMPTY, STACK_TORN };
 
 /* Reads the stack of one thread state, up to the frame that runs `end_code`. `strictly`: the innermost
- * frame must be the same before and after. */
+ * frame must be the same before and after, and no generator that is suspended may end the chain. */
 int stack_read(Copier *copier, const Layout *layout, uintptr_t state, uintptr_t end_code,
                int strictly, RawStack *stack);
-/* Whether the thread executes the instruction of `stack` all through `ns` nanoseconds: then it is in
+/* Where the thread is now; 0 when that cannot be told. */
+int place_read(Copier *copier, const Layout *layout, uintptr_t state, Place *place);
+/* Whether the thread executes the instruction of `place` all through `ns` nanoseconds: then it is in
  * native code that the instruction called. `random` spaces the looks. */
-int stack_stays(Copier *copier, const Layout *layout, uintptr_t state, const RawStack *stack,
+int place_stays(Copier *copier, const Layout *layout, uintptr_t state, const Place *place,
                 uint64_t ns, uint32_t random);
 
 /* The memory of the calling thread that stays mapped until it ends, for `Copier.stable`. */

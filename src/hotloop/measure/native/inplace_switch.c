@@ -59,8 +59,39 @@ static PyGetSetDef function_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyTypeObject HookedFunctionType = {
+static PyTypeObject HookedFunctionType;
+
+/* Tables from types to something (copy, pickle, dill) and comparisons take it for `function`. */
+static PyObject *
+kind_compare(PyObject *left, PyObject *right, int operation)
+{
+    if (operation != Py_EQ && operation != Py_NE) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    PyObject *other = left == (PyObject *)&HookedFunctionType ? right : left;
+    if (other != (PyObject *)&PyFunction_Type && other != (PyObject *)&HookedFunctionType) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    return PyBool_FromLong(operation == Py_EQ);
+}
+
+static Py_hash_t
+kind_hash(PyObject *self)
+{
+    (void)self;
+    return PyObject_Hash((PyObject *)&PyFunction_Type);
+}
+
+static PyTypeObject HookedKindType = {
     PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "type",
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_richcompare = kind_compare,
+    .tp_hash = kind_hash,
+};
+
+static PyTypeObject HookedFunctionType = {
+    PyVarObject_HEAD_INIT(&HookedKindType, 0)
     .tp_name = "function",
     .tp_basicsize = sizeof(PyFunctionObject),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
@@ -267,6 +298,10 @@ inplace_in_graph(PyObject *function)
 int
 switch_ready(void)
 {
+    HookedKindType.tp_base = &PyType_Type;
+    if (PyType_Ready(&HookedKindType) < 0) {
+        return -1;
+    }
     HookedFunctionType.tp_base = &PyFunction_Type;
     HookedFunctionType.tp_descr_get = PyFunction_Type.tp_descr_get; /* debug builds want it beforehand */
     return PyType_Ready(&HookedFunctionType);

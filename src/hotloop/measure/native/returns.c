@@ -217,12 +217,13 @@ method_ended(Returns *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* Begins the episodes of one environment anew; of those in `mask` alone where it is a list. */
+/* Begins the episodes of one environment anew; with `partly`, those that have ended. */
 static PyObject *
 method_was_reset(Returns *self, PyObject *args)
 {
-    PyObject *env, *mask = Py_None;
-    if (!PyArg_ParseTuple(args, "O|O", &env, &mask)) {
+    PyObject *env;
+    int partly = 0;
+    if (!PyArg_ParseTuple(args, "O|p", &env, &partly)) {
         return NULL;
     }
     for (uintptr_t evaluates = 0; evaluates < 2 && self->room; evaluates++) {
@@ -232,9 +233,7 @@ method_was_reset(Returns *self, PyObject *args)
         }
         running->one = (Episode){0, 0, 0};
         for (Py_ssize_t i = 0; running->many != NULL && i < running->envs; i++) {
-            int chosen = !PyList_Check(mask) || (i < PyList_GET_SIZE(mask) &&
-                                                 PyList_GET_ITEM(mask, i) == Py_True);
-            if (chosen) {
+            if (!partly || running->many[i].over) {
                 running->many[i] = (Episode){0, 0, 0};
             }
         }
@@ -306,7 +305,7 @@ static PyMethodDef returns_methods[] = {
     {"ended", (PyCFunction)method_ended, METH_VARARGS,
      PyDoc_STR("ended(kind, value, length): an episode that a library added up.")},
     {"was_reset", (PyCFunction)method_was_reset, METH_VARARGS,
-     PyDoc_STR("was_reset(env, mask=None): its episodes begin anew.")},
+     PyDoc_STR("was_reset(env, partly=False): its episodes begin anew, or those that ended.")},
     {"take", (PyCFunction)method_take, METH_NOARGS,
      PyDoc_STR("take(): kind -> row of what ended since the last call.")},
     {"recent", (PyCFunction)method_recent, METH_NOARGS,

@@ -4,8 +4,10 @@
  * - not on a CPU, by its CPU clock before and after the copy: it waits, and the system call it is blocked
  *   in says for what (threadstate.c). The main thread that waits for a lock while native threads of its
  *   own process compute has handed them its work (autograd's engine does): that is native code;
- * - on a CPU, and one and the same instruction is in progress all through NATIVE_NS: it is in native code
- *   that this instruction called, an operator or a call. Otherwise the interpreter makes progress: Python.
+ * - on a CPU, and one and the same instruction is in progress all through NATIVE_NS, before or after the
+ *   copy: it is in native code that this instruction called, an operator or a call. Otherwise the
+ *   interpreter makes progress: Python. (After the copy alone, the last microsecond of every native call
+ *   would count as Python: a fifth of a call that takes five.)
  * The time it was ready and had no core is not estimated but read from the scheduler's own count. */
 
 #include "sampling.h"
@@ -118,7 +120,7 @@ typedef struct {
     int on_cpu; /* and the thread ran all the time */
     Node *node;
     Line *leaf;
-    uintptr_t instruction; /* the innermost frame's */
+    Place place;
     uint64_t cpu;          /* the thread's CPU time; 0: not known */
     uint32_t torn;
 } Look;
@@ -145,6 +147,36 @@ pause_randomly(Sampler *self)
     }
 }
 
+/* Where the thread is, if it ran and its instruction was in progress all through NATIVE_NS. */
+static int
+stayed_before(Sampler *self, const Sampled *sampled, Place *place)
+{
+    if (!place_read(&self->copier, &self->layout, sampled->state, place)) {
+        return 0;
+    }
+    uint64_t begin = platform_clock_ns(), cpu = thread_cpu_ns(&sampled->system);
+    int stays = place_stays(&self->copier, &self->layout, sampled->state, place, NATIVE_NS,
+                            next_random(self));
+    return stays && (thread_cpu_ns(&sampled->system) - cpu) * 2 >= platform_clock_ns() - begin;
+}
+
+/* Whether the thread stays where `self->raw` has found it, or was there all the time before. */
+static void
+look_on(Sampler *self, const Sampled *sampled, const Place *before, Look *look)
+{
+    look->place = self->raw.place;
+    uint64_t begin = platform_clock_ns();
+    uint64_t cpu = thread_cpu_ns(&sampled->system);
+    look->stays = place_stays(&self->copier, &self->layout, sampled->state, &look->place, NATIVE_NS,
+                              next_random(self));
+    look->cpu = thread_cpu_ns(&sampled->system);
+    uint64_t end = platform_clock_ns();
+    look->on_cpu = (look->cpu - cpu) * 2 >= end - begin && (!look->stays || keeps_running(sampled, end));
+    if (!look->stays && before->leaf == look->place.leaf && before->instruction == look->place.instruction) {
+        look->stays = look->on_cpu = 1;
+    }
+}
+
 static Look
 look_at(Sampler *self, const Sampled *sampled, uintptr_t phase)
 {
@@ -152,6 +184,10 @@ look_at(Sampler *self, const Sampled *sampled, uintptr_t phase)
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         if (attempt > 0) {
             pause_randomly(self);
+        }
+        Place place = {0, 0, 0};
+        if (!stayed_before(self, sampled, &place)) {
+            place.leaf = 0;
         }
         Charged before = read_phase(self, sampled, phase);
         FENCE();
@@ -162,15 +198,7 @@ look_at(Sampler *self, const Sampled *sampled, uintptr_t phase)
             return look;
         }
         if (look.found == STACK_READ && read_phase(self, sampled, phase).changes == before.changes) {
-            uint64_t begin = platform_clock_ns();
-            uint64_t cpu = thread_cpu_ns(&sampled->system);
-            look.stays = stack_stays(&self->copier, &self->layout, sampled->state, &self->raw, NATIVE_NS,
-                                     next_random(self));
-            look.cpu = thread_cpu_ns(&sampled->system);
-            uint64_t end = platform_clock_ns();
-            look.on_cpu = (look.cpu - cpu) * 2 >= end - begin &&
-                          (!look.stays || keeps_running(sampled, end));
-            look.instruction = self->raw.frames[0].instruction;
+            look_on(self, sampled, &place, &look);
             look.leaf = resolve(self);
             if (look.leaf != NULL) {
                 look.node = check_node(self, before.node);
@@ -191,11 +219,10 @@ static uint32_t
 probe_mode(Sampler *self, const Sampled *sampled, const Look *look)
 {
     uint64_t cpu = look->cpu;
-    self->raw.frames[0].instruction = look->instruction;
     for (int i = 0; i < PROBES; i++) {
         platform_sleep_until(platform_clock_ns() + PROBE_NS);
         uint64_t now = thread_cpu_ns(&sampled->system);
-        int moved = !stack_stays(&self->copier, &self->layout, sampled->state, &self->raw, 0, 0);
+        int moved = !place_stays(&self->copier, &self->layout, sampled->state, &look->place, 0, 0);
         if (now == cpu || (moved && now - cpu > 5 * PROBE_NS)) {
             return MODE_UNKNOWN; /* has not run, or for so long that any call may have ended */
         }
@@ -280,7 +307,8 @@ native_threads_ran(Sampler *self, uint64_t now)
 
 /* Shares `ns` between running and waiting for a core. Who is woken on a core sees the thread that it has
  * just taken it from as waiting: so what samples give to waiting is kept equal to the scheduler's own
- * count, which knows of a wait when it has ended. */
+ * count, which knows of a wait when it has ended. Within two samples either way that is chance: a wait is
+ * charged where it was seen, not to the code that runs next. */
 static void
 add_running(Sampler *self, Sampled *sampled, const Look *look, uint64_t ns)
 {
@@ -294,7 +322,7 @@ add_running(Sampler *self, Sampled *sampled, const Look *look, uint64_t ns)
     if (ready && (look->cpu == sampled->cpu || sampled->owed_delay > -2 * (int64_t)self->interval)) {
         waited = ns;
     }
-    else if (sampled->owed_delay > 0) {
+    else if (sampled->owed_delay > 2 * (int64_t)self->interval) {
         waited = (uint64_t)sampled->owed_delay < ns ? (uint64_t)sampled->owed_delay : ns;
     }
     sampled->owed_delay -= (int64_t)waited;
@@ -350,6 +378,10 @@ sample_thread(Sampler *self, Sampled *sampled, uint32_t root)
     int helped = sampled == &self->main && native_threads_ran(self, now);
     if (has_not_run(sampled) && !(helped && sampled->mode == MODE_WAITING_LOCK)) {
         sampled->last_ns = now;
+        /* What it waited for may have come: then it waits for a core. */
+        if (sampled == &self->main && sampled->mode != MODE_WAITING_CORE) {
+            sampled->mode = (uint32_t)thread_waits_for(&sampled->system);
+        }
         if (sampled->mode == MODE_WAITING_CORE) {
             sampled->owed_delay -= (int64_t)ns;
         }

@@ -249,7 +249,7 @@ ask_outcome(Steps *self, Step *step)
 {
     PyObject *outcome = hidden_call_one(self->outcome, step->result);
     long long ended = -1;
-    if (outcome != NULL && PyTuple_Check(outcome) && PyTuple_GET_SIZE(outcome) == 4) {
+    if (outcome != NULL && PyTuple_Check(outcome) && PyTuple_GET_SIZE(outcome) >= 4) {
         PyObject *ends = PyTuple_GET_ITEM(outcome, 1);
         step->envs = PyLong_AsLongLong(PyTuple_GET_ITEM(outcome, 0));
         ended = ends == Py_None ? 0 : PyLong_AsLongLong(ends);

@@ -170,7 +170,8 @@ timed_call_at_rest(Timed *self, PyObject *const *args, size_t nargsf, PyObject *
         return timed_pass_on(self, args, nargsf, names);
     }
     Region *outer = thread->counted;
-    int nested = outer == self->region && self->outermost;
+    int nested = self->outermost &&
+                 (outer == self->region || stack_has(thread_stack(thread), self->region));
     thread->counted = self->region;
     PyObject *result = timed_pass_on(self, args, nargsf, names);
     thread = core_thread(core); /* it may have been forgotten meanwhile, and found again */

@@ -140,7 +140,8 @@ timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
         PyThreadState *state = PyThreadState_Get();
         Thread *thread = core_thread_of(core, state);
         Stack *stack = thread != NULL ? thread_stack_of(thread, state) : NULL;
-        nested = stack == NULL || stack_has(stack, region);
+        /* A call that began while hooks rested is on no stack. */
+        nested = stack == NULL || RARELY(thread->counted == region) || stack_has(stack, region);
         timed = stack != NULL && !(self->outermost && nested);
         if (self->instead != NULL && timed) {
             return PyObject_Vectorcall(self->instead, args, nargsf, names);

@@ -68,7 +68,7 @@ function reportPage(data) {
   replace(document.getElementById("page"),
     topBar(data.name, parts.map(([id, label]) => [id, label])),
     h("p", { class: "command" }, data.run.command.join(" ")), when && h("p", { class: "when" }, when),
-    h("h1", null, data.verdict.headline), data.verdict.starvation && h("p", { class: "starved", role: "note" }, data.verdict.starvation), data.ending && h("p", { class: "ending" }, data.ending), h("p", { class: "basis" }, data.verdict.details.join(" ")), figures(data), parts.map((part) => part[2]));
+    data.verdict.starvation && h("p", { class: "starved", role: "note" }, data.verdict.starvation), h("h1", null, data.verdict.headline), data.ending && h("p", { class: "ending" }, data.ending), h("p", { class: "basis" }, data.verdict.details.join(" ")), figures(data), parts.map((part) => part[2]));
   if (flame) flame.listeners.push((path) => phases && phases.mark(path));
   place.listeners = [];
   onPlace((values) => {

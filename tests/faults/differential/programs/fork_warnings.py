@@ -24,4 +24,6 @@ thread.start()
 forked()
 release.set()
 thread.join()
+while os.path.exists(f"/proc/self/task/{thread.native_id}"):
+    pass  # Python has joined it before the system has ended it
 forked()

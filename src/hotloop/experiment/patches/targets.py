@@ -1,0 +1,91 @@
+"""The patch of a target network that follows its network tensor by tensor."""
+
+from __future__ import annotations
+
+import ast
+
+from hotloop.experiment.patches.source import Edit, Source, called, uses
+
+
+def foreach_target(source: Source, line: int) -> list[Edit]:
+    """One `torch._foreach_lerp_` for a loop that moves each target parameter by itself.
+
+    for slow, fast in zip(target.parameters(), online.parameters()):
+        slow.data.copy_(tau * fast.data + (1 - tau) * slow.data)
+    """
+    torch = source.imports("torch")
+    for loop in ast.walk(source.tree) if torch is not None else ():
+        if not isinstance(loop, ast.For) or not loop.lineno <= line <= (loop.end_lineno or 0):
+            continue
+        walked = _walked_together(loop)
+        for slow, fast in (list(walked), list(walked)[::-1]) if len(walked) == 2 else ():
+            if (rate := _rate(source, loop.body, slow, fast)) is not None:
+                targets, sources = (f"list({source.of(walked[name])})" for name in (slow, fast))
+                move = f"{torch}._foreach_lerp_({targets}, {sources}, {rate})"
+                return [source.replace_lines(loop, [f"with {torch}.no_grad():", f"    {move}"])]
+    return []
+
+
+def _walked_together(loop: ast.For) -> dict[str, ast.expr]:
+    """The variables of `for a, b in zip(x, y)`, each with what it walks over."""
+    pair, zipped = loop.target, loop.iter
+    if not isinstance(pair, ast.Tuple) or not isinstance(zipped, ast.Call) or loop.orelse:
+        return {}
+    if called(zipped) != "zip" or len(zipped.args) != len(pair.elts):
+        return {}
+    names = [each.id for each in pair.elts if isinstance(each, ast.Name)]
+    return dict(zip(names, zipped.args, strict=False)) if len(names) == len(pair.elts) else {}
+
+
+def _rate(source: Source, body: list[ast.stmt], slow: str, fast: str) -> str | None:
+    """The rate at which `slow` follows `fast` in a loop's body; None for anything else."""
+    calls = [each.value for each in body if isinstance(each, ast.Expr)]
+    done: list[tuple[str, list[ast.expr]]] = []
+    for call in calls:
+        if not isinstance(call, ast.Call) or call.keywords or not call.args:
+            return None
+        if not isinstance(call.func, ast.Attribute) or not _is_tensor(call.func.value, slow):
+            return None
+        done.append((call.func.attr, call.args))
+    names = [name for name, _ in done]
+    if len(calls) != len(body):
+        return None
+    if names == ["lerp_"] and len(done[0][1]) == 2 and _is_tensor(done[0][1][0], fast):
+        return source.of(done[0][1][1])
+    if names == ["copy_"] and isinstance(both := done[0][1][0], ast.BinOp):
+        parts = [both.left, both.right] if isinstance(both.op, ast.Add) else []
+        kept, taken = ([_factor(source, each, name) for each in parts] for name in (slow, fast))
+        return _follows(next(filter(None, kept), None), next(filter(None, taken), None))
+    if names == ["mul_", "add_"] and len(done[1][1]) == 1:
+        return _follows(source.of(done[0][1][0]), _factor(source, done[1][1][0], fast))
+    return None
+
+
+def _is_tensor(node: ast.AST, name: str) -> bool:
+    """Whether this is `p` or `p.data`."""
+    if isinstance(node, ast.Attribute) and node.attr == "data":
+        node = node.value
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _factor(source: Source, node: ast.AST, name: str) -> str | None:
+    """`tau` of `tau * p.data`."""
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mult):
+        return None
+    for one, other in ((node.left, node.right), (node.right, node.left)):
+        if _is_tensor(one, name) and not uses(other, name):
+            return source.of(other)
+    return None
+
+
+def _follows(kept: str | None, taken: str | None) -> str | None:
+    """The second factor, if both add up to one: `1 - tau` and `tau`, or 0.99 and 0.01."""
+    if kept is None or taken is None:
+        return None
+    for a, b in ((kept, taken), (taken, kept)):
+        if a.strip("() ") in (f"{one} - {b.strip('() ')}" for one in ("1", "1.0", "1.")):
+            return taken
+    try:
+        return taken if abs(float(kept) + float(taken) - 1.0) < 1e-9 else None
+    except ValueError:
+        return None

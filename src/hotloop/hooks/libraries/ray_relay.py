@@ -1,0 +1,126 @@
+"""Ray workers on machines without the capture's folder: their shards travel over Ray to the driver.
+
+Such a worker writes its shard to a folder of its own and puts what was added since into the
+cluster's key-value store, once per window. The driver takes it out every few seconds and when Ray
+shuts down, and writes it to the capture as if the worker had. Shards only grow, so a part and its
+place in the file are enough. What a worker did in the last second before the shutdown may be lost.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from time import monotonic
+
+from hotloop.hooks.context import HookContext
+from hotloop.hooks.protocols import Foreign, RunProcess
+from hotloop.hooks.wrapping import guarded
+
+#: The namespace in Ray's store; users of Ray cannot see it.
+NAMESPACE = b"hotloop"
+#: The driver asks this often; a question takes about a millisecond.
+RECEIVE_EVERY_S = 5.0
+#: The longest part of a file in one message; gRPC takes some megabytes.
+LONGEST_PART = 1 << 20
+#: What a sender may name: a file of a capture, never a path.
+_FILE = re.compile(r"^[A-Za-z0-9_-]+(?:\.tail-\d+)?\.jsonl$")
+
+
+class Relay:
+    """Sends or receives shards, whichever end of the cluster this process is."""
+
+    def __init__(self, context: HookContext) -> None:
+        self._context = context
+        self._sent: dict[str, int] = {}
+        self._received_at = 0.0
+
+    def connected(self, *_: object, **__: object) -> None:
+        """This process has joined a cluster."""
+        process = self._context.process
+        if process is None:
+            return
+        if process.is_away:
+            process.every_window(guarded(self._context, "sending shards over Ray", self._send))
+        elif process.role == "main":
+            process.every_window(guarded(self._context, "receiving shards", self._ask))
+
+    def leaving(self, *_: object, **__: object) -> None:
+        """The driver is about to shut its connection down."""
+        process = self._context.process
+        if process is not None and process.role == "main":
+            receive(Path(process.folder), process.run)
+
+    def _ask(self) -> None:
+        if monotonic() - self._received_at >= RECEIVE_EVERY_S:
+            self._received_at = monotonic()
+            self.leaving()
+
+    def _send(self) -> None:
+        process = self._context.process
+        if process is None or not (store := _store()):
+            return
+        folder = Path(process.folder)
+        if not folder.is_dir():
+            return  # nothing recorded so far
+        sender = _sender(process)
+        names = sorted(each.name for each in folder.iterdir() if _FILE.match(each.name))
+        for name in names:
+            self._send_file(store, folder / name, f"{sender}/{name}")
+        store._internal_kv_put(f"{sender}//files", "\n".join(names), namespace=NAMESPACE)
+
+    def _send_file(self, store: Foreign, path: Path, key: str) -> None:
+        begin = self._sent.get(key, 0)
+        with open(path, "rb") as file:
+            file.seek(begin)
+            while part := file.read(LONGEST_PART):
+                store._internal_kv_put(f"{key}/{begin}", part, namespace=NAMESPACE)
+                begin += len(part)
+        self._sent[key] = begin
+
+
+def receive(folder: Path, run: str) -> None:
+    """Write the parts that have arrived for the capture in this folder, and forget them."""
+    if not (store := _store()):
+        return
+    keys = sorted(key.decode() for key in store._internal_kv_list(f"{run}/", namespace=NAMESPACE))
+    for key in keys:
+        sender, name, begin = key[len(run) + 1 :].split("/")
+        data = store._internal_kv_get(key, namespace=NAMESPACE)
+        if data is None or not re.fullmatch(r"[A-Za-z0-9_-]+", sender):
+            continue
+        if not name:
+            _drop_old_tails(folder, sender, data.decode().split("\n"))
+        elif _FILE.match(name):
+            _write(folder / f"{sender}-{name}", int(begin), data)
+            store._internal_kv_del(key, namespace=NAMESPACE)
+
+
+def _write(path: Path, begin: int, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    with open(descriptor, "wb") as file:
+        file.seek(begin)
+        file.write(data)
+
+
+def _drop_old_tails(folder: Path, sender: str, names: list[str]) -> None:
+    """A tail that its writer has deleted is part of its shard by now."""
+    for path in folder.glob(f"{sender}-*.tail-*.jsonl"):
+        if path.name[len(sender) + 1 :] not in names:
+            path.unlink(missing_ok=True)
+
+
+def _sender(process: RunProcess) -> str:
+    """The run, and a name for this process that no other machine has."""
+    import ray
+
+    node = ray.get_runtime_context().get_node_id()[:8]
+    return f"{process.run}/{node}-{os.getpid()}"
+
+
+def _store() -> Foreign:
+    """Ray's key-value store, while this process is connected."""
+    from ray.experimental import internal_kv as found
+
+    internal_kv: Foreign = found
+    return internal_kv if internal_kv._internal_kv_initialized() else None

@@ -1,0 +1,47 @@
+"""The patch of target networks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from patched_programs import patched
+
+LOOP = """
+    import torch
+
+    def follow(target, online, tau):
+        for slow, fast in zip(target.parameters(), online.parameters()):
+            BODY
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "rate"),
+    [
+        ("slow.data.copy_(tau * fast.data + (1 - tau) * slow.data)", "tau"),
+        ("slow.copy_(slow * (1.0 - tau) + fast * tau)", "tau"),
+        ("slow.data.copy_(0.99 * slow.data + 0.01 * fast.data)", "0.01"),
+        ("slow.data.lerp_(fast.data, self.tau)", "self.tau"),
+        ("slow.data.mul_(polyak)\n            slow.data.add_((1 - polyak) * fast.data)", "1 - polyak"),
+    ],
+)  # fmt: skip
+def test_all_tensors_move_in_one_call(tmp_path: Path, body: str, rate: str) -> None:
+    after = patched(tmp_path, "target-update-loop", LOOP.replace("BODY", body), "slow.")
+    assert after is not None
+    lists = "list(target.parameters()), list(online.parameters())"
+    assert f"    with torch.no_grad():\n        torch._foreach_lerp_({lists}, {rate})\n" in after
+    assert "for slow" not in after
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "slow.data.copy_(tau * fast.data + tau * slow.data)",
+        "slow.data.copy_(fast.data)",
+        "slow.data.copy_(tau * fast.data + (1 - tau) * slow.data); seen.append(slow)",
+        "fast.data.mul_(0.99); slow.data.add_(0.01 * fast.data)",
+    ],
+)
+def test_other_loops_have_no_patch(tmp_path: Path, body: str) -> None:
+    assert patched(tmp_path, "target-update-loop", LOOP.replace("BODY", body), "slow.") is None
