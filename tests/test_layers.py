@@ -12,7 +12,7 @@ import hotloop
 PACKAGE = Path(hotloop.__file__).parent
 
 # Small modules without state that every room may use.
-COMMON = {"errors", "histogram", "masking", "phases"}
+COMMON = {"errors", "histogram", "masking", "phases", "units"}
 
 ALLOWED = {
     "capture": set[str](),

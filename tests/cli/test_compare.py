@@ -181,7 +181,7 @@ def test_a_command_that_fails_is_named_and_finished_pairs_are_kept(
     assert document["failure"]["last_lines"][-1] == "RuntimeError: loss is nan"
     assert "later.py failed with exit code 1" in result.stderr
     assert "loss is nan" in result.stderr
-    assert "2 finished pairs are kept in" in result.stderr
+    assert "kept 2 finished pairs in" in result.stderr
     kept = Path(document["folder"])
     assert (kept / "pair-02" / "b" / "main.jsonl").is_file()
 

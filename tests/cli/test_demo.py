@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from hotloop.cli import demo
 from hotloop.cli.demo import DEMOS, workloads_folder
 
 pytestmark = pytest.mark.programs
@@ -16,8 +17,8 @@ Hotloop = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def test_every_demo_is_there() -> None:
-    for demo in DEMOS.values():
-        assert (workloads_folder() / demo.folder / "train.py").is_file()
+    for each in DEMOS.values():
+        assert (workloads_folder() / each.folder / "train.py").is_file()
 
 
 def test_the_list_says_what_there_is(hotloop: Hotloop) -> None:
@@ -56,3 +57,19 @@ def test_a_missing_library_names_the_extra(hotloop: Hotloop, tmp_path: Path) -> 
     done = hotloop("demo", "petri", env={"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
     assert "pip install 'hotloop[petri]'" in done.stderr
+
+
+def test_an_installed_demo_runs_in_a_copy_that_can_be_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inside the package it would be a library's code, whose phases are not recognized."""
+    package = tmp_path / "site-packages" / "hotloop"
+    program = package / "workloads" / "snake_dqn"
+    program.mkdir(parents=True)
+    (program / "train.py").write_text("print()\n")
+    monkeypatch.setattr(demo, "__file__", str(package / "cli" / "demo.py"))
+    monkeypatch.chdir(tmp_path)
+    folder = demo.program_folder("snake_dqn")
+    assert folder == Path("runs/demo/snake_dqn")
+    (folder / "train.py").write_text("print(1)\n")
+    assert (demo.program_folder("snake_dqn") / "train.py").read_text() == "print(1)\n"

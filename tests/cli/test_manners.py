@@ -109,6 +109,7 @@ def test_a_program_that_fails_at_once_is_not_hidden_by_a_report(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
+        (["compare", "a", "b", "--runs", "3"], "unknown option --runs; `hotloop compare --help`"),
         (["report", "--fromat", "json"], "unknown option --fromat; did you mean --format?"),
         (
             ["run", "--stop-aftr", "5s", "t.py"],

@@ -11,7 +11,7 @@ pytest.importorskip("scipy")
 from experiment_pages import Open, sections
 from made_experiments import comparison, result, written
 
-from hotloop.report import units
+from hotloop import units
 from hotloop.report.comparison import headline, ratio
 from hotloop.report.comparison_page import render_comparison
 

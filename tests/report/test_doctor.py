@@ -17,3 +17,9 @@ def test_plain_text_without_color_or_signs() -> None:
     assert "\x1b" not in text
     assert "1 problem found." in text
     assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_what_was_not_checked_is_no_all_clear() -> None:
+    text = doctor_text(examine(replace(HEALTHY, hooks_unfinished=True)), Style(80, False))
+    assert "No problems found." not in text
+    assert "No problems found in what was checked" in text

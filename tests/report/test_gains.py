@@ -17,7 +17,8 @@ from hotloop.capture.proofs import (
     TriedFix,
 )
 from hotloop.diagnose.finding import HEALTHY, WARNING, Finding, Gain
-from hotloop.report.gains import factor, measured, promised, proven, times
+from hotloop.report.gains import measured, promised, proven, times
+from hotloop.units import factor
 
 
 def finding(low: float, high: float, severity: str = WARNING, **more: Any) -> Finding:
@@ -52,6 +53,14 @@ def test_nothing_is_promised_for_what_is_healthy_or_too_small() -> None:
     assert promised(finding(1.0, 1.001)) == ""
     whole = finding(1.0, 1.001, run_gain=Gain(1.1, 1.3))
     assert promised(whole) == "the whole run 1.10 to 1.30 times faster"
+
+
+def test_the_gain_shown_is_the_one_that_severity_follows() -> None:
+    """Data that is loaded before the loop: 1% of the loop, half of the run."""
+    loading = finding(1.01, 1.02, run_gain=Gain(1.6, 2.2))
+    assert promised(loading) == "the whole run 1.60 to 2.2 times faster"
+    assert loading.worth > 0.4
+    assert promised(finding(1.2, 1.5, run_gain=Gain(1.1, 1.2))) == "1.20 to 1.50 times faster"
 
 
 def test_a_measured_gain_comes_before_the_predicted_one() -> None:

@@ -51,6 +51,23 @@ def test_time_goes_to_the_statement_of_the_program(folder: Path) -> None:
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
+def test_packages_that_a_statement_imports_in_turn_are_named(folder: Path) -> None:
+    program = folder / "train.py"
+    program.write_text("from stable_baselines3 import PPO\n")
+    analysis = analyze(read_capture(folder))
+    own = Frame(str(program), "<module>", 1, 1, True)
+    library = Frame("/lib/site-packages/stable_baselines3/ppo.py", "<module>", 1, 3, False)
+    nested = Frame("/lib/site-packages/tensorflow/__init__.py", "<module>", 1, 3, False)
+    loader = Frame("<frozen importlib._bootstrap>", "_load_unlocked", 1, 3, False)
+    analysis.startup_samples = [
+        Sample("import", "main", (loader, nested, library, own), 3.0),
+        Sample("import", "main", (library, own), 1.0),
+    ]
+    (row,) = import_rows(analysis)
+    assert row.inside == "tensorflow 6.00 s, stable_baselines3 2.00 s"
+    assert row.inside in import_table(analysis, Style(80))
+
+
 def test_little_import_time_gets_no_table(folder: Path) -> None:
     analysis = analyze(read_capture(folder))
     analysis.startup_samples = []

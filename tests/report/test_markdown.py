@@ -7,7 +7,7 @@ import json
 import pytest
 from recorded_run import HOSTILE
 
-from hotloop.report import units
+from hotloop import units
 from hotloop.report.detailed import render as render_detailed
 from hotloop.report.document import Report
 from hotloop.report.markdown import code, escape, prose, render

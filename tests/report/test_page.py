@@ -12,13 +12,13 @@ import pytest
 from made_shards import made_shard
 from recorded_run import HOSTILE, findings, until
 
+from hotloop import units
 from hotloop.analyze.analysis import analyze
 from hotloop.analyze.history import RunHistory
 from hotloop.analyze.training import read_capture
 from hotloop.capture.lines import StackRow
 from hotloop.capture.reader import Capture
 from hotloop.capture.window import PhaseDelta, Window
-from hotloop.report import units
 from hotloop.report.document import Report, make_report
 from hotloop.report.page import asset, embed, render, shell
 from hotloop.report.page_data import page_data, short
@@ -368,7 +368,7 @@ def test_what_only_some_runs_have(open_page: Open, tmp_path: Path) -> None:
     page = open_page(path=path)
     assert page.locator("#timeline .warm").count() == 1
     page.click("text=Per environment step")
-    assert "20.0 ms" in page.inner_text("#timeline .chart")
+    assert "20 ms" in page.inner_text("#timeline .chart")
     page.click("text=Share of time")
     titles = page.locator("#timeline .title").all_text_contents()
     assert titles == ["Environment steps per second", "Memory", "GPU busy", "GPU memory"]

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from made_shards import made_shard
 
+from hotloop import units
 from hotloop.analyze.analysis import analyze
 from hotloop.analyze.history import RunHistory
 from hotloop.analyze.training import read_capture
 from hotloop.capture.reader import Capture
-from hotloop.report import units
 from hotloop.report.document import Report, make_report
 from hotloop.report.figures import DPI
 from hotloop.report.pictures import INCHES, render_png, render_svg

@@ -20,6 +20,7 @@ def test_exact_functions_leave_a_file_that_pstats_opens(hotloop: Hotloop, tmp_pa
     document = report(hotloop)
     rows = {row["function"]: row for row in document["exact_functions"]}
     assert rows["busy"]["calls"] == 100
+    assert not any("hotloop" in f"{row['file']} {row['function']}" for row in rows.values())
     assert rows["train"]["total_s"] >= rows["busy"]["total_s"] > 0
     assert "by cumulative time" in hotloop("report", "cap").stdout
 

@@ -28,6 +28,8 @@ class Check:
     state: str
     text: str
     remedy: str = ""
+    #: Time was up before this could be checked.
+    unfinished: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,7 +161,7 @@ def _framework(survey: Survey, framework: Framework) -> list[Check]:
     name = f"{framework.name} {framework.version}".strip()
     if framework.unfinished:
         text = f"{name} was still being imported when the time was up; `--wait 2m` checks it too."
-        return [Check(framework.name, INFO, text)]
+        return [Check(framework.name, INFO, text, unfinished=True)]
     if framework.error:
         return [
             Check(
@@ -302,7 +304,7 @@ def _hooks(survey: Survey) -> list[Check]:
     checks, fitting = [], []
     if survey.hooks_unfinished:
         text = "Hooks: not every library was imported when time was up; `--wait 2m` checks them."
-        checks.append(Check("hooks", INFO, text))
+        checks.append(Check("hooks", INFO, text, unfinished=True))
     for title, use in survey.hooks.items():
         missing = use.missing
         version = use.version or "unknown"

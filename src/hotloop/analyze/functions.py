@@ -27,7 +27,9 @@ _LIBRARY = re.compile(
     r"(site-packages|dist-packages|[/\\]lib[/\\]python\d|[/\\]Lib[/\\](?!site)|^<frozen)", re.I
 )
 #: The folder of hotloop's own frames, which are removed from samples.
-_OWN = re.compile(r"[/\\]hotloop[/\\](?:(?:measure|hooks|capture|cli|run)[/\\]|__init__\.py$)")
+_OWN = re.compile(
+    r"[/\\]hotloop[/\\](?:(?:measure|hooks|capture|cli|run|bootstrap)[/\\]|__(?:init|main)__\.py$)"
+)
 
 
 @dataclass

@@ -98,7 +98,7 @@ class _Parser(argparse.ArgumentParser):
         if wrong is not None:
             close = closest(wrong[1], self._option_string_actions)
             hint = f"did you mean {close}?" if close else f"`{self.prog} --help` lists them"
-            raise HotloopError(f"{self.prog}: unknown option {wrong[1]}; {hint}")
+            raise HotloopError(f"unknown option {wrong[1]}; {hint}")
         super().error(message)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
@@ -123,7 +123,10 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     """A suggestion for a mistyped command or option, if any is close."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(word, known, 1)), None)
+    # Dashes are no likeness: --runs is not a slip for --gpus.
+    names = {each.lstrip("-"): each for each in known}
+    near = get_close_matches(word.lstrip("-"), names, 1)
+    return names[near[0]] if near else None
 
 
 def _unknown(argv: list[str]) -> str:

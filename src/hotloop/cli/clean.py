@@ -16,11 +16,11 @@ import sys
 import time
 from pathlib import Path
 
+from hotloop import units
 from hotloop.cli.numbers import age, not_negative
 from hotloop.cli.ownership import foreign_entry, is_capture, is_experiment
 from hotloop.cli.selection import RUNNING, UNCERTAIN, RecordedRun, recordings
 from hotloop.errors import HotloopError
-from hotloop.report import units
 from hotloop.run.folders import BASE, as_typed
 from hotloop.run.messages import notify
 

@@ -22,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hotloop import units
 from hotloop.analyze.defaults import MOST_PAIRS, MOST_PAIRS_UNTIL
 from hotloop.cli import experiments
 from hotloop.cli.numbers import above_zero, not_negative, percent
@@ -129,7 +130,7 @@ def _exit_code(
     options: argparse.Namespace, comparison: Comparison, result: PairedResult | None
 ) -> int:
     if result is not None and result.failure is not None:
-        kept = f"{comparison.pairs} finished pairs are kept in {result.folder}"
+        kept = f"kept {units.plural(comparison.pairs, 'finished pair')} in {result.folder}"
         print(f"hotloop: {result.failure}\nhotloop: {kept}", file=sys.stderr)
         return HotloopError.exit_code
     if result is not None and result.interrupted:

@@ -8,6 +8,7 @@ hotloop demo --list          list them
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -61,6 +62,8 @@ DEMOS = {
     ),
 }
 DEFAULT = "snake"
+#: Where copies of installed programs go.
+COPIES = Path("runs/demo")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,7 +90,7 @@ def main(options: argparse.Namespace) -> int:
             f"the {options.name} demo needs {', '.join(missing)}; "
             f"run: pip install 'hotloop[{options.name}]'"
         )
-    script = workloads_folder() / demo.folder / "train.py"
+    script = program_folder(demo.folder) / "train.py"
     arguments = options.arguments or list(demo.arguments)
     print(f"hotloop: {demo.what}", file=sys.stderr)
     print(f"hotloop: hotloop run {script} {' '.join(arguments)}\n", file=sys.stderr)
@@ -104,6 +107,23 @@ def _is_installed(module: str) -> bool:
         return find_spec(module) is not None
     except ImportError:
         return False
+
+
+def program_folder(name: str) -> Path:
+    """The program's folder as one would type it here.
+
+    Inside an installed package it would be a library, which is neither searched for phases nor
+    patched. It is copied, once: the copy is the user's to change.
+    """
+    folder = workloads_folder() / name
+    package = Path(__file__).resolve().parent.parent
+    if folder.is_relative_to(package):
+        copy = COPIES / name
+        if not copy.is_dir():
+            shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        return copy
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 def workloads_folder() -> Path:

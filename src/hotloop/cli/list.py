@@ -14,10 +14,10 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
+from hotloop import units
 from hotloop.cli.numbers import above_zero
 from hotloop.cli.selection import RecordedRun, recordings
 from hotloop.errors import HotloopError
-from hotloop.report import units
 from hotloop.report.terminal import Style, clean, fit, style_for, write
 from hotloop.run.folders import BASE, as_typed
 

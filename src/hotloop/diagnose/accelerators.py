@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hotloop import units
 from hotloop.analyze.device_use import kernel_seconds, launches_in
 from hotloop.analyze.model import Analysis
 from hotloop.capture import schema
@@ -128,7 +129,7 @@ def device_unused(analysis: Analysis) -> list[Finding]:
             analysis,
             "device-unused",
             title=f"A {seen[0]} device is idle while the network runs on the CPU: "
-            f"{1e3 * each:.0f} ms per gradient step, {of_loop(analysis, seconds):.0%} of the "
+            f"{units.seconds(each)} per gradient step, {of_loop(analysis, seconds):.0%} of the "
             f"loop{why}",
             phase="learn",
             seconds=seconds + acting.total,
@@ -273,7 +274,8 @@ def launch_bound(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "launch-bound",
-            title=f"{launches / updates:.0f} kernels are launched for each gradient step and "
+            title=f"{units.count(launches / updates)} kernels are launched for each gradient "
+            f"step and "
             f"compute {busy:.0%} of its time: the device waits for the host",
             phase="learn",
             seconds=seconds * (1 - busy),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hotloop import units
 from hotloop.analyze.model import Analysis, Function, RunRow
 from hotloop.analyze.run_table import BETWEEN, COMMUNICATION, SLOWEST, WAITS, group_of
 from hotloop.capture.schema import SourceLine
@@ -72,8 +73,8 @@ def data_parallel_overhead(analysis: Analysis) -> list[Finding]:
             analysis,
             "data-parallel-overhead",
             title=f"Reducing gradients between {ranks} ranks takes "
-            f"{of_loop(analysis, seconds):.0%} of the loop ({seconds / updates * 1e3:.1f} ms per "
-            f"update, which computes for {computing / updates * 1e3:.1f} ms): the network is too "
+            f"{of_loop(analysis, seconds):.0%} of the loop ({units.seconds(seconds / updates)} per "
+            f"update, which computes for {units.seconds(computing / updates)}): the network is too "
             "small for data parallelism",
             phase="comm",
             seconds=seconds,
@@ -217,7 +218,7 @@ def few_envs_per_runner(analysis: Analysis) -> list[Finding]:
             analysis,
             "few-envs-per-runner",
             title=f"The loop waits for {_several(largest.process, count)} with "
-            f"{envs:.0f} environment{'s' * (round(envs) > 1)} each: work once per step "
+            f"{units.plural(round(envs), 'environment')} each: work once per step "
             f"(`{largest.name}` {largest.share:.0%}) takes {of_loop(analysis, seconds):.0%} of the "
             f"loop, stepping environments {of_loop(analysis, _seconds(steps)):.0%}",
             phase=largest.name,
@@ -312,7 +313,7 @@ def frequent_weights(analysis: Analysis) -> list[Finding]:
             analysis,
             "frequent-weights",
             title=f"Sending weights to other processes takes {of_loop(analysis, seconds):.0%} of "
-            f"the loop: {calls} times, {seconds / calls * 1e3:.1f} ms each",
+            f"the loop: {units.plural(calls, 'time')}, {units.seconds(seconds / calls)} each",
             phase="sync.weights",
             seconds=seconds,
             low=SYNC_WINS[0],
@@ -344,7 +345,8 @@ def object_copies(analysis: Analysis) -> list[Finding]:
             analysis,
             "object-copies",
             title=f"Copying objects into Ray's object store takes {of_loop(analysis, seconds):.0%} "
-            f"of the loop: {calls} times, {seconds / max(calls, 1) * 1e3:.1f} ms each",
+            f"of the loop: {units.plural(calls, 'time')}, "
+            f"{units.seconds(seconds / max(calls, 1))} each",
             phase="comm",
             seconds=seconds,
             low=OBJECT_WINS[0],

@@ -7,6 +7,7 @@ share of the loop that it could change at most.
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.model import Analysis, Phase
 from hotloop.diagnose.accelerators import accelerators
 from hotloop.diagnose.evidence import cores, of_loop, seconds_in
@@ -31,14 +32,17 @@ def summary(analysis: Analysis) -> list[str]:
     if not run.loop_s:
         return []
     steps = f" for {run.env_steps:,} environment steps" if run.env_steps else ""
-    lines = [f"The run took {run.wall_s:.1f} s, its training loop {run.loop_s:.1f} s{steps}."]
+    lines = [
+        f"The run took {units.seconds(run.wall_s)}, its training loop "
+        f"{units.seconds(run.loop_s)}{steps}."
+    ]
     largest = [p for p in _top_phases(analysis) if of_loop(analysis, p.loop_s) >= SMALL][:MOST]
     if largest:
         listed = ", ".join(f"{p.name} {_percent(analysis, p.loop_s)}" for p in largest)
         lines.append(f"Dominant: {listed}.")
     functions = [f for f in analysis.functions if f.process == "main" and f.share >= SMALL][:MOST]
     if functions:
-        listed = ", ".join(f"{f.function} {f.share:.1%}" for f in functions)
+        listed = ", ".join(f"{f.function} {units.percent(f.share)}" for f in functions)
         lines.append(f"Hot functions, by their own time: {listed}.")
     small = [
         f"{name} {_percent(analysis, seconds)}"
@@ -53,8 +57,7 @@ def summary(analysis: Analysis) -> list[str]:
 def recommendations(analysis: Analysis, findings: list[Finding]) -> list[str]:
     """What to do, the most worthwhile first."""
     lines = [
-        f"{each.title}. {each.fix} Expected: {each.gain.low:.2f} to {each.gain.high:.2f} times "
-        "faster."
+        f"{each.title}. {each.fix} {_expected(each)}"
         for each in findings
         if each.severity not in (INFO, HEALTHY)
     ]
@@ -62,6 +65,13 @@ def recommendations(analysis: Analysis, findings: list[Finding]) -> list[str]:
         for advice in (_model_size, _batch_size, _precision, _conversions, _hardware):
             lines += advice(analysis)
     return lines
+
+
+def _expected(finding: Finding) -> str:
+    if finding.run_gain is not None and finding.is_of_run:
+        gain = finding.run_gain
+        return f"Expected: the whole run {units.times_faster(gain.low, gain.high)}."
+    return f"Expected: {units.times_faster(finding.gain.low, finding.gain.high)}."
 
 
 def _top_phases(analysis: Analysis) -> list[Phase]:
@@ -78,7 +88,7 @@ def _top_phases(analysis: Analysis) -> list[Phase]:
 
 
 def _percent(analysis: Analysis, seconds: float) -> str:
-    return f"{of_loop(analysis, seconds):.1%}"
+    return units.percent(of_loop(analysis, seconds))
 
 
 def _model_size(analysis: Analysis) -> list[str]:
@@ -129,5 +139,5 @@ def _hardware(analysis: Analysis) -> list[str]:
     elif not seen:
         parts.append("no accelerator was seen")
     if busy is not None and have:
-        parts.append(f"{busy:.1f} of {have} cores were busy")
+        parts.append(f"{units.amount(busy)} of {have} cores were busy")
     return [f"Hardware: {', '.join(parts)}."]

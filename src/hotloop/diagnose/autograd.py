@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.trends import Trend
 from hotloop.capture import schema
@@ -190,7 +191,7 @@ def graph_retained(analysis: Analysis) -> list[Finding]:
     added = (memory.last - memory.first) / 1e6 if memory is not None and grows else 0.0
     ratio = slower.ratio if slower is not None and rising else 1.0
     what = f"backward passes take {ratio:.1f} times longer at the end" if rising else ""
-    more = f"memory has grown by {added:.0f} MB" if added >= 1 else ""
+    more = f"memory has grown by {units.megabytes(added)}" if added >= 1 else ""
     lines = callers(analysis, "learn.backward")
     return [
         finding(

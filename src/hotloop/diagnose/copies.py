@@ -7,6 +7,7 @@ were of pageable memory.
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.model import Analysis
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
@@ -108,7 +109,8 @@ def _sync_per_step(
         finding(
             analysis,
             "sync-per-step",
-            title=f"Python reads {each:.1f} values from the device per step{at(lines)} and waits "
+            title=f"Python reads {units.amount(each)} values from the device per "
+            f"step{at(lines)} and waits "
             f"for each: {of_loop(analysis, seconds):.0%} of the loop",
             phase="transfer",
             seconds=seconds,
@@ -149,7 +151,8 @@ def _host_transfers(
         finding(
             analysis,
             "host-transfers",
-            title=f"{transfers:.1f} copies ({size / 1e3:.0f} kB) between host and device per "
+            title=f"{units.plural(transfers, 'copy')} ({units.size(size)}) between "
+            f"host and device per "
             f"step{at(lines)}: {of_loop(analysis, whole):.0%} of the loop{beside}",
             phase="transfer",
             seconds=whole,
@@ -221,7 +224,7 @@ def pageable_copies(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "pageable-copies",
-            title=f"Copies of {size / number / 1e6:.2f} MB go through memory that is not pinned: "
+            title=f"Copies of {units.size(size / number)} go through memory that is not pinned: "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="transfer",
             seconds=seconds,

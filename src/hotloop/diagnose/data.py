@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from hotloop import units
 from hotloop.analyze.model import Analysis, Frame
 from hotloop.analyze.trends import Trends, trend
 from hotloop.capture import schema
@@ -65,7 +66,8 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "per-item-buffer-push",
-            title=f"{adds / rounds:.0f} buffer pushes per step of {envs} environments: "
+            title=f"{units.plural(adds / rounds, 'buffer push', 'es')} per step of "
+            f"{envs} environments: "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="buffer.add",
             seconds=seconds,

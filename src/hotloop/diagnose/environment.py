@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from hotloop import units
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
@@ -356,7 +357,7 @@ def env_bound(analysis: Analysis) -> list[Finding]:
             analysis,
             "env-bound",
             title=f"The environment is {of_loop(analysis, inside.seconds):.0%} of the loop: "
-            f"{each * 1e3:.2g} ms per step",
+            f"{units.seconds(each)} per step",
             phase="env.step",
             seconds=inside.seconds,
             low=(SIMPLER_WINS if spread else ENV_BOUND_WINS)[0],

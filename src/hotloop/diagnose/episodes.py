@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.model import Analysis, Sample
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.cpu_threads import fastest_s
@@ -158,7 +159,7 @@ def slow_reset(analysis: Analysis) -> list[Finding]:
             analysis,
             "slow-reset",
             title=f"Resets take {of_loop(analysis, seconds):.0%} of the loop: "
-            f"{seconds / resets * 1e3:.3g} ms each",
+            f"{units.seconds(seconds / resets)} each",
             phase="env.reset",
             seconds=seconds,
             low=RESET_WINS[0],

@@ -75,8 +75,13 @@ class Finding:
         """The share of the time that is saved: measured, or the middle of the range."""
         if self.measured_gain is not None:
             return 1 - 1 / max(self.measured_gain, 1.0)
-        ranges = [self.gain, *([self.run_gain] if self.run_gain else [])]
-        return 1 - 1 / max(each.middle for each in ranges)
+        gain = self.run_gain if self.run_gain and self.is_of_run else self.gain
+        return 1 - 1 / gain.middle
+
+    @property
+    def is_of_run(self) -> bool:
+        """The fix makes the run faster more than its loop: it saves time before the loop."""
+        return self.run_gain is not None and self.run_gain.middle > self.gain.middle
 
 
 #: A rule: from an analysis to findings, if any.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from hotloop import units
 from hotloop.analyze.model import Analysis
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
@@ -93,13 +94,15 @@ def predict_in_loop(analysis: Analysis) -> list[Finding]:
     if rows > PREDICT_ROWS or (steps and calls / steps < PREDICTS_PER_STEP):
         return []
     lines = lines_of(analysis, schema.CALL_PREDICT)
-    each = f"{calls / steps:.2g} times a step" if steps else f"{calls:.0f} times"
+    each = (
+        f"{units.plural(calls / steps, 'time')} per step" if steps else units.plural(calls, "time")
+    )
     return [
         finding(
             analysis,
             "predict-in-loop",
             title=f"Keras's predict is called {each} with batch size "
-            f"{rows:.3g}{at(lines)}, {1e3 * seconds / calls:.1f} ms per call: "
+            f"{units.amount(rows)}{at(lines)}, {units.seconds(seconds / calls)} per call: "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="policy.act",
             seconds=seconds,
@@ -324,8 +327,9 @@ def _traced_again(
         finding(
             analysis,
             id,
-            title=f"A compiled function was retraced {again:.0f} times{at(lines)}, "
-            f"{1e3 * compile_s / traces:.0f} ms each: {of_loop(analysis, seconds):.0%} of the loop",
+            title=f"A compiled function was retraced {units.plural(again, 'time')}{at(lines)}, "
+            f"{units.seconds(compile_s / traces)} each: {of_loop(analysis, seconds):.0%} of the "
+            f"loop",
             phase="compile",
             seconds=seconds,
             low=min(low, high),
@@ -381,8 +385,8 @@ def _torch_recompiles(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "recompilation",
-            title=f"torch.compile has compiled {functions:.0f} "
-            f"function{'s' if functions > 1 else ''} {compiles:.0f} times{at(lines)}: "
+            title=f"torch.compile has compiled {units.plural(functions, 'function')} "
+            f"{units.plural(compiles, 'time')}{at(lines)}: "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="compile",
             seconds=seconds,
@@ -425,8 +429,8 @@ def gc_every_step(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "gc-every-step",
-            title=f"{what} was called {calls:.0f} times{at(lines)}, "
-            f"{1e3 * seconds / calls:.1f} ms each: {of_loop(analysis, seconds):.0%} of the loop",
+            title=f"{what} was called {units.plural(calls, 'time')}{at(lines)}, "
+            f"{units.seconds(seconds / calls)} each: {of_loop(analysis, seconds):.0%} of the loop",
             phase=_phase_around(analysis, lines),
             seconds=seconds,
             low=COLLECT_WINS[0],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.device_use import kernel_seconds
 from hotloop.analyze.language_models import tokens
 from hotloop.analyze.model import Analysis
@@ -68,7 +69,8 @@ def small_generation_batch(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "generation-batch",
-            title=f"`generate` makes {made.batch_size:.0f} completions at a time: decoding them is "
+            title=f"`generate` makes {units.plural(round(made.batch_size), 'completion')} at a "
+            f"time: decoding them is "
             f"{seconds / analysis.run.loop_s:.0%} of the loop",
             phase="generate",
             seconds=seconds,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.model import Analysis
 from hotloop.capture import schema
 from hotloop.diagnose.evidence import (
@@ -116,7 +117,7 @@ _BATCHES = (
 
 
 def _title(share: float, batch_s: float, workers: int, waits: bool) -> str:
-    each = f"{batch_s * 1e3:.1f} ms per batch"
+    each = f"{units.seconds(batch_s)} per batch"
     if waits and not workers:
         return f"The loop waits for its data pipeline {share:.0%} of the time ({each})"
     if waits:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from hotloop import units
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
@@ -160,7 +161,7 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         analysis,
         "data-loading",
         title=f"Loading and preparing data takes {seconds / whole:.0%} of the run "
-        f"({seconds:.1f} s)",
+        f"({units.seconds(seconds)})",
         phase="data",
         seconds=inside,
         low=LOADING_WINS[0],

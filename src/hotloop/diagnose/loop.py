@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from hotloop import units
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
@@ -70,7 +71,7 @@ def update_ratio(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "update-ratio",
-            title=f"{each:.0f} gradient steps per step of "
+            title=f"{units.plural(each, 'gradient step')} per step of "
             f"{'the environment' if envs == 1 else f'{envs} environments'}: learning is "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="learn",
@@ -244,7 +245,7 @@ def logging(analysis: Analysis) -> list[Finding]:
         analysis,
         "logging",
         title=f"Logging takes {of_loop(analysis, seconds):.0%} of the loop"
-        + (f": {each:.2g} calls per step" if each and calls else ""),
+        + (f": {units.plural(each, 'call')} per step" if each and calls else ""),
         phase="log",
         seconds=seconds,
         low=least_of_logging(beside, written_at),
@@ -322,7 +323,11 @@ def checkpointing(analysis: Analysis) -> list[Finding]:
             analysis,
             "checkpointing",
             title=f"Saving takes {of_loop(analysis, seconds):.0%} of the loop"
-            + (f": {times} times, {seconds / times:.2g} s each" if times and not elsewhere else ""),
+            + (
+                f": {units.plural(times, 'time')}, {units.seconds(seconds / times)} each"
+                if times and not elsewhere
+                else ""
+            ),
             phase="checkpoint",
             seconds=seconds,
             low=CHECKPOINT_WINS[0],

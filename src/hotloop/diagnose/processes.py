@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.workers import BARE_STEP, split_steps
 from hotloop.capture import schema
@@ -137,7 +138,7 @@ def pickled_observations(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "pickled-observations",
-            title=f"Observations of {size / 1024:.0f} KB are pickled through pipes: "
+            title=f"Observations of {units.size(size)} are pickled through pipes: "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="env.step",
             seconds=seconds,
@@ -180,7 +181,8 @@ def serial_heavy_env(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "serial-heavy-env",
-            title=f"{envs} environments of {seconds / steps * 1e3:.1f} ms per step each run on one "
+            title=f"{envs} environments of {units.seconds(seconds / steps)} per step each run "
+            f"on one "
             f"of {cores(analysis)} cores: {of_loop(analysis, seconds):.0%} of the loop",
             phase="env.step",
             seconds=seconds,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.model import Analysis
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
@@ -34,7 +35,8 @@ def one_leaf_per_pass(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "one-leaf-per-pass",
-            title=f"The network evaluates {leaves:.1f} positions per forward pass in tree search: "
+            title=f"The network evaluates {units.plural(leaves, 'position')} per forward pass "
+            f"in tree search: "
             f"these passes are {share:.0%} of the loop",
             phase="search.network",
             seconds=seconds_in(analysis, "search.network"),
@@ -82,12 +84,13 @@ def one_row_inference(analysis: Analysis) -> list[Finding]:
     if of_loop(analysis, seconds_in(analysis, "inference")) < INFERENCE_SHARE:
         return []
     lines = _asking_lines(analysis)
-    each = f", {calls / updates:.0f} times per gradient step" if updates else ""
+    each = f", {units.plural(calls / updates, 'time')} per gradient step" if updates else ""
     return [
         finding(
             analysis,
             "unbatched-policy",
-            title=f"The network is called with batch size {rows / calls:.2g}{at(lines)}{each}: "
+            title=f"The network is called with batch size "
+            f"{units.amount(rows / calls)}{at(lines)}{each}: "
             f"{of_loop(analysis, seconds):.0%} of the loop",
             phase="inference",
             seconds=seconds,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hotloop import units
 from hotloop.analyze.accounting import training_phases
 from hotloop.analyze.contention import cores_used
 from hotloop.analyze.kind import (
@@ -94,7 +95,9 @@ def too_short(analysis: Analysis) -> str:
     if run.env_steps and run.env_steps < ENOUGH_STEPS:
         return f"{run.env_steps} steps; findings need about {ENOUGH_STEPS}"
     if run.loop_s < LEAST_SECONDS:
-        return f"{run.loop_s:.2f} s of training; findings need about {ENOUGH_SECONDS:.0f}"
+        return (
+            f"{units.seconds(run.loop_s)} of training; findings need about {ENOUGH_SECONDS:.0f} s"
+        )
     return ""
 
 
@@ -335,4 +338,4 @@ def _basis(analysis: Analysis) -> list[str]:
     if not parts:
         return []
     listed = parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
-    return [f"Based on {listed} over {run.loop_s:.1f} s."]
+    return [f"Based on {listed} over {units.seconds(run.loop_s)}."]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
+from hotloop import units
 from hotloop.analyze.compare import Comparison, PhaseJudgement, WorkChange, describe_work, one_of
 from hotloop.analyze.experiments import PairedResult
 from hotloop.analyze.judgement import FASTER, NOT_COMPARABLE, SAME, SLOWER, UNKNOWN, Judgement
 from hotloop.phases import NO_PHASE, NO_PHASE_LABEL, PARENTS
-from hotloop.report import units
 from hotloop.report.terminal import Style, beside, clean, fit, paragraph, paragraphs
 
 SCHEMA = "hotloop.compare/1"
@@ -118,7 +118,7 @@ def comparison_text(
 
 
 def _title(comparison: Comparison, style: Style, result: PairedResult | None) -> str:
-    pairs = f"{comparison.pairs} interleaved pair{'s' if comparison.pairs != 1 else ''}"
+    pairs = units.plural(comparison.pairs, "interleaved pair")
     what = pairs if comparison.interleaved else "two captures, not interleaved"
     lines = [style.paint("hotloop compare", "bold", "cyan") + "  " + what]
     if result is not None:

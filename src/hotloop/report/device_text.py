@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.bounds import TITLES
 from hotloop.analyze.device_use import FEW_CALLS, DeviceUse
 from hotloop.analyze.functions import short_file
 from hotloop.analyze.kind import span_of
 from hotloop.analyze.model import Analysis
 from hotloop.phases import NO_PHASE_LABEL, names_of
-from hotloop.report import units
 from hotloop.report.document import transfer_lines
 from hotloop.report.terminal import Style, clean, fit, wrapped
 

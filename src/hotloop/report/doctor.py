@@ -26,6 +26,9 @@ def doctor_text(checks: list[Check], style: Style) -> str:
     if problems:
         noun = "problem" if problems == 1 else "problems"
         lines.append(style.paint(f"{problems} {noun} found.", "bold", "red"))
+    elif any(check.unfinished for check in checks):
+        said = "No problems found in what was checked; the rest needs more time."
+        lines.append(style.paint(said, "bold", "yellow"))
     else:
         lines.append(style.paint("No problems found.", "bold", "green"))
     lines.append("Next: hotloop run train.py")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from hotloop import units
 from hotloop.analyze.accounting import Accounting, account, categories, unidentified
 from hotloop.analyze.history import RunHistory
 from hotloop.analyze.imports import import_lines
@@ -19,7 +20,6 @@ from hotloop.analyze.workers import split_steps
 from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.verdict import Verdict, judge
 from hotloop.errors import HotloopError
-from hotloop.report import units
 from hotloop.report.returns import returns_document
 
 SCHEMA = "hotloop.report/2"

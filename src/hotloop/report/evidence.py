@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from hotloop import units
 from hotloop.diagnose.finding import Finding
-from hotloop.report import units
 
 #: Shown beside the finding's title already.
 _SHOWN_ELSEWHERE = ("gain_of_loop",)

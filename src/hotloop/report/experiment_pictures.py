@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hotloop import units
 from hotloop.analyze.compare import Comparison, one_of
 from hotloop.analyze.experiments import Investigation, Sweep
 from hotloop.analyze.hypothesis import CEILING, CONFIRMED, REFUTED
 from hotloop.analyze.judgement import FASTER, SLOWER, UNKNOWN
 from hotloop.analyze.scaling import Setting, in_proportion, is_numeric
 from hotloop.phases import NO_PHASE, NO_PHASE_LABEL
-from hotloop.report import units
 from hotloop.report.comparison import ANYTHING, because, headline, in_words, ratio, rows_of
 from hotloop.report.comparison_page import part_category
 from hotloop.report.figures import (
@@ -74,7 +74,8 @@ def comparison_picture(comparison: Comparison, format: str) -> bytes:
         )
         for index, (name, row) in enumerate(rows_of(comparison))
     ]  # fmt: skip
-    runs = f"{comparison.pairs} interleaved pairs" if comparison.interleaved else "two captures"
+    pairs = units.plural(comparison.pairs, "interleaved pair")
+    runs = pairs if comparison.interleaved else "two captures"
     below = because(comparison) or f"{runs}, per {one_of(comparison.unit)}"
     return _intervals(
         format, headline(comparison), below, rows, margin=comparison.margin,

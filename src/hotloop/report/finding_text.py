@@ -8,7 +8,7 @@ from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.proven import is_refuted
 from hotloop.diagnose.verdict import Verdict
 from hotloop.report.gains import promised, proven
-from hotloop.report.paths import path_from_here
+from hotloop.report.paths import place_of
 from hotloop.report.terminal import Style, clean, fit, wrapped
 
 
@@ -27,7 +27,7 @@ def finding_text(finding: Finding, verdict: Verdict, style: Style) -> str:
     if finding.title.rstrip(".") not in verdict.sentence:
         lines.append(wrapped(finding.title, style, indent=2))
     for place in finding.where[:3]:
-        name = clean(f"{path_from_here(place.file)}:{place.line} {place.function}")
+        name = clean(f"{place_of(place)} {place.function}")
         shown = fit(name, style.width - 5).rstrip()
         lines.append("  at " + style.link(shown, place.file))
     lines.append(wrapped(finding.fix, style, indent=2))

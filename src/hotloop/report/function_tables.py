@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.accounting import unidentified
-from hotloop.analyze.functions import short_file
 from hotloop.analyze.kind import span_of
 from hotloop.analyze.model import Analysis, Function
 from hotloop.phases import NO_PHASE_LABEL
-from hotloop.report import units
 from hotloop.report.paths import path_from_here
 from hotloop.report.sampled import (
     SMALLEST_OF_THREADS,
@@ -98,7 +97,7 @@ def exact_functions(analysis: Analysis, style: Style, view: View) -> str:
     lines = [style.paint("Functions by cumulative time (exact; see main.prof)", "bold")]
     lines.append(style.paint(f"  {'total':>9} {'self':>9} {'calls':>11}  function", "dim"))
     for row in analysis.exact_functions[: view.top]:
-        place = clean(f"{row.function}  {short_file(row.file)}:{row.line}")
+        place = clean(f"{row.function}  {path_from_here(row.file)}:{row.line}")
         cells = f"  {units.seconds(row.total_s):>9}"
         cells += f" {units.seconds(row.self_s):>9}"
         cells += f" {units.count(row.calls):>11}  "

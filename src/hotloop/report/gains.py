@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.capture.proofs import (
     CEILING,
     CONFIRMED,
@@ -19,17 +20,8 @@ from hotloop.diagnose.finding import HEALTHY, Finding, Gain
 _NOTHING = 1.005
 
 
-def factor(value: float) -> str:
-    """A speedup: 1.07, 2.5, 14."""
-    if value < 2:
-        return f"{value:.2f}"
-    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
-
-
 def times(gain: Gain) -> str:
-    """A range of speedups: "1.07 to 1.08 times faster"."""
-    low, high = factor(gain.low), factor(gain.high)
-    return f"{low} times faster" if low == high else f"{low} to {high} times faster"
+    return units.times_faster(gain.low, gain.high)
 
 
 def measured(tried: TriedFix) -> str:
@@ -49,12 +41,13 @@ def proven(finding: Finding) -> str:
     tried = finding.proof
     if tried is None:
         return ""
+    pairs = f"{units.plural(tried.pairs, 'pair')} of runs with {tried.fix}"
     weights = f" Weights after equal steps: {tried.weights}." if tried.weights else ""
     if tried.verdict == CONFIRMED:
-        return f"Confirmed by {tried.pairs} pairs of runs with {tried.fix}: {tried.how}.{weights}"
+        return f"Confirmed by {pairs}: {tried.how}.{weights}"
     if tried.verdict == REFUTED:
         what = measured(tried) or tried.why
-        return f"Refuted by {tried.pairs} pairs of runs with {tried.fix}: {what}.{weights}"
+        return f"Refuted by {pairs}: {what}.{weights}"
     if tried.verdict == CEILING:
         return f"Measured ceiling: {measured(tried)} {tried.fix}. {_sentence(tried.why)}"
     if tried.verdict in (UNCLEAR, UNSAFE):
@@ -74,10 +67,10 @@ def promised(finding: Finding) -> str:
         return ""
     if finding.measured_gain is not None and finding.proof is not None:
         return f"measured: {measured(finding.proof)}; predicted: {times(finding.gain)}"
-    if finding.gain.high >= _NOTHING:
-        ceiling = factor(finding.ceiling or finding.gain.high)
-        limit = f", {ceiling} at most" if ceiling != factor(finding.gain.high) else ""
-        return times(finding.gain) + limit
-    if finding.run_gain is not None and finding.run_gain.high >= _NOTHING:
+    if finding.run_gain is not None and finding.is_of_run:
         return f"the whole run {times(finding.run_gain)}"
-    return ""
+    if finding.gain.high < _NOTHING:
+        return ""
+    ceiling = units.factor(finding.ceiling or finding.gain.high)
+    limit = f", {ceiling} at most" if ceiling != units.factor(finding.gain.high) else ""
+    return times(finding.gain) + limit

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from hotloop import units
 from hotloop.analyze.compare import one_of
 from hotloop.analyze.experiments import Investigation, Tried
 from hotloop.analyze.hypothesis import CEILING, CONFIRMED, FAILED, REFUTED, UNKNOWN
 from hotloop.analyze.judgement import finite
 from hotloop.analyze.statistics import Interval
 from hotloop.phases import NO_PHASE_LABEL
-from hotloop.report import units
 from hotloop.report.comparison import comparison_document, ratio
 from hotloop.report.terminal import Style, beside, clean, fit, paragraphs
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from hotloop import units
 from hotloop.analyze.limits import SHARE, SPEED, LimitCheck
-from hotloop.report import units
 from hotloop.report.comparison import times
 from hotloop.report.terminal import clean
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.live_state import LivePhase, LiveState
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.quiet import BUSY_MACHINE
 from hotloop.diagnose.verdict import too_short
-from hotloop.report import units
 from hotloop.report.gains import promised
 from hotloop.report.terminal import Style, clean, fit
 

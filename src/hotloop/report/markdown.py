@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
+from hotloop import units
 from hotloop.analyze.accounting import outside_share
 from hotloop.analyze.flame import groups
-from hotloop.analyze.functions import short_file
 from hotloop.analyze.kind import span_of
 from hotloop.analyze.model import Analysis, Function, Phase, Run
 from hotloop.diagnose.advice import recommendations, summary
@@ -17,11 +17,12 @@ from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.proven import is_refuted
 from hotloop.diagnose.verdict import starvation_of
 from hotloop.phases import NO_PHASE_LABEL
-from hotloop.report import one_process, units
+from hotloop.report import one_process
 from hotloop.report.device_text import bound_line, limits_in_words
 from hotloop.report.document import Report
 from hotloop.report.evidence import evidence_in_words
 from hotloop.report.gains import promised, proven
+from hotloop.report.paths import place_of
 from hotloop.report.returns import headline_part
 from hotloop.report.run_table import TITLE, line_of, shown_rows, who
 from hotloop.report.sampled import SMALLEST_OF_THREADS, place_words, states_words
@@ -152,10 +153,7 @@ def _finding(finding: Finding) -> str:
         about.append("**refuted**")
     lines.append(" · ".join(about))
     if finding.where:
-        places = [
-            f"{code(f'{short_file(p.file)}:{p.line}')} in {code(p.function)}"
-            for p in finding.where[:3]
-        ]
+        places = [f"{code(place_of(p))} in {code(p.function)}" for p in finding.where[:3]]
         lines.append("At " + ", ".join(places) + ".")
     lines += [prose(text) for text in (proven(finding), finding.fix, finding.learning) if text]
     if finding.patch:
@@ -293,7 +291,9 @@ def _machine(report: Report) -> str:
     overhead = analysis.overhead
     parts = [f"Python {header.python}", header.platform or ""]
     libraries = analysis.notes.libraries
-    parts += [f"{title} {use.version or ''}" for title, use in libraries.items()]
+    # Parts of Python have no version of their own.
+    versions = {title: use.version for title, use in libraries.items()}
+    parts += [f"{title} {v}" for title, v in versions.items() if v and v != "unknown"]
     parts.append(f"hotloop {header.version}")
     known = " · ".join(escape(part) for part in parts if part.strip())
     return (

@@ -18,6 +18,7 @@ from hotloop.report.document import Report, finding_document, history_of
 from hotloop.report.evidence import evidence_in_words
 from hotloop.report.imports import import_rows
 from hotloop.report.palette import colors
+from hotloop.report.paths import place_of
 from hotloop.report.returns import returns_document
 from hotloop.report.run_table import line_of, shown_rows, who
 from hotloop.report.sampled import SMALLEST_OF_THREADS, place_words, states_words
@@ -87,7 +88,12 @@ def _shortened(row: dict[str, Any]) -> dict[str, Any]:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     """A finding with its evidence in words."""
-    return {**finding_document(finding), "evidence": evidence_in_words(finding)}
+    return {
+        **finding_document(finding),
+        "where": [{**asdict(each), "place": place_of(each)} for each in finding.where],
+        "is_of_run": finding.is_of_run,
+        "evidence": evidence_in_words(finding),
+    }
 
 
 def _run(analysis: Analysis) -> dict[str, Any]:

@@ -5,6 +5,12 @@ from __future__ import annotations
 import os
 
 from hotloop.analyze.functions import short_file
+from hotloop.capture.schema import SourceLine
+
+
+def place_of(line: SourceLine) -> str:
+    """A line of source: train.py:12."""
+    return f"{path_from_here(line.file)}:{line.line}"
 
 
 def path_from_here(file: str) -> str:

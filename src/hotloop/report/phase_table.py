@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hotloop import units
 from hotloop.analyze.accounting import outside_share
 from hotloop.analyze.kind import has_training_loop
 from hotloop.analyze.model import Analysis, Phase, Run
 from hotloop.phases import NO_PHASE_LABEL
-from hotloop.report import units
 from hotloop.report.terminal import Style, clean, fit
 from hotloop.report.view import SORTS, View
 

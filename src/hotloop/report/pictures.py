@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from hotloop import units
 from hotloop.analyze import series, step_cost
 from hotloop.analyze.accounting import outside_share
 from hotloop.analyze.history import RunHistory
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.timeline import LOOP
 from hotloop.phases import NO_PHASE_LABEL
-from hotloop.report import units
 from hotloop.report.document import Report, history_of
 from hotloop.report.figures import ACCENT, OTHER, TEXT, drawn, heading, shade
 from hotloop.report.palette import colors

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 
+from hotloop import units
 from hotloop.capture.proofs import CEILING, CONFIRMED, FAILED, NOT_TRIED, REFUTED, Proof, TriedFix
-from hotloop.report import gains, units
+from hotloop.report import gains
 from hotloop.report.terminal import Style, clean
 
 _COLORS = {CONFIRMED: "green", CEILING: "cyan", FAILED: "yellow", NOT_TRIED: "yellow"}

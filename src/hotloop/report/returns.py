@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from hotloop import units
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.returns import EpisodeDelta, ReturnPoint
-from hotloop.report import units
 
 
 def headline_part(analysis: Analysis) -> str:

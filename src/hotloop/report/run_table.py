@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.functions import short_file
 from hotloop.analyze.model import Analysis, RunRow
-from hotloop.report import units
 from hotloop.report.terminal import Style, clean, fit
 
 #: Rows below this share of the loop are left out; a loop that waits for less has no table.

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
+from hotloop import units
 from hotloop.analyze.soonest import Soonest
 from hotloop.analyze.time_to_return import Factor, median_of
-from hotloop.report import units
 from hotloop.report.plain_data import json_ready
 from hotloop.report.terminal import Style, clean, wrapped
 from hotloop.report.to_return import method, table

@@ -6,13 +6,13 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from hotloop import units
 from hotloop.analyze.compare import one_of
 from hotloop.analyze.experiments import Sweep
 from hotloop.analyze.scaling import NOTABLE, Deviation, Expectation, PowerLaw, Setting
 from hotloop.analyze.statistics import Interval
 from hotloop.capture import schema
 from hotloop.phases import NO_PHASE, NO_PHASE_LABEL
-from hotloop.report import units
 from hotloop.report.comparison import times
 from hotloop.report.terminal import Style, clean, paragraph, paragraphs
 
@@ -68,7 +68,8 @@ def _best(sweep: Sweep) -> str:
     equal = [each for each in sweep.points if each is not best and each.may_equal(best)]
     if equal:
         names = units.listing(setting_name(sweep, each) for each in [best, *equal[:2]])
-        return f"{names} are the fastest, with no clear difference: about {rate}."
+        about = units.rate(float(f"{best.throughput:.2g}"))
+        return f"{names} are the fastest, with no clear difference: about {about} steps/s."
     name = setting_name(sweep, best)
     if best is first:
         return f"{name} is the fastest: {rate}."
@@ -110,7 +111,7 @@ def _cells(sweep: Sweep, phases: list[str]) -> list[list[str]]:
         cells += [units.seconds(point.own.get(name, 0.0)) for name in phases]
         cells.append(units.megabytes(point.memory_mb) if point.memory_mb is not None else "")
         if efficiency:
-            cells.append(units.percent(point.efficiency) if point.efficiency is not None else "")
+            cells.append(f"{point.efficiency:.0%}" if point.efficiency is not None else "")
         rows.append([*cells, ", ".join(marks_of(sweep, point))])
     return rows
 
@@ -133,7 +134,12 @@ def _short(unit: str) -> str:
 def rate_in_words(point: Setting) -> str:
     """Steps per second with their uncertainty."""
     text = units.rate(point.throughput)
-    return text if point.spread is None else f"{text} ±{units.percent(point.spread)}"
+    return text if point.spread is None else f"{text} ±{_rough(point.spread)}"
+
+
+def _rough(share: float) -> str:
+    """An uncertainty: two digits are enough."""
+    return f"{share:.0%}" if share >= 0.095 else units.percent(share)
 
 
 def marks_of(sweep: Sweep, point: Setting) -> list[str]:
@@ -213,6 +219,12 @@ def growth_sentences(sweep: Sweep) -> list[str]:
     lines = []
     for growth in sweep.growths:
         name = clean(growth.variable)
+        if not growth.exponent.excludes_zero:
+            lines.append(
+                f"Time per {one_of(sweep.unit)} does not clearly depend on {name}: it grows to the "
+                f"power of {power(growth.exponent)}."
+            )
+            continue
         lines.append(
             f"Time per {one_of(sweep.unit)} grows as {name} to the power of "
             f"{power(growth.exponent)}."

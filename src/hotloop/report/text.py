@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from hotloop import units
 from hotloop.analyze.kind import has_training_loop, span_of, steps_per_s_after_warm_up
 from hotloop.analyze.language_models import tokens
 from hotloop.analyze.model import Analysis, Overhead
 from hotloop.analyze.workers import split_steps
 from hotloop.diagnose.verdict import starvation_of
-from hotloop.report import one_process, units
+from hotloop.report import one_process
 from hotloop.report.device_text import bound_line, device_text
 from hotloop.report.document import Report, remarks
 from hotloop.report.finding_text import finding_text

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from hotloop import units
 from hotloop.analyze.soonest import Soonest
 from hotloop.analyze.time_to_return import (
     CANNOT_TELL,
@@ -18,7 +19,6 @@ from hotloop.analyze.time_to_return import (
     TimeToReturn,
     median_of,
 )
-from hotloop.report import units
 from hotloop.report.plain_data import json_ready
 from hotloop.report.terminal import Style, clean, wrapped
 

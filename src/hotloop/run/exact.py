@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import cProfile
+import os
 import pstats
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from hotloop.capture.schema import ExactFunction
@@ -13,6 +15,14 @@ from hotloop.measure.core import native_parts
 
 #: By cumulative time; the .prof file beside the capture has all of them.
 MOST_FUNCTIONS = 200
+
+
+_OWN_FOLDER = str(Path(__file__).resolve().parents[1]) + os.sep
+
+
+def _is_own(file: str, function: str) -> bool:
+    """hotloop's own code around the program, in Python or in C (which has no file)."""
+    return file.startswith(_OWN_FOLDER) or (file == "~" and "hotloop." in function)
 
 
 def start_exact(core: Any) -> cProfile.Profile:
@@ -55,6 +65,7 @@ def exact_functions(profile: Any) -> list[dict[str, Any]]:
             ExactFunction.total_s: total_s,
         }
         for (file, line, function), (_, calls, self_s, total_s, _) in stats.items()
+        if not _is_own(file, function)
     ]
     rows.sort(key=lambda row: -row[ExactFunction.total_s])
     return rows[:MOST_FUNCTIONS]

@@ -1,4 +1,4 @@
-// Numbers for people, as report/units.py writes them.
+// Numbers for people, as units.py writes them.
 
 const format = {
   three(value) {
@@ -15,8 +15,12 @@ const format = {
     }
     return value > 0 ? `${(value * 1e9).toFixed(0)} ns` : "0 s";
   },
+  // A mark of an axis: 10 s, not 10.0 s.
+  mark(text) {
+    return text.replace(/\.0+(?=\D|$)/, "");
+  },
   percent(share) {
-    return share === null || share === undefined ? "–" : (share * 100).toFixed(1) + "%";
+    return share === null || share === undefined ? "–" : share > 0 && share < 0.0005 ? "<0.1%" : (share * 100).toFixed(1) + "%";
   },
   count(value) {
     if (value === null || value === undefined) return "–";
@@ -28,8 +32,7 @@ const format = {
   },
   rate(value) {
     if (value === null || value === undefined) return "–";
-    if (value >= 1000) return format.count(value);
-    return value ? format.three(value) : "0";
+    return value >= 1000 || Number.isInteger(value) ? format.count(value) : format.three(value);
   },
   times(gain) {
     const digits = (value) => value.toFixed(value < 2 ? 2 : value < 10 ? 1 : 0);
@@ -47,3 +50,7 @@ const format = {
     return String(value);
   },
 };
+
+function shortFile(file) {
+  return file.replaceAll("\\", "/").split("/").slice(-2).join("/");
+}

@@ -22,7 +22,7 @@ function returnsView(data) {
     const word = (left, top, content, anchor) => s("text", { x: left, y: top, "text-anchor": anchor }, content);
     const path = (points, key) => points.map((point, nth) => `${nth ? "L" : "M"}${x(point[axis]).toFixed(1)} ${y(point[key]).toFixed(1)}`).join("");
     const elements = ticksBetween(low, high, 5).flatMap((tick) => [s("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }), word(LEFT - 8, y(tick) + 4, format.any(Number(tick.toPrecision(6))), "end")]);
-    niceTicks(most, Math.max(Math.floor(width / 140), 2)).forEach((tick) => elements.push(word(x(tick), HEIGHT - 22, text(tick), "middle")));
+    niceTicks(most, Math.max(Math.floor(width / 140), 2)).forEach((tick) => elements.push(word(x(tick), HEIGHT - 22, format.mark(text(tick)), "middle")));
     elements.push(word((LEFT + width - RIGHT) / 2, HEIGHT - 4, title, "middle"));
     elements.push(s("path", { class: "band", d: path(curve, "p90") + path([...curve].reverse(), "p10").replace("M", "L") + "Z" }));
     elements.push(s("path", { class: "line", d: path(curve, "mean") }));

@@ -68,7 +68,7 @@ function functionsTable(data) {
 
 function importsTable(data) {
   return table([
-    { key: "statement", title: "Import", cell: (row) => [h("code", { class: "long", title: row.statement }, row.statement || row.place), row.remedy && h("div", { class: "small muted", style: { "white-space": "normal", "max-width": "46em" } }, row.remedy)], sort: (row) => row.statement },
+    { key: "statement", title: "Import", cell: (row) => [h("code", { class: "long", title: row.statement }, row.statement || row.place), row.inside && h("div", { class: "small" }, row.inside), row.remedy && h("div", { class: "small muted", style: { "white-space": "normal", "max-width": "46em" } }, row.remedy)], sort: (row) => row.statement },
     { key: "place", title: "Line", cell: (row) => h("code", { class: "muted long", title: row.place }, row.place), sort: (row) => row.place },
     { key: "seconds", title: "Time", number: true, cell: (row) => format.seconds(row.seconds), sort: (row) => row.seconds },
     { key: "share", title: "Share", number: true, cell: (row) => format.percent(row.share), sort: (row) => row.share },

@@ -40,7 +40,7 @@ function timelineView(data) {
     const y = (value) => top + height - Math.min(value / most, 1) * height;
     const group = s("g", null);
     const ticks = mode === "step" ? niceTicks(most, 4) : [0, 0.25, 0.5, 0.75, 1];
-    for (const tick of ticks) group.append(s("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }), label(LEFT - 8, y(tick) + 4, mode === "step" ? format.seconds(tick) : format.percent(tick).replace(".0", ""), "end"));
+    for (const tick of ticks) group.append(s("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }), label(LEFT - 8, y(tick) + 4, mode === "step" ? format.mark(format.seconds(tick)) : format.percent(tick).replace(".0", ""), "end"));
     const paths = names.map(() => "");
     for (const point of parts) {
       const left = x(point[0]), right = Math.max(x(point[1]) - (parts.length < width / 6 ? 0.7 : 0), left + 0.4);
@@ -71,7 +71,7 @@ function timelineView(data) {
     const most = robustMost(points.map((point) => Math.max(point[index], peak ? point[peak] || 0 : 0)));
     const y = (value) => top + height - Math.min(value / most, 1) * height;
     const group = s("g", null);
-    for (const tick of niceTicks(most, 2)) group.append(s("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }), label(LEFT - 8, y(tick) + 4, text(tick), "end"));
+    for (const tick of niceTicks(most, 2)) group.append(s("line", { class: "axis", x1: LEFT, x2: width - RIGHT, y1: y(tick), y2: y(tick) }), label(LEFT - 8, y(tick) + 4, format.mark(text(tick)), "end"));
     let curve = "", under = "", high = "";
     points.forEach((point, number) => {
       const [left, right, value] = [x(point[0]).toFixed(1), x(point[1]).toFixed(1), y(point[index]).toFixed(1)];

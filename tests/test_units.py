@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hotloop.report import units
+from hotloop import units
 
 
 @pytest.mark.parametrize(
@@ -37,3 +37,27 @@ def test_one_thing_is_no_plural() -> None:
     assert units.plural(1, "episode") == "1 episode"
     assert units.plural(1234, "episode") == "1,234 episodes"
     assert units.plural(2, "search", "es") == "2 searches"
+
+
+@pytest.mark.parametrize(
+    ("mean", "text"),
+    [(1.0, "1 copy"), (2.0, "2 copies"), (2.46, "2.5 copies"), (258.2, "258 copies")],
+)
+def test_a_mean_has_no_more_digits_than_it_needs(mean: float, text: str) -> None:
+    assert units.plural(mean, "copy") == text
+
+
+def test_whole_numbers_have_no_decimals() -> None:
+    assert units.rate(64.0) == "64"
+    assert units.value(-200.0) == "-200"
+    assert units.amount(2.0) == "2"
+
+
+def test_something_is_not_nothing() -> None:
+    assert units.percent(0.0) == "0.0%"
+    assert units.percent(0.0004) == "<0.1%"
+
+
+def test_a_range_of_speedups() -> None:
+    assert units.times_faster(4.99, 15.55) == "5.0 to 16 times faster"
+    assert units.times_faster(1.071, 1.072) == "1.07 times faster"

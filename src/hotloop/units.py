@@ -26,8 +26,8 @@ def _three(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share, with a digit after the point: 12.3%."""
-    return f"{share * 100:.1f}%"
+    """A share, with a digit after the point: 12.3%; never 0.0% for something that took time."""
+    return "<0.1%" if 0 < share < 0.0005 else f"{share * 100:.1f}%"
 
 
 def count(value: float) -> str:
@@ -42,9 +42,28 @@ def amount(value: float) -> str:
     return f"{value:.3g}"
 
 
-def plural(amount: float, thing: str, ending: str = "s") -> str:
-    """A number of things with their name: 1 region, 2 regions."""
-    return f"{count(amount)} {thing}" + ("" if amount == 1 else ending)
+def plural(number: float, thing: str, ending: str = "s") -> str:
+    """A number of things with their name: 1 region, 2 regions; of a mean, 2.5 or 61 regions.
+
+    Words in -y become -ies.
+    """
+    shown = f"{number:.2g}" if number < 9.95 else count(number)
+    if shown == "1":
+        return f"{shown} {thing}"
+    return f"{shown} {thing[:-1]}ies" if thing.endswith("y") else f"{shown} {thing}{ending}"
+
+
+def factor(value: float) -> str:
+    """A speedup: 1.07, 2.5, 14."""
+    if value < 2:
+        return f"{value:.2f}"
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}"
+
+
+def times_faster(low: float, high: float) -> str:
+    """A range of speedups: "1.07 to 1.08 times faster"."""
+    least, most = factor(low), factor(high)
+    return f"{least} times faster" if least == most else f"{least} to {most} times faster"
 
 
 def megabytes(value: float) -> str:
@@ -57,17 +76,15 @@ def size(amount: float) -> str:
 
 
 def rate(value: float) -> str:
-    """Things per second, three significant digits."""
-    if value >= 1000:
-        return f"{value:,.0f}"
-    return _three(value) if value else "0"
+    """Things per second, or their mean, three significant digits; whole numbers as such."""
+    return count(value) if value >= 1000 or value == int(value) else _three(value)
 
 
 def value(number: float) -> str:
     """A return or another number without a unit, three significant digits: 195, -0.42, 12,300."""
     magnitude = abs(number)
-    if magnitude >= 1000:
-        return f"{number:,.0f}"
+    if magnitude >= 1000 or number == int(number):
+        return count(number)
     return (
         f"{number:.3g}" if magnitude < 0.995 else f"{'-' if number < 0 else ''}{_three(magnitude)}"
     )
