@@ -45,7 +45,7 @@ if __name__ == "__main__":
 def lines_of(folder: Path) -> list[dict[str, object]]:
     return [
         json.loads(line)
-        for path in folder.glob("*Process-*.jsonl")
+        for path in folder.glob("work-*.jsonl")  # named after its target
         for line in path.read_text().splitlines()
     ]
 

@@ -203,7 +203,7 @@ class Board:
         (OldEnvironment, {"step": "env.step", "reset": "env.reset", "render": "env.render"}),
         (Scheduler, {}),
         (Gaussian, {}),
-        (OfflineBuffer, {"sample": "buffer.sample"}),
+        (OfflineBuffer, {"load_d4rl_dataset": "data", "sample": "buffer.sample"}),
         (Vocabulary, {}),
         (WholeTraining, {}),
         (PriceTable, {}),

@@ -7,16 +7,21 @@ wait in a condition. Behind a future or a pool, the one that is waited for is an
 from __future__ import annotations
 
 from hotloop.hooks.context import HookContext
-from hotloop.hooks.library import Library, once
+from hotloop.hooks.library import Library, Target
+from hotloop.hooks.wrapping import timed
+
+#: Phases whose waiting is theirs: a logger that waits for its own thread is logging.
+_WAIT_THEMSELVES = ("log", "checkpoint", "import")
 
 
 def library(context: HookContext) -> Library:
     """The table of threading."""
+    waits = timed(context, "wait", unless=_WAIT_THEMSELVES)
     return Library(
         "threading",
         "",
-        targets=(
-            once("threading", "Condition.wait", "wait"),
-            once("threading", "Thread.join", "wait"),
+        targets=tuple(
+            Target("threading", name, "wait", wrapper=waits)
+            for name in ("Condition.wait", "Thread.join")
         ),
     )
