@@ -1,7 +1,6 @@
 """Causes in loops that wait for other processes: ranks, environment runners, actors, weights.
 
-These rules read the run's table (`analysis.run_table`), where waiting is replaced by what the
-processes that were waited for did.
+They read the run's table (`analysis.run_table`), where waiting is replaced by what was waited for.
 """
 
 from __future__ import annotations

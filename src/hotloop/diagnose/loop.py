@@ -318,16 +318,13 @@ def checkpointing(analysis: Analysis) -> list[Finding]:
     times = calls_of(analysis, "checkpoint")
     elsewhere = use.seconds + dumped > 0.5 * seconds  # in calls that were not counted
     sb3 = uses(analysis, "Stable-Baselines3")
+    each = f"{units.plural(times, 'time')}, {units.seconds(seconds / max(times, 1))} each"
+    often = f": {each}" if times and not elsewhere else ""
     return [
         finding(
             analysis,
             "checkpointing",
-            title=f"Saving takes {of_loop(analysis, seconds):.0%} of the loop"
-            + (
-                f": {units.plural(times, 'time')}, {units.seconds(seconds / times)} each"
-                if times and not elsewhere
-                else ""
-            ),
+            title=f"Saving takes {of_loop(analysis, seconds):.0%} of the loop{often}",
             phase="checkpoint",
             seconds=seconds,
             low=CHECKPOINT_WINS[0],
