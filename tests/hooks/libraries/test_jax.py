@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -395,3 +397,9 @@ for n in range(1, 9):
 def test_a_function_that_is_jitted_again_is_retraced_and_an_operation_is_not(profile: Any) -> None:
     run = profile(JITTED_AGAIN)
     assert (run.counter("traces"), run.counter("retraces")) == (6, 5)
+
+
+def test_a_half_imported_jax_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes are taken once a second, during imports too."""
+    monkeypatch.setitem(sys.modules, "jax", ModuleType("jax"))
+    assert jax_loops.CompileTime().remarks() == []

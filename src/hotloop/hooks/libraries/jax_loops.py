@@ -87,9 +87,10 @@ class CompileTime:
 
     def remarks(self) -> list[str]:
         """Advice where the next run will compile the same again."""
+        if self.seconds < WORTH_A_CACHE_S:
+            return []  # JAX may still be half imported
         config: Foreign = sys.modules["jax"].config
-        cached = getattr(config, "jax_compilation_cache_dir", None)
-        if self.seconds < WORTH_A_CACHE_S or cached:
+        if getattr(config, "jax_compilation_cache_dir", None):
             return []
         return [
             f"XLA compiled for {self.seconds:.0f} s, and the next run compiles the same again. A "
