@@ -460,7 +460,6 @@ def longer_episodes(analysis: Analysis) -> list[Finding]:
                 "everything_slower": slowdown.everything_slower,
                 "predicted_from_first_part_s": slowdown.predicted_s,
                 "actual_s": slowdown.actual_s,
-                "seconds_more_per_step": dict(list(slowdown.phases.items())[:4]),
             },
         )
     ]

@@ -134,7 +134,7 @@ def _value(name: str, value: Any) -> str:
     if isinstance(value, (int, float)):
         return _number(name, float(value))
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_value('', each)}" for key, each in value.items())
+        return ", ".join(f"{key} {_value(name, each)}" for key, each in value.items())
     if isinstance(value, (list, tuple)):
         return ", ".join(_value("", each) for each in value)
     return str(value)
@@ -146,7 +146,7 @@ def _number(name: str, value: float) -> str:
     words = name.split("_")
     if name in _SHARES or "share" in words:
         return units.percent(value)
-    if name == "seconds" or ("s" in words and not name.endswith("_per_s")):
+    if "seconds" in words or ("s" in words and not name.endswith("_per_s")):
         return units.seconds(value)
     if "mb" in words:
         return units.megabytes(value)
