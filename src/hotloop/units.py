@@ -37,8 +37,8 @@ def count(value: float) -> str:
 
 def amount(value: float) -> str:
     """A number that need not be whole: 58.4, 64, 0.05, 1,234."""
-    if value == int(value) or abs(value) >= 1000:
-        return count(value)
+    if value == int(value) or abs(value) >= 999.5:
+        return count(value + 0.0)
     return f"{value:.3g}"
 
 
@@ -71,7 +71,9 @@ def megabytes(value: float) -> str:
 
 
 def size(amount: float) -> str:
-    """A number of bytes: 12 kB, 3 MB, 1.20 GB."""
+    """A number of bytes: 80 bytes, 12 kB, 3 MB, 1.20 GB."""
+    if 0 < amount < 999.5:
+        return plural(round(amount), "byte")
     return f"{amount / 1e3:.0f} kB" if 0 < amount < 1e6 else megabytes(amount / 1e6)
 
 

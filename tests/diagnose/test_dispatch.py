@@ -27,6 +27,9 @@ def test_operations_one_by_one_are_found_at_the_line_that_calls_them(make: Make)
         ("compile", (BIND, TRAIN)),
         ("wait", (frame("block_until_ready", f"{JAX}/_src/api.py"), TRAIN)),
         ("", (frame("ArrayImpl.__array__", f"{JAX}/_src/array.py"), TRAIN)),
+        ("", (frame("asarray", f"{JAX}/_src/numpy/array_constructors.py"), TRAIN)),
+        ("", (BIND, frame("_pjit_call_impl", f"{JAX}/_src/pjit.py"), TRAIN)),
+        ("", (BIND, frame("learn", "/venv/lib/python3.11/site-packages/sbx/ppo.py"), TRAIN)),
         ("", (frame("f", "/venv/lib/python3.11/site-packages/optax/update.py"),)),
     ],
 )

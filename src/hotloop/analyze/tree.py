@@ -39,7 +39,7 @@ def _is_idle_thread(path: str, totals: dict[str, PhaseDelta]) -> bool:
     return all(
         names_of(each)[-1] == "wait"
         for each in totals
-        if each.startswith(thread + "/") and totals[each].calls
+        if each.startswith(thread + "/") and (totals[each].calls or totals[each].self_ns)
     )
 
 

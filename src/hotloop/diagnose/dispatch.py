@@ -26,8 +26,14 @@ JIT_WINS = (0.7, 1.0)
 _OTHER = frozenset({"compile", "wait", "transfer", "checkpoint", "loop.compiled", "import"})
 
 _IN_JAX = in_package("jax")
+#: Libraries whose functions a program calls with arrays, jitted or not.
+_WITH_ARRAYS = in_package("jax", "optax", "flax", "haiku", "equinox", "distrax", "rlax", "chex")
 #: Where JAX waits for an array and hands it to the host.
 _READS = in_package("jax/_src/array")
+#: Copies to the device, and calls of jitted functions that have callbacks, run Python code too.
+_COPIES = frozenset({"asarray", "array", "device_put", "_device_put_impl", "batched_device_put"})
+_JITTED = frozenset({"_pjit_call_impl", "_python_pjit_helper"})
+_EAGER = frozenset({"apply_primitive"})
 
 
 def missing_jit(analysis: Analysis) -> list[Finding]:
@@ -71,7 +77,12 @@ def _is_eager(sample: Sample) -> bool:
         if frame.of_program:
             break
         inside.append(frame)
-    return any(map(_IN_JAX, inside)) and not any(map(_READS, inside))
+    if not any(map(_IN_JAX, inside)) or not _WITH_ARRAYS(inside[-1]):
+        return False
+    names = {frame.function.rpartition(".")[2] for frame in inside}
+    if names & _COPIES or (names & _JITTED and not names & _EAGER):
+        return False
+    return not any(map(_READS, inside))
 
 
 RULES: tuple[Rule, ...] = (missing_jit,)

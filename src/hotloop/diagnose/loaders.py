@@ -62,7 +62,10 @@ def loader_bound(analysis: Analysis) -> list[Finding]:
     in_items = own_share >= OWN_CODE
     batches = calls_of(analysis, phase)
     is_pipeline = waits and not workers and uses(analysis, "TensorFlow")
-    change = _PIPELINE if is_pipeline else _ITEMS if in_items else _BATCHES
+    # A cache would freeze what a replay buffer gives.
+    replays = is_pipeline and analysis.run.env_steps > 0
+    pipeline = _REPLAY if replays else _PIPELINE
+    change = pipeline if is_pipeline else _ITEMS if in_items else _BATCHES
     return [
         finding(
             analysis,
@@ -81,7 +84,7 @@ def loader_bound(analysis: Analysis) -> list[Finding]:
                 "own_code_share": own_share,
                 "cores": cores(analysis),
             },
-            fix=TF_DATA if is_pipeline else DATA_LOADER,
+            fix=TF_REPLAY if replays else TF_DATA if is_pipeline else DATA_LOADER,
             before=change[0],
             after=change[1],
         )
@@ -97,6 +100,14 @@ TF_DATA = (
     "Do the work of the slow `map` once (`cache()`, or before the pipeline), or with operations of "
     "TensorFlow on whole batches: a `py_function` holds the GIL, so more of them at once do not "
     "help. Other work in `map` takes `num_parallel_calls=tf.data.AUTOTUNE`."
+)
+TF_REPLAY = (
+    "Draw larger batches from the replay buffer less often, in parallel calls, and prefetch the "
+    "next batch while this one trains."
+)
+_REPLAY = (
+    "dataset = buffer.as_dataset(sample_batch_size=64)",
+    "dataset = buffer.as_dataset(sample_batch_size=256, num_parallel_calls=2).prefetch(3)",
 )
 _PIPELINE = (
     "dataset.map(features).batch(64)",

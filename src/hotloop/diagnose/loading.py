@@ -182,7 +182,7 @@ def data_loading(analysis: Analysis) -> list[Finding]:
     share = seconds / whole
     # What is loaded before the loop makes the run faster, not the loop.
     result.run_gain = measured_gain_of(share, *LOADING_WINS)
-    result.severity = severity_of(result.run_gain)
+    result.severity = severity_of(result.run_gain if result.is_of_run else result.gain)
     return [result]
 
 
@@ -237,11 +237,19 @@ def _reading_in_loop(analysis: Analysis) -> tuple[float, list[SourceLine]]:
     read_s = sum(sample.seconds for sample in loaded)
     # What a function makes of a file is kept with it; a main loop does more than that.
     readers = functions_that_read(loaded)
-    made_s = sum(sample.seconds for sample in rest if _function_of(sample) in readers)
+    made_s = sum(
+        sample.seconds
+        for sample in rest
+        if _function_of(sample) in readers
+        and not any(name.startswith(_TRAINS) for name in names_of(sample.path))
+        and program_line(sample.frames) not in lines.lines
+    )
     seconds = read_s + (made_s if made_s <= MOST_MADE * read_s else 0.0) + lines.seconds
     return seconds, inner_lines(loaded) or lines.where()
 
 
+#: A function that reads may also train.
+_TRAINS = ("learn", "policy", "inference", "generate", "search", "advantage")
 #: Up to this many times the time of reading, the rest of a function prepares what was read.
 MOST_MADE = 3.0
 

@@ -29,7 +29,8 @@ def cpu_wait_share(analysis: Analysis) -> float | None:
     waited = gauge_rise(analysis, schema.MAIN_DELAY_S)
     if waited is None or analysis.run.loop_s <= 0:
         return None
-    if analysis.bound is not None and analysis.functions:
+    # The Python twin's samples do not know of it, so nothing there is no evidence.
+    if analysis.bound is not None and analysis.functions and analysis.bound.cores > 0:
         return analysis.bound.cores
     return min(max(waited / analysis.run.loop_s, 0.0), 1.0)
 

@@ -59,8 +59,9 @@ RESIZE_WINS = (0.6, 0.96)
 #: Beside environments the function that resizes may be the whole training loop: to pictures and
 #: back takes hardly longer than the resizing itself.
 MOST_AROUND = 2.0
-#: Bytes of an observation that may be an image: one of 32 by 32 pixels.
-SMALLEST_IMAGE = 1024
+#: Bytes of an observation that may be an image: one of 64 by 64 pixels. Vectors of a lidar or of a
+#: humanoid's joints have up to 3 kB.
+SMALLEST_IMAGE = 4096
 #: From this many frames per step on, rendering is part of every step, not an occasional check.
 RENDERS_A_STEP = 0.2
 

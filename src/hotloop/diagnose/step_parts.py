@@ -156,11 +156,12 @@ def _costly_wrappers(analysis: Analysis, parts: StepParts) -> list[Finding]:
         return []
     by_size = sorted(parts.parts.items(), key=lambda item: -item[1])
     names = [name for (kind, name), _ in by_size if kind == WRAPPER and name][:NAMED_WRAPPERS]
+    called = f" ({', '.join(names)})" if names else ""  # Python 3.10 has no names of classes
     return [
         finding(
             analysis,
             "framework-overhead",
-            title=f"Wrappers around the environment ({', '.join(names)}) take "
+            title=f"Wrappers around the environment{called} take "
             f"{of_loop(analysis, wrapped):.0%} of the loop, the environment itself "
             f"{of_loop(analysis, own):.0%}",
             phase="env.step",
@@ -170,7 +171,7 @@ def _costly_wrappers(analysis: Analysis, parts: StepParts) -> list[Finding]:
             confidence=MEDIUM,
             where=callers(analysis, "env.step"),
             evidence={"parts": parts.shares(), "envs": vector_size(analysis)},
-            fix="Each wrapper makes several NumPy calls on a few numbers in every step. Remove "
+            fix="A wrapper often makes several NumPy calls on a few numbers in every step. Remove "
             "those that the agent does not need, compute the rest in one function of your own, "
             "or step a vector of environments and wrap that (`gymnasium.wrappers.vector`).",
             before="env = NormalizeObservation(gym.make(name))",

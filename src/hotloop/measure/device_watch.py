@@ -156,7 +156,9 @@ class DeviceWatch:
                 self._prepared = True
                 if device.records() is None:
                     device.prepare()
-                    self._tracer, self._ended_ns = device, self._clock()
+                    # In this order: the watching thread reads both.
+                    self._ended_ns = self._clock()
+                    self._tracer = device
         except Exception:
             pass  # fails again later, where errors are reported
         finally:

@@ -79,8 +79,13 @@ class Flag:
         self.clear()
 
     def set(self) -> None:
-        if self._unset.locked():
+        self._release()
+
+    def _release(self) -> None:
+        try:
             self._unset.release()
+        except RuntimeError:  # it is set already
+            pass
 
     def clear(self) -> None:
         self._unset.acquire(blocking=False)
@@ -89,7 +94,7 @@ class Flag:
         """Return whether it is set, at once or before the timeout."""
         if not self._unset.acquire(timeout=max(timeout_s, 0.0)):
             return False
-        self._unset.release()
+        self._release()
         return True
 
 

@@ -18,6 +18,8 @@ SCHEMA = "hotloop.soonest/1"
 def headline(result: Soonest) -> str:
     """envs=8 reaches 195 soonest (median 12.3 s, 8 seeds)."""
     goal = units.value(result.target)
+    if not any(result.attempts):
+        return "Interrupted before the first round ended."
     if result.best is None:
         return f"No run reached a return of {goal}: the target is too high, or the runs too short."
     side = result.attempts[result.best]

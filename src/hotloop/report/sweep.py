@@ -220,9 +220,11 @@ def growth_sentences(sweep: Sweep) -> list[str]:
     for growth in sweep.growths:
         name = clean(growth.variable)
         if not growth.exponent.excludes_zero:
+            known = math.isfinite(growth.exponent.half)
+            depends = "does not clearly depend" if known else "was measured too few times to depend"
             lines.append(
-                f"Time per {one_of(sweep.unit)} does not clearly depend on {name}: it grows to the "
-                f"power of {power(growth.exponent)}."
+                f"Time per {one_of(sweep.unit)} {depends} on {name} (exponent "
+                f"{power(growth.exponent)})."
             )
             continue
         lines.append(

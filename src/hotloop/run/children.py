@@ -19,6 +19,11 @@ from hotloop.run.settings import Settings
 _RAY_WORKER = "default_worker.py"
 
 
+def _remove(folder: str, made_by: int) -> None:
+    if os.getpid() == made_by:  # not a forked child of that process
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def join_from_environment() -> None:
     """In a process that has just started: join the run that its parent is part of."""
     arguments = " ".join(sys.orig_argv)
@@ -30,7 +35,7 @@ def join_from_environment() -> None:
             return
         # A Ray worker on a machine without that folder: Ray brings its files to the driver.
         here = os.path.join(tempfile.gettempdir(), f"hotloop-{uuid4().hex}")
-        atexit.register(shutil.rmtree, here, ignore_errors=True)
+        atexit.register(_remove, here, os.getpid())
         settings = replace(settings, folder=here, away_from=settings.folder)
     only_forks = "multiprocessing.forkserver" in arguments
     Session(settings, role=STARTED).start(only_forks=only_forks)

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -59,8 +60,9 @@ def _by_target(process: Any) -> str | None:
     """`rollout-3` for `SpawnProcess-3`: named after the program's function that it runs."""
     made_up = _MADE_UP.match(str(process.name))
     target = getattr(process, "_target", None)
-    module = getattr(target, "__module__", None)
-    if made_up is None or module not in ("__main__", "__mp_main__"):
+    if made_up is None or type(target) is not FunctionType:
+        return None  # an object of the program's own may answer anything
+    name = target.__name__.strip("_")
+    if target.__module__ not in ("__main__", "__mp_main__") or not name:
         return None
-    name = getattr(target, "__name__", "")
-    return f"{name.strip('_')}{made_up[1]}" if name.strip("_") else None
+    return f"{name}{made_up[1]}"

@@ -28,7 +28,7 @@ class Jitted:
         # Weak: the function may lead to the jitted one, whose hook must not keep it alive.
         self._function = weakref.ref(code) if isinstance(code, FunctionType) else _nothing
         #: Where its code was written: a function that is made and jitted again has the same.
-        self.code_at = _code_at(code)
+        self.code_at = (name, _code_at(code))
         #: Whether it is one of JAX's own, such as an operation outside all jitted functions.
         self.of_jax = str(getattr(code, "__module__", "")).partition(".")[0] in ("jax", "jaxlib")
         self._expected: bool | None = True if _takes_gradients(function) else None

@@ -21,6 +21,8 @@ from hotloop.hooks.wrapping import guarded
 NAMESPACE = b"hotloop"
 #: The driver asks this often; a question takes about a millisecond.
 RECEIVE_EVERY_S = 5.0
+#: Parts of one process that may wait for the driver: a minute or two of its windows.
+MOST_WAITING = 250
 #: The longest part of a file in one message; gRPC takes some megabytes.
 LONGEST_PART = 1 << 20
 #: What a sender may name: a file of a capture, never a path.
@@ -33,6 +35,7 @@ class Relay:
     def __init__(self, context: HookContext) -> None:
         self._context = context
         self._sent: dict[str, int] = {}
+        self._sender = ""
         self._received_at = 0.0
 
     def connected(self, *_: object, **__: object) -> None:
@@ -41,6 +44,8 @@ class Relay:
         if process is None:
             return
         if process.is_away:
+            # Asked here: later, the question could connect a worker again that is shutting down.
+            self._sender = _sender(process)
             process.every_window(guarded(self._context, "sending shards over Ray", self._send))
         elif process.role == "main":
             process.every_window(guarded(self._context, "receiving shards", self._ask))
@@ -49,12 +54,14 @@ class Relay:
         """The driver is about to shut its connection down."""
         process = self._context.process
         if process is not None and process.role == "main":
-            receive(Path(process.folder), process.run)
+            receive(Path(process.folder), process.run, is_last=True)
 
     def _ask(self) -> None:
         if monotonic() - self._received_at >= RECEIVE_EVERY_S:
             self._received_at = monotonic()
-            self.leaving()
+            process = self._context.process
+            if process is not None:
+                receive(Path(process.folder), process.run)
 
     def _send(self) -> None:
         process = self._context.process
@@ -63,7 +70,9 @@ class Relay:
         folder = Path(process.folder)
         if not folder.is_dir():
             return  # nothing recorded so far
-        sender = _sender(process)
+        sender = self._sender
+        if len(store._internal_kv_list(f"{sender}/", namespace=NAMESPACE)) > MOST_WAITING:
+            return  # nobody takes them: the driver is gone
         names = sorted(each.name for each in folder.iterdir() if _FILE.match(each.name))
         for name in names:
             self._send_file(store, folder / name, f"{sender}/{name}")
@@ -79,21 +88,31 @@ class Relay:
         self._sent[key] = begin
 
 
-def receive(folder: Path, run: str) -> None:
+def receive(folder: Path, run: str, is_last: bool = False) -> None:
     """Write the parts that have arrived for the capture in this folder, and forget them."""
     if not (store := _store()):
         return
     keys = sorted(key.decode() for key in store._internal_kv_list(f"{run}/", namespace=NAMESPACE))
     for key in keys:
-        sender, name, begin = key[len(run) + 1 :].split("/")
         data = store._internal_kv_get(key, namespace=NAMESPACE)
-        if data is None or not re.fullmatch(r"[A-Za-z0-9_-]+", sender):
-            continue
-        if not name:
-            _drop_old_tails(folder, sender, data.decode().split("\n"))
-        elif _FILE.match(name):
-            _write(folder / f"{sender}-{name}", int(begin), data)
+        try:
+            is_list = data is not None and _take(folder, key[len(run) + 1 :], data)
+        except (ValueError, OSError):
+            is_list = False  # one part that cannot be kept must not stop the others
+        if is_last or not is_list:
             store._internal_kv_del(key, namespace=NAMESPACE)
+
+
+def _take(folder: Path, key: str, data: bytes) -> bool:
+    """Keep one message; returns whether it is a list of files, which its sender replaces."""
+    sender, name, begin = key.split("/")
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", sender):
+        raise ValueError(sender)
+    if not name:
+        _drop_old_tails(folder, sender, data.decode().split("\n"))
+    elif _FILE.match(name):
+        _write(folder / f"{sender}-{name}", int(begin), data)
+    return not name
 
 
 def _write(path: Path, begin: int, data: bytes) -> None:

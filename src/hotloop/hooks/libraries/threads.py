@@ -6,6 +6,8 @@ wait in a condition. Behind a future or a pool, the one that is waited for is an
 
 from __future__ import annotations
 
+from _thread import get_ident
+
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.library import Library, Target
 from hotloop.hooks.wrapping import timed
@@ -16,7 +18,13 @@ _WAIT_THEMSELVES = ("log", "checkpoint", "import")
 
 def library(context: HookContext) -> Library:
     """The table of threading."""
-    waits = timed(context, "wait", unless=_WAIT_THEMSELVES)
+    order, is_open, main = context.order, context.core.is_open, get_ident()
+
+    def is_elsewhere(*_: object, **__: object) -> bool:
+        # Threads that only wait would use up the few that are told apart.
+        return get_ident() not in (main, order.thread) or is_open(*_WAIT_THEMSELVES)
+
+    waits = timed(context, "wait", unless=is_elsewhere)
     return Library(
         "threading",
         "",

@@ -21,7 +21,7 @@
 #define OWNED_BY_GENERATOR 1   /* or a coroutine */
 #define OWNED_BY_INTERPRETER 3 /* an entry of the C stack, not a Python function (3.12 and later) */
 #define TAG_BITS ((uintptr_t)3) /* of a stack reference (3.14) */
-#define MOST_WALKED 16384       /* frames of one stack: more is a chain that was torn into a ring */
+#define MOST_WALKED 4096        /* frames of one stack: more is a chain that was torn into a ring */
 #define LOOKS MOST_TIMES        /* at an instruction: a short loop comes back to it soon */
 
 /* ---- layouts ---- */
@@ -298,9 +298,9 @@ read_chain(Copier *copier, const Layout *layout, uintptr_t leaf, uintptr_t end_c
     Block block;
     block.begin = block.end = 0;
     uintptr_t frame = leaf;
-    int owner = 0, count = 0;
+    int owner = 0, count = 0, walked = 0;
     stack->place = (Place){leaf, 0, 0};
-    for (int i = 0; frame != 0 && i < MOST_WALKED; i++) {
+    for (; frame != 0 && walked < MOST_WALKED; walked++) {
         const char *bytes = block_frame(copier, layout, &block, frame);
         if (bytes == NULL) {
             return STACK_TORN;
@@ -323,6 +323,9 @@ read_chain(Copier *copier, const Layout *layout, uintptr_t leaf, uintptr_t end_c
             return STACK_TORN;
         }
         frame = previous;
+    }
+    if (walked == MOST_WALKED) {
+        return STACK_TORN;
     }
     if (strictly && frame == 0 && owner == OWNED_BY_GENERATOR) {
         return STACK_TORN; /* it was suspended meanwhile, and has no caller any more */
