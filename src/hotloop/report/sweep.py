@@ -221,7 +221,11 @@ def growth_sentences(sweep: Sweep) -> list[str]:
         name = clean(growth.variable)
         if not growth.exponent.excludes_zero:
             known = math.isfinite(growth.exponent.half)
-            depends = "does not clearly depend" if known else "was measured too few times to depend"
+            depends = (
+                "does not clearly depend"
+                if known
+                else "was measured too few times to tell how it depends"
+            )
             lines.append(
                 f"Time per {one_of(sweep.unit)} {depends} on {name} (exponent "
                 f"{power(growth.exponent)})."

@@ -21,7 +21,7 @@ def library(context: HookContext) -> Library:
     order, is_open, main = context.order, context.core.is_open, get_ident()
 
     def is_elsewhere(*_: object, **__: object) -> bool:
-        # Threads that only wait would use up the few that are told apart.
+        # Threads that only wait would use up the few that get a tree of their own.
         return get_ident() not in (main, order.thread) or is_open(*_WAIT_THEMSELVES)
 
     waits = timed(context, "wait", unless=is_elsewhere)
