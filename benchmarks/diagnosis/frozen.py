@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.diagnosis.runs import HERE, Seen, look_at
 
-SETS = ("second", "third", "fourth", "fifth")
+SETS = ("second", "third", "fourth", "fifth", "sixth")
 MARK = "# plants: "
 #: Ids of the catalog that a program names its cause by, and the findings that report it.
 REPORTED_AS = {

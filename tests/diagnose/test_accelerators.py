@@ -136,6 +136,36 @@ def test_many_small_kernels(make: Make, launches: float, said: bool) -> None:
     assert (ids(analysis) == ["launch-bound"]) is said
 
 
+def test_launches_explain_no_more_time_than_they_take(make: Make) -> None:
+    def ceiling(launches: float) -> float:
+        analysis = make(
+            phase("learn.backward", 8.0, 100),
+            notes=known(size=5_000_000),
+            windows=loop(gradient_steps=100),
+        )
+        analysis.device = used(launches=launches)
+        (found,) = accelerators.launch_bound(analysis)
+        assert found.ceiling is not None
+        return found.ceiling
+
+    assert ceiling(10_000) < 1.06 < 3 < ceiling(200_000)
+
+
+def test_a_simulator_that_launches_in_pieces(make: Make) -> None:
+    analysis = make(
+        phase("collect", 8.2, 10),
+        phase("collect/env.step", 8.0, 1000),
+        phase("learn.backward", 0.5, 10),
+        notes=known(size=5_000_000),
+        windows=loop(gradient_steps=10, env_steps=1000),
+    )
+    analysis.device = used(path="collect/env.step", launches=800_000)
+    (found,) = accelerators.launch_bound(analysis)
+    assert found.phase == "env.step"
+    assert "800 kernels are launched for each call of `env.step`" in found.title
+    assert found.gain.low > 1.4
+
+
 def test_kernel_time_counts_before_the_drivers_figure(make: Make) -> None:
     analysis = ppo(make, busy=0.9)
     assert accelerators.busy_share(analysis) == pytest.approx(0.9)

@@ -87,6 +87,29 @@ def test_work_on_the_line_that_copies_goes_with_it(make: Make, size: int, id: st
     assert found.evidence["seconds"] == pytest.approx(4.5)
 
 
+@pytest.mark.parametrize(("sent", "seconds"), [(4_000_000, 2.5), (400_000, 0.0)])
+def test_work_between_fetching_and_sending_back(make: Make, sent: int, seconds: float) -> None:
+    analysis = transfers(
+        make,
+        5e6,
+        2000,
+        phase("transfer", 1.0, 2000),
+        phase("learn.loss", 3.0, how="inferred"),
+        samples=[
+            sample("learn.loss", 2.5, frame("Norm.__call__", line=57)),
+            sample("learn.loss", 0.5, frame("Norm.__call__", line=70)),
+            sample("env.step", 1.0, frame("Norm.__call__", line=57)),
+        ],
+    )
+    file = frame("main").file
+    lines = [
+        [file, 53, "__call__", ".cpu()", 1000, 4_000_000, 1000],
+        [file, 60, "__call__", ".to()", 1000, sent, 0],
+    ]
+    analysis.notes = analysis.notes.changed({"transfer_lines": lines})
+    assert copies.preparing(analysis) == pytest.approx(seconds)
+
+
 def test_gathering_goes_away_with_the_copy(make: Make) -> None:
     analysis = transfers(
         make,

@@ -114,6 +114,15 @@ def test_few_environments_for_a_large_batch(make: Make, envs: int, said: bool) -
     assert bool(vectors.too_few_envs(analysis)) is said
 
 
+@pytest.mark.parametrize(("calls", "said"), [(1000, False), (12_000, True)])
+def test_a_forward_pass_for_each_agent(make: Make, calls: int, said: bool) -> None:
+    analysis = make(phase("policy.act", 6.0, calls), env_steps=1000, agent_steps=12_000)
+    found = vectors.unbatched_policy(analysis)
+    assert bool(found) is said
+    if found:
+        assert "each of 12 agents" in found[0].title
+
+
 def test_the_line_that_asks_for_one_action_after_another(make: Make) -> None:
     forward, asking = frame("Agent.act", line=82), frame("main", line=113)
     analysis = make(

@@ -7,7 +7,10 @@ were of pageable memory.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hotloop import units
+from hotloop.analyze.accounting import INFERRED
 from hotloop.analyze.model import Analysis
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
@@ -79,18 +82,59 @@ def preparing(analysis: Analysis) -> float:
     """Host time of the lines that copy or read, outside the copies: what they make ready.
 
     `torch.as_tensor(frames.astype(np.float32) / 255).to(device)` converts before it copies, and
-    `loss.mean().item()` launches before it reads. Code in an identified phase has another purpose.
+    `loss.mean().item()` launches before it reads. What a function does between taking data from
+    the device and sending it back, the device could do. Code in an identified phase has another
+    purpose.
     """
     lines = {(each.file, each.line) for each in analysis.notes.transfer_lines}
+    detours = _detours(analysis)
+    inferred = {p.path for p in analysis.phases if p.how == INFERRED}
     gathers = _gathers(analysis)
     found = 0.0
     for sample in samples_under(analysis):
         name = (names_of(sample.path) or [""])[-1]
         unnamed = not name or is_unidentified(name) or name in _AROUND_COPIES
-        if unnamed and sample.path not in gathers:
-            line = program_line(sample.frames)
-            if line is not None and (line.file, line.line) in lines:
-                found += sample.seconds
+        if sample.path in gathers or not (unnamed or sample.path in inferred):
+            continue
+        line = program_line(sample.frames)
+        if line is None:
+            continue
+        on_line = unnamed and (line.file, line.line) in lines
+        if on_line or any(detour.holds(line) for detour in detours):
+            found += sample.seconds
+    return found
+
+
+#: Calls that take data from a device, and those that may send it there.
+_TO_HOST = frozenset({".cpu()", ".numpy()", ".tolist()"})
+_TO_DEVICE = frozenset({".to()", ".cuda()", "torch.tensor()", "torch.as_tensor()"})
+
+
+@dataclass(frozen=True)
+class _Detour:
+    """Lines of one function from where data leaves the device to where it returns."""
+
+    file: str
+    function: str
+    first: int
+    last: int
+
+    def holds(self, line: SourceLine) -> bool:
+        here = (line.file, line.function.rpartition(".")[2])
+        return here == (self.file, self.function) and self.first <= line.line <= self.last
+
+
+def _detours(analysis: Analysis) -> list[_Detour]:
+    """Functions that fetch about as many bytes as they send back, further down."""
+    rows = [each for each in analysis.notes.transfer_lines if each.bytes]
+    found = []
+    for away in (row for row in rows if row.what in _TO_HOST):
+        for back in (row for row in rows if row.what in _TO_DEVICE):
+            same = (away.file, away.function) == (back.file, back.function)
+            alike = min(away.bytes, back.bytes) >= 0.25 * max(away.bytes, back.bytes)
+            if same and alike and away.line < back.line:
+                name = away.function.rpartition(".")[2]
+                found.append(_Detour(away.file, name, away.line, back.line))
     return found
 
 
@@ -145,7 +189,7 @@ def _host_transfers(
     )
     beside = ", with gathering batches on the host" if gathered else ""
     if of_loop(analysis, prepared) >= SMALLEST_PART:
-        beside += ", with what the host does to the data on the same lines"
+        beside += ", with what the host does to the data around them"
     before, after = _example(seconds)
     return [
         finding(

@@ -151,14 +151,16 @@ ONE_EACH = 0.75
 
 
 def unbatched_policy(analysis: Analysis) -> list[Finding]:
-    """Several environments, and a forward pass for each."""
+    """Several environments or agents, and a forward pass for each."""
     in_turn = int(gauge(analysis, schema.ENVS_IN_TURN) or 1)
     envs = max(vector_size(analysis), in_turn)
     rounds = analysis.run.env_steps / envs if envs else 0.0
     # What a library's callback plays is no part of the training.
     own = [p for p in phases_named(analysis, "policy.act") if "callback" not in names_of(p.path)]
     acts, acting = sum(p.calls for p in own), sum(p.total_s for p in own)
-    if envs < BATCH or not rounds or acts / rounds < ONE_EACH * envs:
+    agents = _agents(analysis)
+    rows = envs * agents
+    if rows < BATCH or not rounds or acts / rounds < ONE_EACH * rows:
         return _acting_loop(analysis)
     if of_loop(analysis, acting) < 0.03:
         return []
@@ -167,21 +169,34 @@ def unbatched_policy(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "unbatched-policy",
-            title=f"The network is called separately for each of {envs} environments: "
+            title=f"The network is called separately for each of {_whose(envs, agents)}: "
             f"{of_loop(analysis, acting):.0%} of the loop",
             phase="policy.act",
             seconds=acting,
-            low=1 - min(2.5 / envs + 0.08, 0.9),
-            high=1 - 1 / envs,
+            low=1 - min(2.5 / rows + 0.08, 0.9),
+            high=1 - 1 / rows,
             confidence=HIGH,
             where=_asking_lines(analysis) or callers(analysis, "policy.act"),
-            evidence={"envs": envs, "forward_calls_per_round": acts / rounds},
-            fix="Stack the observations of all environments and call the network once per step; a "
+            evidence={"envs": envs, "agents": agents, "forward_calls_per_round": acts / rounds},
+            fix="Stack all observations of a step and call the network once per step; a "
             "batch of 16 takes hardly longer than a single observation.",
             before="actions = [policy(o) for o in observations]",
             after="actions = policy(torch.as_tensor(np.stack(observations)))",
         )
     ]
+
+
+def _agents(analysis: Analysis) -> int:
+    """Agents that act in one environment; 1 where they are not counted."""
+    run = analysis.run
+    return max(round(run.agent_steps / run.env_steps), 1) if run.env_steps else 1
+
+
+def _whose(envs: int, agents: int) -> str:
+    """Who waits for an action in one step."""
+    if agents == 1:
+        return f"{envs} environments"
+    return f"{agents} agents" if envs == 1 else f"{agents} agents in {envs} environments"
 
 
 def _asking_lines(analysis: Analysis) -> list[SourceLine]:
