@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hotloop.measure.core import NATIVE
+
 pytest.importorskip("scipy")
 pytest.importorskip("tomllib", reason="Python 3.10 needs tomli")
 
@@ -224,3 +226,100 @@ def test_mistakes_are_one_line(
     assert result.returncode == 2
     assert says in result.stderr
     assert "Traceback" not in result.stderr
+
+
+LEARNER = """
+import sys
+gain, steps = float(sys.argv[-1]), 0
+
+class Env:
+    def reset(self):
+        self.steps = 0
+        return 0.0
+    def step(self, action):
+        self.steps += 1
+        return 0.0, action, self.steps >= 5, {}
+
+env = Env()
+for episode in range(3000):
+    env.reset()
+    done = False
+    while not done:
+        _, _, done, _ = env.step(gain * episode)
+"""
+
+TO_RETURN = """
+[baseline]
+command = "learn.py {seed} 0.0005"
+
+[goal]
+to_return = 5
+seeds = 2
+
+[[hypothesis]]
+name = "high gain"
+claim = "it learns a hundred times as fast"
+arguments = "0.05"
+expected = "5x"
+
+[[hypothesis]]
+name = "patched"
+claim = "it never learns"
+patch = "learn.patch"
+expected = "2x"
+
+[[hypothesis]]
+name = "no environment"
+claim = "the environment is all there is"
+skip = "env.step"
+expected = ">2x"
+"""
+
+NEVER = """\
+--- a/learn.py
++++ b/learn.py
+@@ -2,2 +2,2 @@
+ import sys
+-gain, steps = float(sys.argv[-1]), 0
++gain, steps = 0.0, 0
+"""
+
+
+@pytest.mark.skipif(not NATIVE, reason="returns are added up by the native module")
+def test_a_plan_may_ask_for_the_soonest_return(hotloop: Run, tmp_path: Path) -> None:
+    (tmp_path / "learn.py").write_text(LEARNER)
+    (tmp_path / "learn.patch").write_text(NEVER)
+    (tmp_path / "plan.toml").write_text(TO_RETURN)
+    words = ("investigate", "plan.toml", "--format", "json")
+    result = hotloop(*words, "--folder", "work")
+    assert result.returncode == 0, result.stderr
+    document = json.loads(result.stdout)
+    assert document["schema"] == "hotloop.soonest/1"
+    assert document["names"] == ["baseline", "high gain", "patched"]
+    assert document["names"][document["best"]] == "high gain"
+    reached = [sum(each["reached"] for each in side) for side in document["attempts"]]
+    assert reached == [2, 2, 0]
+    assert any("no environment" in note for note in document["notes"])
+    # A result that was cut short is continued: what is done is not run again.
+    again = hotloop("investigate", "--resume", "work", "--format", "json")
+    assert json.loads(again.stdout)["attempts"] == document["attempts"]
+
+
+def test_a_goal_is_a_speed_or_a_return(hotloop: Run, tmp_path: Path) -> None:
+    (tmp_path / "learn.py").write_text(LEARNER)
+    (tmp_path / "learn.patch").write_text(NEVER)
+    plan = tmp_path / "plan.toml"
+    for wrong, said in (
+        (TO_RETURN.replace("to_return = 5", 'to_return = "soon"'), "line 6: to_return"),
+        (TO_RETURN.replace("to_return = 5", 'to_return = 5\nminimum = "2x"'), "line 7: minimum"),
+        (TO_RETURN.replace("to_return = 5\n", ""), "line 6: seeds"),
+        (TO_RETURN.replace("seeds = 2", "seeds = 0"), "line 7: seeds"),
+        (TO_RETURN.replace('"patched"', '"baseline"'), "unchanged program"),
+    ):
+        plan.write_text(wrong)
+        result = hotloop("investigate", "plan.toml")
+        assert result.returncode == 2
+        assert said in result.stderr
+    plan.write_text(PLAN)
+    result = hotloop("investigate", "plan.toml", "--seeds", "3")
+    assert "--seeds is for --to-return" in result.stderr

@@ -3,10 +3,13 @@
   hotloop investigate --from CAPTURE -o plan.toml    draft a plan from what a capture shows
   hotloop investigate plan.toml                      run it: the likeliest and cheapest first
   hotloop investigate plan.toml --resume             continue one that was interrupted
+  hotloop investigate plan.toml --to-return 195      which change gets there soonest
 
 Each hypothesis is a change (arguments, environment variables, a patch, a phase to skip or to slow
 down), an expected gain and a confidence. The result has the expected and the measured gain and a
 verdict for each, the confirmed ones combined, whether the goal is met, and a Markdown record.
+With --to-return, or to_return in the plan's [goal], runs the baseline and every change over several
+seeds until the return reaches the target, as sweep does.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hotloop.capture import private
-from hotloop.cli import experiments
+from hotloop.cli import experiments, to_return
 from hotloop.cli.selection import selected_capture
 from hotloop.errors import HotloopError
 from hotloop.experiment.marker import write_marker
@@ -25,6 +28,7 @@ from hotloop.report.terminal import write
 from hotloop.run.folders import BASE, as_typed
 
 if TYPE_CHECKING:
+    from hotloop.experiment.here import Place
     from hotloop.experiment.plan import Plan
 
 #: The names that a plan and a record have in an investigation's folder.
@@ -48,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="continue an interrupted investigation (default: the newest)",
     )
+    experiments.add_return_arguments(parser)
     experiments.add_place_arguments(parser)
     experiments.add_output_arguments(parser, {"markdown": (".md",), "plan": (".toml",)})
 
@@ -55,16 +60,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     if options.capture is not None:
         return _draft(options)
-    from hotloop.experiment.investigating import Investigator
-    from hotloop.report.experiments import record
-
     experiments.check_output(options)
     place = experiments.place(options)
     try:
-        plan, folder = _plan_and_folder(options)
-        investigation = Investigator(plan, folder, place, experiments.notify).go()
+        plan = _read(options)
+        if options.to_return is not None or plan.to_return is not None:
+            to_return.check_format(options)
+            return to_return.of_plan(options, plan, _folder(options, plan), place)
+        if options.seeds is not None:
+            raise HotloopError("--seeds is for --to-return; a plan about speed takes pairs")
+        return _investigate(options, plan, _folder(options, plan), place)
     finally:
         place.close()
+
+
+def _investigate(options: argparse.Namespace, plan: Plan, folder: Path, place: Place) -> int:
+    from hotloop.experiment.investigating import Investigator
+    from hotloop.report.experiments import record
+
+    investigation = Investigator(plan, folder, place, experiments.notify).go()
     path = folder / RECORD
     private.write_text(path, record(investigation))
     experiments.notify(f"the record is {as_typed(path)}")
@@ -94,32 +108,42 @@ def _draft(options: argparse.Namespace) -> int:
     return 0
 
 
-def _plan_and_folder(options: argparse.Namespace) -> tuple[Plan, Path]:
+def _read(options: argparse.Namespace) -> Plan:
     from hotloop.experiment.plan import read_plan
     from hotloop.masking import MASK
 
-    if options.resume is not None:
-        folder = Path(options.resume) if options.resume else _newest()
-        if not (folder / PLAN).is_file():
-            raise HotloopError(f"{folder}: no investigation to resume (it holds no {PLAN})")
-        path = Path(options.plan) if options.plan else folder / PLAN
-        if MASK in path.read_text(encoding="utf-8", errors="replace"):
-            raise HotloopError(
-                f"{path}: its secrets are masked; name your own plan: "
-                f"hotloop investigate plan.toml --resume {as_typed(folder)}"
-            )
-        plan = read_plan(path)
-        write_marker(folder, "investigate")
-        experiments.notify(f"resuming in {as_typed(folder)}")
-        return plan, folder
-    if options.plan is None:
+    if options.resume is None and options.plan is None:
         raise HotloopError(
             "no plan; write one, or draft it: hotloop investigate --from CAPTURE -o plan.toml"
         )
-    plan = read_plan(Path(options.plan))
+    if options.resume is None:
+        return read_plan(Path(options.plan))
+    folder = _resumed(options)
+    if not (folder / PLAN).is_file():
+        raise HotloopError(f"{folder}: no investigation to resume (it holds no {PLAN})")
+    path = Path(options.plan) if options.plan else folder / PLAN
+    if MASK in path.read_text(encoding="utf-8", errors="replace"):
+        raise HotloopError(
+            f"{path}: its secrets are masked; name your own plan: "
+            f"hotloop investigate plan.toml --resume {as_typed(folder)}"
+        )
+    return read_plan(path)
+
+
+def _resumed(options: argparse.Namespace) -> Path:
+    return Path(options.resume) if options.resume else _newest()
+
+
+def _folder(options: argparse.Namespace, plan: Plan) -> Path:
+    """The folder to resume in, or a new one that has a copy of the plan."""
+    if options.resume is not None:
+        folder = _resumed(options)
+        write_marker(folder, "investigate")
+        experiments.notify(f"resuming in {as_typed(folder)}")
+        return folder
     folder = experiments.make_folder(options.folder, "investigate")
     _keep(Path(options.plan), plan, folder)
-    return plan, folder
+    return folder
 
 
 def _keep(path: Path, plan: Plan, folder: Path) -> None:

@@ -35,7 +35,7 @@ from hotloop.experiment.measured import Measured, RunFailedError, measured
 from hotloop.experiment.order import round_orders
 from hotloop.experiment.paired import Design, PairedRuns
 from hotloop.experiment.patch import patched_copy
-from hotloop.experiment.plan import Change, Hypothesis, Plan
+from hotloop.experiment.plan import BASELINE, Change, Hypothesis, Plan
 
 #: Rounds of a `slow` experiment: one run without delay and one for each delay.
 SLOW_ROUNDS = 6
@@ -94,7 +94,7 @@ class Investigator:
         """One run before anything else: a broken baseline fails at once."""
         capture = str(self.folder / "baseline" / "first")
         launch = Launch(
-            "baseline", self.plan.baseline, capture, self.plan.stop_after, self.plan.timeout_s
+            BASELINE, self.plan.baseline, capture, self.plan.stop_after, self.plan.timeout_s
         )
         for _, outcomes in self.place.outcomes([Job(-1, (launch,))]):
             run = measured(outcomes[0], launch)
@@ -107,11 +107,10 @@ class Investigator:
     # -- one --
 
     def _try(self, hypothesis: Hypothesis) -> Tried:
-        number = self.plan.hypotheses.index(hypothesis) + 1
-        folder = self.folder / f"{number:02d}-{slug(hypothesis.name)}"
+        folder = folder_of(self.plan, hypothesis, self.folder)
         if hypothesis.change.slow is not None:
             return self._slow(hypothesis, folder)
-        command = self._changed([hypothesis.change], folder)
+        command = changed(self.plan, [hypothesis.change], folder)
         result = self._compare(hypothesis.name, command, folder, hypothesis.expected)
         whole = result.comparison.whole
         finding = judge_gain(hypothesis.expected, whole, MARGIN)
@@ -124,7 +123,7 @@ class Investigator:
     ) -> PairedResult:
         rule = ClaimRule(any_work=True, most=self.plan.pairs or MOST_PAIRS, expected=expected)
         design = Design(rule, self.plan.warm_up, self.plan.stop_after, self.plan.timeout_s)
-        names = "baseline", name
+        names = BASELINE, name
         runs = PairedRuns(
             (self.plan.baseline, command), names, design, folder, self.place, self.say
         )
@@ -135,25 +134,6 @@ class Investigator:
         self._stopped = result.interrupted
         return result
 
-    def _changed(self, changes: list[Change], folder: Path) -> Command:
-        """The baseline with some changes made to it."""
-        command = self.plan.baseline
-        for change in changes:
-            if change.command is not None:
-                command = parse_command(change.command)
-        for change in changes:
-            command = command.with_arguments(change.arguments, change.without)
-            command = replace(command, environment={**command.environment, **change.environment})
-            skip = [word for phase in change.skip for word in ("--skip", phase)]
-            fix = [word for each in change.fix for word in ("--fix", each)]
-            command = replace(command, options=(*command.options, *fix, *skip))
-        patches = [self.plan.folder / change.patch for change in changes if change.patch]
-        if patches:
-            program = Path(command.folder or ".").absolute()
-            copy = patched_copy(program, patches, folder / "patched")
-            command = replace(command, folder=str(copy.absolute()))
-        return command
-
     def _slow(self, hypothesis: Hypothesis, folder: Path) -> Tried:
         phase, amounts = hypothesis.change.slow or ("", ())
         slopes: list[float] = []
@@ -161,7 +141,7 @@ class Investigator:
         for number, order in enumerate(orders):
             launches = [
                 Launch(
-                    "baseline" if index == 0 else f"{phase} slower by {amounts[index - 1]}",
+                    BASELINE if index == 0 else f"{phase} slower by {amounts[index - 1]}",
                     # The first has a delay of zero, so both include the cost of altering.
                     replace(
                         self.plan.baseline,
@@ -206,12 +186,49 @@ class Investigator:
         self.say(f"together: {', '.join(self.result.combined_of)}")
         folder = self.folder / "together"
         try:
-            command = self._changed([hypothesis.change for hypothesis, _ in confirmed], folder)
+            command = changed(self.plan, [each.change for each, _ in confirmed], folder)
             self.result.combined = self._compare("together", command, folder, None).comparison
         except HotloopError as error:
             self.result.failure = str(error)
         if self._stopped:
             raise KeyboardInterrupt
+
+
+def changed(plan: Plan, changes: list[Change], folder: Path) -> Command:
+    """The baseline with some changes made to it; patched copies go to the folder."""
+    command = plan.baseline
+    for change in changes:
+        if change.command is not None:
+            command = parse_command(change.command)
+    for change in changes:
+        command = command.with_arguments(change.arguments, change.without)
+        command = replace(command, environment={**command.environment, **change.environment})
+        skip = [word for phase in change.skip for word in ("--skip", phase)]
+        fix = [word for each in change.fix for word in ("--fix", each)]
+        command = replace(command, options=(*command.options, *fix, *skip))
+    patches = [plan.folder / change.patch for change in changes if change.patch]
+    if patches:
+        program = Path(command.folder or ".").absolute()
+        copy = patched_copy(program, patches, folder / "patched")
+        command = replace(command, folder=str(copy.absolute()))
+    return command
+
+
+def folder_of(plan: Plan, hypothesis: Hypothesis, folder: Path) -> Path:
+    """A hypothesis's own folder in that of the investigation."""
+    return folder / f"{plan.hypotheses.index(hypothesis) + 1:02d}-{slug(hypothesis.name)}"
+
+
+def settings_of(plan: Plan, folder: Path) -> dict[str, Command]:
+    """The baseline and every change that is meant to stay, by name: what can reach a return."""
+    settings = {BASELINE: plan.baseline}
+    for hypothesis in plan.hypotheses:
+        if not hypothesis.change.is_experiment:
+            own = folder_of(plan, hypothesis, folder)
+            settings[hypothesis.name] = changed(plan, [hypothesis.change], own)
+    if len(settings) < 2:
+        raise HotloopError("no hypothesis is left: skip and slow change what is learned")
+    return settings
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,15 @@ from hotloop.analyze.experiments import Claim
 from hotloop.analyze.hypothesis import CONFIDENCES, SLOPES, Expected, parse_gain, parse_slope
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command, parse_command, shown
+from hotloop.experiment.to_return import parse_target
 from hotloop.masking import mask_text
 from hotloop.run.options import check_alterations
 from hotloop.run.stopping import parse_stop_after
 
+#: The name of runs without a change.
+BASELINE = "baseline"
 BASELINE_KEYS = ("command", "steps", "stop_after", "timeout", "pairs", "warm_up")
-GOAL_KEYS = ("minimum", "stretch")
+GOAL_KEYS = ("minimum", "stretch", "to_return", "seeds")
 CHANGE_KEYS = ("arguments", "without", "environment", "patch", "command", "fix", "skip", "slow")
 HYPOTHESIS_KEYS = ("name", "claim", "expected", "confidence", *CHANGE_KEYS)
 TABLES = ("baseline", "goal", "hypothesis")
@@ -112,6 +115,9 @@ class Plan:
     warm_up: int = 1
     minimum: float | None = None
     stretch: float | None = None
+    #: The return to reach, as `--to-return` takes it, and over how many seeds.
+    to_return: str | None = None
+    seeds: int | None = None
     #: The folder of the plan's patches.
     folder: Path = Path(".")
 
@@ -182,6 +188,8 @@ class _Reader:
         for index, name in enumerate(names):
             if name in names[:index]:
                 raise self._wrong("hypothesis", index, "name", f"{name!r} is there twice")
+            if name == BASELINE:
+                raise self._wrong("hypothesis", index, "name", "is that of the unchanged program")
         return Plan(
             baseline=self._command(baseline, "baseline", 0, required=True) or Command(()),
             hypotheses=hypotheses,
@@ -191,6 +199,8 @@ class _Reader:
             warm_up=self._whole_number(baseline, "warm_up", 0, default=1) or 0,
             minimum=self._factor(goal, "minimum"),
             stretch=self._factor(goal, "stretch"),
+            to_return=self._to_return(goal),
+            seeds=self._whole_number(goal, "seeds", 1, section="goal"),
             folder=self._path.absolute().parent,
         )
 
@@ -347,14 +357,34 @@ class _Reader:
             raise self._wrong("baseline", 0, key, f"{text!r} is not {allowed}") from None
 
     def _whole_number(
-        self, table: dict[str, Any], key: str, least: int, default: int | None = None
+        self,
+        table: dict[str, Any],
+        key: str,
+        least: int,
+        default: int | None = None,
+        section: str = "baseline",
     ) -> int | None:
         value = table.get(key, default)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise self._wrong("baseline", 0, key, f"{value!r} is not a whole number from {least}")
+            raise self._wrong(section, 0, key, f"{value!r} is not a whole number from {least}")
         return value
+
+    def _to_return(self, goal: dict[str, Any]) -> str | None:
+        given = goal.get("to_return")
+        if given is None:
+            if "seeds" in goal:
+                raise self._wrong("goal", 0, "seeds", "is for to_return, which is missing")
+            return None
+        for key in ("minimum", "stretch"):
+            if key in goal:
+                raise self._wrong("goal", 0, key, "is about speed; to_return replaces it")
+        try:
+            parse_target(str(given))
+        except HotloopError:
+            raise self._wrong("goal", 0, "to_return", f'{given!r} is not 195 or "auto"') from None
+        return str(given)
 
     def _factor(self, table: dict[str, Any], key: str) -> float | None:
         value = table.get(key)

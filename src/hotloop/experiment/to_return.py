@@ -7,6 +7,7 @@ end, or at the limit that was asked for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,6 +35,19 @@ class ReturnDesign:
     seeds: int
     stop_after: str | None = None
     timeout_s: float | None = None
+
+
+def parse_target(written: str) -> float | None:
+    """`195`, or None for `auto`."""
+    if written == "auto":
+        return None
+    try:
+        target = float(written)
+    except ValueError:
+        target = math.nan
+    if not math.isfinite(target):
+        raise HotloopError(f"--to-return {written}: a return, such as 195, or auto")
+    return target
 
 
 class ReturnRuns:
