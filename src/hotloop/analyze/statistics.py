@@ -197,7 +197,7 @@ def look_levels(schedule: Sequence[int], alpha: float = ALPHA) -> list[float]:
     A spending function (Lan & DeMets 1983, the power family of Kim & DeMets 1987) says how much of
     `alpha` may be spent up to each look; the increase since the last look is its level. The
     usual next step is the joint distribution of all looks for normal data of known variance. Here
-    the levels simply add up (Boole's inequality). That gives slightly wider intervals, and holds for
+    the levels simply add up (Boole's inequality). That gives slightly wider intervals and holds for
     any data, any number of phases and any reason to stop.
     """
     last = schedule[-1]
