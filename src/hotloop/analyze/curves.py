@@ -1,8 +1,8 @@
 """Part of a run as a few named figures, to be drawn beside learning curves.
 
-Times are each phase's own, so that those of all phases add up to the time per step; what `collect`
-and `learn` take in all stands beside. Figures of the same run always have the same names: a phase
-that was once worth a curve keeps it.
+Phases are listed with their own times, which add up to the time per step; `collect` and `learn` are
+also listed with their total times. Names do not change during a run: a phase that once had a curve
+keeps it.
 """
 
 from __future__ import annotations

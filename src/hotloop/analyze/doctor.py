@@ -176,7 +176,7 @@ def _framework(survey: Survey, framework: Framework) -> list[Check]:
         return [Check(framework.name, OK, f"{name} ({framework.build}) sees {listed}.")]
     plain = f"{name} ({framework.build or 'cpu'}) sees no accelerator"
     if not survey.accelerators:
-        return [Check(framework.name, OK, f"{plain}; there is none.")]
+        return [Check(framework.name, OK, f"{plain}; the machine has none.")]
     if any(survey.hidden_by.values()):
         return [Check(framework.name, INFO, f"{plain}: a variable hides them.")]
     why, remedy = _why_none(survey, framework)

@@ -139,9 +139,9 @@ def _count_frames(
 def find_samples(
     windows: Iterable[Window], stacks: dict[int, StackRow], process: str
 ) -> list[Sample]:
-    """Every stack that was seen, with its phase and the time that it stands for."""
+    """Every sampled stack, with its phase and the time it represents."""
     unfolded: dict[int, tuple[Frame, ...]] = {}
-    #: One object for each place, however many stacks go through it: rules remember by it.
+    #: One object per frame, shared by all stacks: rules use it as a cache key.
     frames: dict[tuple[str, str, int, int], Frame] = {}
     found: list[Sample] = []
     for (path, stack, mode), (_, ns) in sum_samples(windows).items():

@@ -1,6 +1,6 @@
 """One-time work inside the training loop: the first reset, imports, compilation, workers' start.
 
-A run of hours pays for it once, so it is a row of its own, and no part of a rate or a finding.
+A run of hours pays for it once, so it gets a separate row and is left out of rates and findings.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ class _Proportions:
         return seen
 
     def _calls_per_s(self, path: str) -> float:
-        """Calls of a phase in a second of its own time, in the whole run."""
+        """Calls of a phase per second of its own time, over the whole run."""
         found = self._known.get(path)
         return found.calls / found.self_ns * 1e9 if found and found.self_ns else 0.0
 

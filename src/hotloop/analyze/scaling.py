@@ -210,8 +210,8 @@ def exponent(
 ) -> Interval:
     """The slope of log(figure) over log(value), by least squares.
 
-    Where several variables are varied, trials that differ in another one are not compared with each
-    other: each group has a level of its own (a fixed effect) and all share the slope.
+    If several variables are varied, only trials that agree in all other variables are compared:
+    each such group has its own level (a fixed effect), and all groups share the slope.
     """
     groups: dict[tuple[str, ...], list[tuple[float, float]]] = {}
     for trial in trials:
@@ -243,7 +243,7 @@ def knee(points: Sequence[Setting], index: int, grows: bool) -> str | None:
     """The value after which more gains little (throughput), or time grows out of proportion.
 
     `grows`: runs were not cut short, so their time grows with the value. The knee is the first
-    value after which every further step is too flat (or too steep); None where there is none.
+    value after which every further step is too flat (or too steep); None if there is no such value.
     """
     ordered = sorted(points, key=lambda point: float(point.values[index]))
     if len(ordered) < 3:

@@ -37,9 +37,9 @@ class Rule:
     def level(self, pairs: int) -> float:
         """How much error probability a verdict may spend after this many pairs.
 
-        At a look that is its level. Where pairs are cut short between two looks (Ctrl-C, a failed
-        run) it is what the spending function gives to the pairs since the last look. With a fixed
-        number of pairs there was no earlier look, and it is all of it.
+        At a planned look, this is the level of that look. If the pairs end between two looks
+        (Ctrl-C, a failed run), it is the part that the spending function assigns to the pairs since
+        the last look. With a fixed number of pairs there is only one look, which may spend all.
         """
         schedule = self.schedule
         if len(schedule) == 1 or not pairs:

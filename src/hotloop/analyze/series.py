@@ -39,7 +39,7 @@ class SeriesPoint:
     part: str = LOOP
     #: Without hotloop's own cost.
     seconds: float = 0.0
-    #: Phase -> seconds of its own, and with all inside it; main thread. "" is time in no phase.
+    #: Phase -> own and total seconds, on the main thread. "" is time in no phase.
     own: dict[str, float] = field(default_factory=dict)
     total: dict[str, float] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)

@@ -195,10 +195,10 @@ def look_levels(schedule: Sequence[int], alpha: float = ALPHA) -> list[float]:
     """The level of each look, so that all of them together are wrong with at most `alpha`.
 
     A spending function (Lan & DeMets 1983, the power family of Kim & DeMets 1987) says how much of
-    `alpha` may be spent by each look; what is new at a look is its level. The usual next step finds
-    the joint distribution of all looks for normal data of known variance; here the levels simply
-    add up (Boole's inequality), which is a little wider and holds for any data, any number of
-    phases and any reason to stop.
+    `alpha` may be spent up to each look; the increase since the last look is its level. The
+    usual next step is the joint distribution of all looks for normal data of known variance. Here
+    the levels simply add up (Boole's inequality). That gives slightly wider intervals and holds for
+    any data, any number of phases and any reason to stop.
     """
     last = schedule[-1]
     spent = [alpha * (at / last) ** SPENDING_POWER for at in schedule]
@@ -301,7 +301,7 @@ class Independent:
         return Interval(self._estimate, self._estimate - half, self._estimate + half)
 
     def p_value(self) -> float:
-        """How surprising this difference is if there is none; two-sided."""
+        """The two-sided p-value of this difference."""
         if not math.isfinite(self._variance) or not math.isfinite(self._estimate):
             return 1.0
         if self._variance == 0.0:

@@ -1,9 +1,10 @@
 """Decides which thread of which process trains: the subject of the report.
 
-A window, a server or a notebook keeps the main thread for itself; a program may start its trainer
-as a process and wait for it. Where the main one has no part in the training and another does all of
-it, the two change places: the other becomes the run, and the main one a process beside it. A main
-one that drives others (it learns, chooses their actions, waits for each of their steps) stays.
+Usually that is the main thread of the main process. But a GUI, a server or a notebook may occupy
+the main thread, and a program may start its trainer as a child process and wait for it. If the main
+thread or process does nothing of the training and another one does all of it, the two are swapped:
+the other becomes the run, and the main one is listed beside it. A main process that drives workers
+(it learns, chooses their actions or waits for each of their steps) stays the subject.
 """
 
 from __future__ import annotations
@@ -127,7 +128,7 @@ class TrainingReader(CaptureReader):
 
 
 def read_capture(folder: str | Path) -> Capture:
-    """The capture in that folder, or a `HotloopError` that says why there is none."""
+    """The capture in that folder, or a `HotloopError` that says why it cannot be read."""
     return TrainingReader(folder).read(final=True)
 
 

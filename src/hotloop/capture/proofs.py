@@ -13,7 +13,7 @@ SCHEMA = "hotloop.proof/1"
 NAME = "proof.json"
 
 #: Verdict on a fix. `unsafe`: faster, but it changes what is learned although it must not.
-#: `ceiling`: there is none; what was measured is its phase without its cost.
+#: `ceiling`: no fix could be tried; the loop was measured without the cost of the phase instead.
 VERDICTS = (
     CONFIRMED,
     UNCLEAR,

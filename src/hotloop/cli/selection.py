@@ -1,4 +1,4 @@
-"""Which recorded runs there are, and which one a command is about.
+"""Finds recorded runs, and selects the one that a command was given.
 
 Every command takes a capture's folder, an experiment's folder, the name of either below
 `runs/hotloop`, or nothing: then the newest. The runs that an experiment or `prove` makes for itself

@@ -46,7 +46,7 @@ def loader_bound(analysis: Analysis) -> list[Finding]:
     workers = [name for name in loaders if name != "main"]
     count = int(gauge(analysis, schema.LOADER_WORKERS) or 0)
     loading = sum(_loader_s(analysis, "data.load", *NOT_LOADING, process=name) for name in workers)
-    # A `tf.data` pipeline has no workers of its own to look at.
+    # A `tf.data` pipeline has no worker processes to inspect.
     if count and loading < WORKERS_BUSY * waiting * count:
         waiting = 0.0
     # A loader with workers and one without, such as an evaluation's, are two causes.

@@ -69,7 +69,7 @@ YIELDS_TO: dict[str, frozenset[str]] = {
             "predict-in-loop",
         ]
     ),
-    # Beside one large function of a step, which may be the simulation by another name, it stands.
+    # Does not yield to one large function of a step: that may be the simulation itself.
     "serial-heavy-env": frozenset(
         [
             "slow-reset",

@@ -75,9 +75,9 @@ def called_at(analysis: Analysis, frame: Frame | SourceLine) -> tuple[frozenset[
 def use_at_lines(analysis: Analysis, samples: Iterable[Sample], names: frozenset[str]) -> Use:
     """The use of samples that end in a program's line that calls one of these.
 
-    What such a line calls in C has no frame of its own, or those of the little Python around it
-    (`np.random.choice`, `Path.write_text`). `pickle.dump` is that of `pickle`, `dump` of any
-    object, `pygame.draw.` whatever is in there.
+    A call into C has no Python frame, or only those of a thin wrapper (`np.random.choice`,
+    `Path.write_text`). The name `pickle.dump` matches that function of `pickle`, `dump` a method of
+    any object, and `pygame.draw.` everything in that module.
     """
     use = Use()
     answers: dict[SourceLine, bool] = {}

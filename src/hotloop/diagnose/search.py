@@ -97,7 +97,7 @@ def one_row_inference(analysis: Analysis) -> list[Finding]:
             low=BATCH_WINS[0],
             high=BATCH_WINS[1],
             confidence=LOW,
-            severity=WARNING,  # one environment, one row: that may be how the program is meant
+            severity=WARNING,  # batch size 1 may be intended with one environment
             where=lines,
             evidence={"rows_per_pass": rows / calls, "passes": calls},
             fix=BATCH_THEM,

@@ -1,8 +1,8 @@
 """Removes a folder of copies when the process that made them ends, even if it was killed.
 
-A program of its own, started by path and without hotloop: it waits until its standard input is
-closed, which the system does for a process that dies. It then ends whatever still runs in the
-folder (Linux) and deletes it.
+A separate program, started by path and without hotloop. It waits until its standard input is
+closed, which the system does when the parent dies. Then it ends every process that still runs in
+the folder (Linux) and deletes the folder.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ PAUSE_S = 0.1
 def main(folder: str) -> None:
     sys.stdin.buffer.read()
     begin = time.monotonic()
-    told: set[int] = set()
+    signaled: set[int] = set()
     while True:
         late = time.monotonic() - begin > PATIENCE_S
         running = list(processes_in(folder))
         for pid in running:
-            if late or pid not in told:
-                told.add(pid)
+            if late or pid not in signaled:
+                signaled.add(pid)
                 _send(pid, getattr(signal, "SIGKILL", signal.SIGTERM) if late else signal.SIGTERM)
         if not running:
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,10 +1,10 @@
-"""Who goes first: orders that are balanced against drift and cannot follow a rhythm of the machine.
+"""The order of interleaved runs: balanced against drift, and random against periodic noise.
 
-A fixed ABBA takes out any steady drift, but it has a rhythm of its own: noise whose neighbors
-resemble each other then looks like a small effect more often than it should (simulated at a
-correlation of 0.5: 6.5% false alarms instead of 5%). So each side goes first equally often up to
-every check, and chance decides when (permuted blocks, Zelen 1974), among orders in which neighbors
-go the same way as often as not. The chance is seeded: the same plan gives the same order.
+A fixed ABBA order cancels steady drift, but it is periodic: autocorrelated noise then looks like a
+small effect too often (simulated at a correlation of 0.5: 6.5% false alarms instead of 5%). So up
+to every check each side goes first equally often, in random order (permuted blocks, Zelen 1974).
+Only orders in which consecutive pairs agree as often as they differ are used. The random numbers
+are seeded: the same plan gives the same order.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _rhythm(orders: Sequence[bool]) -> int:
 def round_orders(members: int, rounds: int, seed: int = 0) -> list[list[int]]:
     """For each round, the order of its members: a cyclic Latin square in shuffled order.
 
-    Over as many rounds as there are members, each stands in each position equally often.
+    Over as many rounds as there are members, each is in each position equally often.
     """
     chance = random.Random(f"hotloop {seed}")
     orders: list[list[int]] = []

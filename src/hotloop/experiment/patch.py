@@ -34,7 +34,7 @@ _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 @dataclass
 class Hunk:
-    """Lines that are there, and what stands in their place afterwards."""
+    """Lines of a file, and the lines that replace them."""
 
     start: int
     before: list[str] = field(default_factory=list)

@@ -1,6 +1,6 @@
 """Types of what hooks share: the clock's parts, the order of events, functions that are hooked.
 
-The native module has no annotations of its own, and objects of a hooked library have types that
+The native module has no annotations, and objects of a hooked library have types that
 hotloop cannot import. Both get their types here.
 """
 

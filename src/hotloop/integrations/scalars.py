@@ -1,11 +1,11 @@
-"""Times of phases beside the program's own curves: TensorBoard, Weights & Biases, SB3's logger.
+"""Phase times next to the program's own curves: TensorBoard, Weights & Biases, SB3's logger.
 
-Whenever the program writes a curve of its own and enough time has passed, figures of the time since
-the last ones are written to the same place, at the same step: no writer, file or step is ours. In
-TensorBoard they follow one of the program's tags, so that they have its axis. In Weights & Biases
-they join the row that the program logs. In SB3's logger they join the next dump, but not the table
-on standard output, which is the program's. No random number is drawn, and what writing costs is
-taken out of the figures.
+When the program writes a curve and enough time has passed, the figures since the last ones are
+written to the same place, at the same step. hotloop adds no writer, file or step. In TensorBoard
+they follow one of the program's tags, so that they share its axis. In Weights & Biases they join
+the row that the program logs. In SB3's logger they join the next dump, but not the table on
+standard output, which is the program's. No random number is drawn, and the cost of writing is removed from
+the figures.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def hide_thread() -> None:
 
 
 def native_constant(name: str, otherwise: int) -> int:
-    """A constant that the native module exports; `otherwise` where there is none."""
+    """A constant that the native module exports; `otherwise` without the module."""
     from hotloop import measure
 
     return int(getattr(getattr(measure, "_native", None), name, otherwise)) if NATIVE else otherwise

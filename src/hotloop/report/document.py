@@ -198,7 +198,7 @@ def finding_document(finding: Finding) -> dict[str, Any]:
 
 
 def _example(finding: Finding) -> str:
-    """An example of the change as a diff; empty where there is none."""
+    """An example of the change as a diff; empty if the finding has none."""
     signed = (("-", finding.before), ("+", finding.after))
     return "\n".join(f"{sign}{line}" for sign, text in signed for line in text.splitlines())
 

@@ -34,7 +34,7 @@ def line_of(row: RunRow) -> str:
 
 
 def run_table_text(analysis: Analysis, style: Style) -> str:
-    """The table on a terminal; empty where there is none."""
+    """The table for a terminal; empty if the report has none."""
     rows = shown_rows(analysis)
     if not rows:
         return ""

@@ -1,8 +1,9 @@
 """Ways to show a changing view: the whole screen, the bottom of one, or lines.
 
-`FullScreen` is for a terminal of its own. `Foot` keeps the last rows of a terminal that another
-program writes to: that program's output scrolls above. `Lines` is for pipes and terminals that
-cannot be drawn on. Each writes a whole frame in one call, so that output does not interleave.
+`FullScreen` is for a terminal that nothing else writes to. `Foot` keeps the last rows of a
+terminal that another program writes to: that program's output scrolls above. `Lines` is for pipes
+and terminals that cannot be drawn on. Each writes a whole frame in one call, so that output does
+not interleave.
 """
 
 from __future__ import annotations

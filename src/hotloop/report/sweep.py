@@ -143,7 +143,7 @@ def _rough(share: float) -> str:
 
 
 def marks_of(sweep: Sweep, point: Setting) -> list[str]:
-    """What stands out about a setting."""
+    """What is unusual about a setting."""
     marks = ["fastest"] if len(sweep.points) > 1 and point is fastest(sweep) else []
     for index, name in enumerate(sweep.variables):
         if sweep.knees.get(name) == point.values[index]:

@@ -94,7 +94,7 @@ def paragraph(text: str, style: Style, *paint: str) -> str:
 
 
 def paragraphs(texts: list[str], style: Style, *paint: str) -> str:
-    """Each on lines of its own."""
+    """Each starts on a new line."""
     return "\n".join(paragraph(text, style, *paint) for text in texts)
 
 

@@ -1,9 +1,10 @@
 """Marks where a script's definitions end, so that hooks can inspect them before they are used.
 
 An imported module can be inspected after its import. A script cannot: its loop runs at the
-end of the very code that defines its classes. So after each run of definitions the script's code
-negates a constant, which is an object of hotloop. Everything else is compiled as it stands, in one
-piece and with its own lines: functions and classes have the code that Python gives them.
+end of the code that defines its classes. So a mark is inserted after each group of definitions: an
+expression that negates a constant, which is an object of hotloop. Everything else is compiled
+unchanged, in one piece and with its own line numbers, so functions and classes have the code that
+Python gives them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hotloop.measure.core import make_mark
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
-#: Stands for the mark until the code is compiled: the compiler knows only constants of its own.
+#: Replaced by the mark after compilation: the compiler accepts only constants of builtin types.
 _PLACEHOLDER = "hotloop: definitions end here"
 
 #: Compiler flags of `from __future__ import ...`, as `compile` takes and code objects keep them.

@@ -41,7 +41,7 @@ class Settings:
     gpu: str = "windows"
     #: Whether to measure every call, rather than stretches after the first half minute.
     every_call: bool = False
-    #: The capture's folder, on a machine without it: there, `folder` is one of its own.
+    #: The capture's folder, if this machine cannot reach it; `folder` is then a local one.
     away_from: str = ""
 
     def environment(self) -> dict[str, str]:

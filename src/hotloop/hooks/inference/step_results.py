@@ -151,7 +151,7 @@ def _is_number(value: object) -> bool:
 
 
 def _size(value: object) -> int | None:
-    """How many environments a reward or an end stands for."""
+    """The number of environments that a reward or a done flag is for."""
     if isinstance(value, (int, float, dict)):
         return 1
     shape = getattr(value, "shape", None)

@@ -1,6 +1,6 @@
 """What programs log while they train: TensorBoard, tensorboardX, Weights & Biases.
 
-`print` and `logging` are not hooked: they are everywhere, and seldom what a training run waits for.
+`print` and `logging` are not hooked: they are called everywhere, and rarely slow training down.
 """
 
 from __future__ import annotations

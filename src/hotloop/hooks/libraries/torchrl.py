@@ -2,8 +2,8 @@
 
 The training loop is the user's own, so there is no `learn` here: losses and value estimators are
 modules that it calls, and the torch table times those by class. The rollout belongs to the
-library; what it does with TensorDicts between the policy and the environment costs as much as
-either in small problems, so it is a phase of its own, `tensordict`.
+library. In small problems its TensorDict work between policy and environment takes as long as
+either of them, so it is a separate phase, `tensordict`.
 """
 
 from __future__ import annotations

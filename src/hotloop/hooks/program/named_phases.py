@@ -8,8 +8,8 @@
     features = ["technical_analyzer:TechnicalAnalyzer.*"]
 
 A pattern is `phase=module:name`. `*` and `?` stand for any letters; a class alone stands for all
-its methods; the script itself is `__main__`, or its file's name. `attaching` leaves what is named
-here alone: this is how a wrong guess is corrected. The phase `none` means: no phase at all.
+its methods; the script itself is `__main__`, or its file's name. `attaching` skips functions that
+are named here, so this is how to correct a wrong guess. The phase `none` means: no phase at all.
 """
 
 from __future__ import annotations
