@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hotloop.cli import COMMANDS, parser_of
+from hotloop.cli import COMMANDS, main, parser_of
 
 pytestmark = pytest.mark.programs
 
@@ -160,3 +160,30 @@ def test_the_list_of_commands_imports_no_analysis() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.endswith("[]\n"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["compare", "train.py"], "missing: second"),
+        (["report", "--format", "jsn"], "--format: no 'jsn'; did you mean json?"),
+        (["list", "--format", "yaml"], "--format: no 'yaml'; use one of text, json"),
+        (["clean", "--older-than", "7x"], "--older-than: '7x' is not an age"),
+    ],
+)
+def test_a_mistake_is_two_lines_without_the_usage(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"hotloop: {said}")
+    assert second == f"`hotloop {arguments[0]} --help` explains the options"
+
+
+def test_prose_of_a_help_is_wrapped_and_examples_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = (parser_of("run").format_help().split("options:")[0]).splitlines()
+    assert "  hotloop run [options] -m module arguments…" in lines
+    prose = [line for line in lines[1:] if not line.startswith("  hotloop ")]
+    assert len(prose) > 6
+    assert max(map(len, prose)) <= 60

@@ -12,6 +12,7 @@ import errno
 import importlib
 import re
 import sys
+import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
@@ -99,11 +100,43 @@ class _Parser(argparse.ArgumentParser):
             close = closest(wrong[1], self._option_string_actions)
             hint = f"did you mean {close}?" if close else f"`{self.prog} --help` lists them"
             raise HotloopError(f"unknown option {wrong[1]}; {hint}")
-        super().error(message)
+        raise HotloopError(f"{_plain(message)}\n`{self.prog} --help` explains the options")
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         sys.stdout.flush()
         super().exit(status, message)
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Wraps the paragraphs of a command's docstring; its examples stay as they are written."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = text.strip("\n").split("\n\n")
+        return "\n\n".join(_filled(each, width, indent) for each in paragraphs)
+
+
+def _filled(paragraph: str, width: int, indent: str) -> str:
+    lines = paragraph.splitlines()
+    prose = not any(line.startswith((" ", "hotloop ", "{", "bash ")) for line in lines)
+    if prose:
+        return textwrap.fill(paragraph, width, initial_indent=indent, subsequent_indent=indent)
+    return "\n".join(indent + "  " + line.removeprefix("  ") for line in lines)
+
+
+def _plain(message: str) -> str:
+    """An error of argparse in the words of the other errors."""
+    missing = re.match(r"the following arguments are required: (.*)", message)
+    if missing is not None:
+        return f"missing: {missing[1]}"
+    message = message.removeprefix("argument ")
+    choice = re.match(r"(.*): invalid choice: '(.*)' \(choose from (.*)\)$", message)
+    if choice is None:
+        return message
+    known = [each.strip(" '") for each in choice[3].split(",")]
+    close = closest(choice[2], known)
+    return f"{choice[1]}: no {choice[2]!r}; " + (
+        f"did you mean {close}?" if close else f"use one of {', '.join(known)}"
+    )
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
@@ -112,7 +145,7 @@ def parser_of(name: str) -> argparse.ArgumentParser:
     parser = _Parser(
         prog=f"hotloop {name}",
         description=command.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     command.add_arguments(parser)

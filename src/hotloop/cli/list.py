@@ -63,13 +63,25 @@ def _table(found: list[RecordedRun], most: int, base: Path, style: Style, now: f
     for each, label in zip(shown, names, strict=True):
         cells = f"{fit(label, name)}  {fit(each.kind, 11)}  {ago(now - each.changed):<10}  "
         cells += f"{units.size(each.size):>7}  "
-        state = "" if each.state == "ended" else f"[{clean(each.state)}] "
-        line = cells + state + clean(each.command)
-        rows.append(line if len(line) <= style.width else line[: style.width - 1] + "…")
+        state = "" if each.state == "ended" else clean(each.state)
+        rows += _described(cells, clean(each.command), state, style.width)
     total = units.size(sum(each.size for each in found))
     more = f", {len(found) - most} more with --last {len(found)}" if len(found) > most else ""
     end = f"{units.plural(len(found), 'recording')} in {as_typed(base)}, {total}{more}."
     return "\n".join([style.paint(rows[0], "dim"), *rows[1:], "", style.paint(end, "dim")])
+
+
+def _described(cells: str, command: str, state: str, width: int) -> list[str]:
+    """A row with its command and state. If both do not fit, the state loses its details first."""
+    for known in dict.fromkeys((state, state.partition(" ")[0])):
+        line = cells + command + (f"  [{known}]" if known else "")
+        if len(line) <= width:
+            return [line]
+    below = f"  {command}"
+    return [
+        (cells + (f"[{known}]" if known else "")).rstrip(),
+        below if len(below) <= width else below[: width - 1] + "…",
+    ]
 
 
 def ago(seconds: float) -> str:

@@ -266,14 +266,14 @@ def _no_rl_loop(analysis: Analysis) -> str:
     if analysis.run.gradient_steps:
         what = f"this is a loop of {analysis.run.gradient_steps:,} gradient steps"
     else:
-        what = "no environment step and no gradient step was recognized"
+        what = "it has no environment step and no gradient step that hotloop knows"
     named = [(name, share) for name, share in phases_there_are(analysis) if share >= WORTH_NAMING]
     largest = ", ".join(f"`{name}` {share:.0%}" for name, share in named)
     phases = f" Largest phases: {largest}." if largest else ""
+    functions = "; the functions below show where time went" if analysis.functions else ""
     return (
         f"No RL loop recognized: {what}.{phases} "
-        "Name parts of the program with --phase NAME=FUNCTION; the functions below show where "
-        "time went."
+        f"Name parts of the program with --phase NAME=FUNCTION{functions}."
     )
 
 
@@ -319,8 +319,8 @@ def _details(analysis: Analysis, findings: list[Finding]) -> list[str]:
         lines.append(_no_rl_loop(analysis))
     if analysis.phases and analysis.unexplained >= MUCH_UNEXPLAINED:
         lines.append(
-            f"{analysis.unexplained:.0%} of the {span_of(analysis)} is unexplained: "
-            "the functions below show where it went."
+            f"{analysis.unexplained:.0%} of the {span_of(analysis)} is unexplained"
+            + (": the functions below show where it went." if analysis.functions else ".")
         )
     if iterations(analysis) == 1:
         lines.append("Only one iteration was recorded; a second one may look different.")
@@ -332,7 +332,7 @@ def _basis(analysis: Analysis) -> list[str]:
     counts = (
         (run.env_steps, "environment step"),
         (int(run.gradient_steps), "gradient step"),
-        (samples(analysis), "sample"),
+        (samples(analysis), "stack sample"),
     )
     parts = [f"{n:,} {what}{'' if n == 1 else 's'}" for n, what in counts if n]
     if not parts:

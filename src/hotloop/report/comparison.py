@@ -93,7 +93,7 @@ def headline(comparison: Comparison) -> str:
     text = f"{second} and {first}: {in_words(whole)}."
     if whole.verdict == NOT_COMPARABLE and whole.estimate is not None:
         step = one_of(comparison.unit)
-        text += f" The time per {step} of {first} is {ratio(whole)} times that of {second}."
+        text += f" Time per {step} of the first, divided by the second's: {ratio(whole)}."
     return text
 
 

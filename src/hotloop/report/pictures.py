@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Bars of the breakdown; what is smaller is summed up in one.
 MOST_BARS = 10
+#: A smaller share of the loop has no visible bar.
+SMALLEST_BAR = 0.001
 MOST_BANDS = 8
 #: Fits a column and a half of a paper and a comment on a pull request.
 INCHES = (11.0, 7.4)
@@ -83,10 +85,11 @@ def _breakdown(axes: Axes, analysis: Analysis) -> None:
             own[phase.name] = (seconds + phase.loop_self_s, phase.category)
     ordered = sorted(own.items(), key=lambda item: -item[1][0])
     rows = [(name, *row) for name, row in ordered if row[0] > 0]
-    rest = sum(seconds for _, seconds, _ in rows[MOST_BARS:])
-    rows = rows[:MOST_BARS]
+    seen = [row for row in rows if analysis.run.share(row[1]) >= SMALLEST_BAR][:MOST_BARS]
+    rest = sum(seconds for _, seconds, _ in rows[len(seen) :])
+    rows = seen or rows[:MOST_BARS]
     palette = colors([category for _, _, category in rows]) | {step_cost.OTHER_PHASES: OTHER}
-    if rest > 0:
+    if analysis.run.share(rest) >= SMALLEST_BAR:
         rows.append((step_cost.OTHER_PHASES, rest, step_cost.OTHER_PHASES))
     shares = [analysis.run.share(seconds) for _, seconds, _ in rows]
     axes.barh(
@@ -158,9 +161,10 @@ def _over_time(
     axes.set_xlim(edges[0], edges[-1])
     axes.set_yticks([0, 0.5, 1], ["0%", "50%", "100%"])
     axes.tick_params(axis="x", labelbottom=False)
+    # Names of three columns fit between this axis and the edge of the picture; of four, not all do.
     axes.legend(
-        loc="upper left", bbox_to_anchor=(0.0, -0.02), ncols=4, frameon=False, fontsize=8.5,
-        handlelength=0.9, columnspacing=1.2,
+        loc="upper left", bbox_to_anchor=(-0.03, -0.02), ncols=3, frameon=False, fontsize=8,
+        handlelength=0.9, columnspacing=1.0, labelspacing=0.35,
     )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import linecache
 import os
 
-from hotloop.analyze.functions import short_file
 from hotloop.analyze.model import Analysis, Function
 from hotloop.report.paths import path_from_here
 
@@ -30,10 +29,10 @@ def place_words(function: Function) -> str:
 
 
 def short_lines(lines: str) -> str:
-    """`file:first-last function` with the last two parts of the file's path."""
+    """`file:first-last function` with the file as one types it here."""
     place, _, function = lines.rpartition(" ")
     file, _, span = place.rpartition(":")
-    return f"{short_file(file)}:{span} {function}"
+    return f"{path_from_here(file)}:{span} {function}"
 
 
 def source_line(analysis: Analysis, function: Function) -> str:

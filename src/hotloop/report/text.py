@@ -100,7 +100,7 @@ def _headline(analysis: Analysis, style: Style) -> str:
         if not run.env_steps:
             updates += f", {units.rate(run.gradient_steps_per_s)} gradient steps/s"
             if run.samples_per_s:
-                updates += f", {units.rate(run.samples_per_s)} samples/s"
+                updates += f", {units.rate(run.samples_per_s)} training examples/s"
         parts.append(updates)
     parts += _token_parts(analysis)
     if run.searches:
@@ -208,8 +208,9 @@ def _processes(analysis: Analysis, style: Style) -> str:
     return "\n".join(lines)
 
 
-def _recordings(overhead: Overhead) -> str:
-    return f", GPU recordings {units.seconds(overhead.device_s)}" if overhead.device_s else ""
+def _beside_hooks(overhead: Overhead) -> str:
+    parts = (("sampler", overhead.sampler_s), ("GPU recordings", overhead.device_s))
+    return "".join(f", {name} {units.seconds(cost)}" for name, cost in parts if cost)
 
 
 def _small_print(report: Report, style: Style) -> str:
@@ -220,8 +221,7 @@ def _small_print(report: Report, style: Style) -> str:
         f"{units.percent(shares.inferred)} inferred and {units.percent(shares.unexplained)} "
         f"unexplained. hotloop's own cost, {units.percent(overhead.share)} of it "
         f"({units.plural(overhead.regions, 'region')} at {overhead.region_ns:.0f} ns, "
-        f"hooks {units.seconds(overhead.hooks_s)}, sampler {units.seconds(overhead.sampler_s)}"
-        f"{_recordings(overhead)}), is excluded."
+        f"hooks {units.seconds(overhead.hooks_s)}{_beside_hooks(overhead)}), is excluded."
     ]
     if analysis.run.header.native is False:
         why = clean(analysis.run.header.why_twin or "")

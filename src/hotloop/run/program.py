@@ -339,8 +339,9 @@ def _did_you_mean(path: Path) -> str:
     from difflib import get_close_matches
 
     try:
-        names = [p.name for p in path.parent.iterdir() if p.suffix == ".py"]
+        stems = [p.stem for p in path.parent.iterdir() if p.suffix == ".py"]
     except OSError:
         return ""
-    close = get_close_matches(path.name, names, 1)
-    return f" (did you mean {path.with_name(close[0])}?)" if close else ""
+    # The ending is no likeness: nope.py is not a slip for broken.py.
+    close = get_close_matches(path.stem, stems, 1)
+    return f" (did you mean {path.with_name(f'{close[0]}.py')}?)" if close else ""

@@ -30,7 +30,7 @@ def render(report: Report, view: View = DEFAULT_VIEW) -> str:
     processes = history.tracks()
     if not processes:
         raise HotloopError(
-            f"{history.folder}: holds no single calls; record them with `hotloop run --trace`"
+            f"{history.folder}: has no individual calls; record them with `hotloop run --trace`"
         )
     categories = history.categories
     events: list[_Event] = []
