@@ -29,6 +29,10 @@ LOOP_PHASES: Final[dict[str, str]] = {
     "search": "Policy",
     "search.network": "Model",
     "search.rules": "Environment",
+    # An evolution strategy draws its candidates.
+    "candidates": "Training",
+    # Rollouts in a model of the world.
+    "imagine": "Model",
     "learn": "Training",
     "learn.forward": "Model",
     "learn.loss": "Model",

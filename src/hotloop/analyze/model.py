@@ -267,6 +267,22 @@ class Run:
         return self.searches / self.loop_s if self.loop_s > 0 else 0.0
 
     @property
+    def games(self) -> int:
+        return int(self.counters.get(schema.GAMES, 0))
+
+    @property
+    def games_per_s(self) -> float:
+        return self.games / self.loop_s if self.loop_s > 0 else 0.0
+
+    @property
+    def generations(self) -> int:
+        return int(self.counters.get(schema.GENERATIONS, 0))
+
+    @property
+    def generations_per_s(self) -> float:
+        return self.generations / self.loop_s if self.loop_s > 0 else 0.0
+
+    @property
     def leaves_per_s(self) -> float:
         leaves = self.counters.get(schema.SEARCH_LEAVES, 0.0)
         return leaves / self.loop_s if self.loop_s > 0 else 0.0

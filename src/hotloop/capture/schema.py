@@ -125,6 +125,8 @@ SEARCHES: Final = _counter("searches", "searches", "tree searches for a move")
 SEARCH_LEAVES: Final = _counter(
     "search_leaves", "positions", "positions that networks judged there"
 )
+GAMES: Final = _counter("games", "games", "games whose moves a tree search chose")
+GENERATIONS: Final = _counter("generations", "generations", "populations that were tried")
 INFERENCE_ROWS: Final = _counter(
     "inference_rows", "inputs", "inputs of forward passes that neither act nor learn"
 )

@@ -228,13 +228,16 @@ DEVICE_SEQUENCE_WINS = (0.6, 0.97)
 _RECURRENT = in_package("torch/nn/modules/rnn")
 #: What learns from a graph that is already built.
 _BUILT = frozenset({"learn.backward", "learn.optimizer", "learn.target"})
+#: What an imagined rollout does next depends on its last state: it has to go step by step.
+_IMAGINED = "imagine"
 #: A loop that also does this goes over minibatches, not over timesteps.
 _UPDATES = frozenset({"backward", "step", "zero_grad", "train_step", "update"})
 
 
 def stepwise_recurrence(analysis: Analysis) -> list[Finding]:
     """While learning, a recurrent network is called once for each timestep."""
-    built = [s for s in samples_under(analysis, *LEARNING) if not _BUILT & set(names_of(s.path))]
+    passes = [s for s in samples_under(analysis, *LEARNING) if not _BUILT & set(names_of(s.path))]
+    built = [sample for sample in passes if _IMAGINED not in names_of(sample.path)]
     stepped = [(sample, _stepping_line(analysis, sample)) for sample in built]
     loops = {(line.file, called_at(analysis, line)[1]) for _, line in stepped if line is not None}
     use = Use()
@@ -247,8 +250,9 @@ def stepwise_recurrence(analysis: Analysis) -> list[Finding]:
     if not use.seconds or of_loop(analysis, use.seconds) < SMALLEST_PART:
         return []
     # The backward pass retraces every timestep as well.
-    backward = seconds_in(analysis, "learn.backward")
     whole = sum(sample.seconds for sample in built)
+    backward = seconds_in(analysis, "learn.backward")
+    backward *= whole / sum(sample.seconds for sample in passes)
     part = min(use.seconds / whole, 1.0) if whole else 0.0
     # At least in proportion to the forward pass. At most wholly: what is not in the loop over
     # timesteps is a few nodes of a graph of thousands.

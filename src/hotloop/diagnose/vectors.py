@@ -54,6 +54,9 @@ def single_env(analysis: Analysis) -> list[Finding]:
         return []
     if calls_of(analysis, "policy.act") > MOST_PASSES * analysis.run.env_steps:
         return []  # a planner or a search: its passes have rows of their own
+    # Agents of one environment that share a pass are rows of it.
+    if calls_of(analysis, "policy.act") < analysis.run.agent_steps:
+        return []
     found = finding(
         analysis,
         "single-env",

@@ -103,6 +103,11 @@ def _headline(analysis: Analysis, style: Style) -> str:
                 updates += f", {units.rate(run.samples_per_s)} training examples/s"
         parts.append(updates)
     parts += _token_parts(analysis)
+    if run.generations:
+        generations = units.plural(run.generations, "generation")
+        parts.append(f"{generations}, {units.rate(run.generations_per_s)}/s")
+    if run.games:
+        parts.append(f"{units.plural(run.games, 'game')}, {units.rate(run.games_per_s)}/s")
     if run.searches:
         searches = units.plural(run.searches, "search", "es")
         parts.append(f"{searches}, {units.rate(run.searches_per_s)}/s")

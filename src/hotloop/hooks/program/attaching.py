@@ -25,6 +25,7 @@ from hotloop.hooks.inference.step_results import Outcome, outcome_of
 from hotloop.hooks.install import Hooks
 from hotloop.hooks.program.files import is_program_file
 from hotloop.hooks.program.named_phases import NamedPhases
+from hotloop.hooks.program.populations import Populations
 from hotloop.hooks.program.recognition import Recognized, in_class, in_function
 from hotloop.hooks.protocols import Function, Undo
 from hotloop.hooks.redirect import (
@@ -36,6 +37,7 @@ from hotloop.hooks.redirect import (
     redirect,
     time_as,
 )
+from hotloop.hooks.wrapping import dispatch
 from hotloop.measure.profiler import Profiler
 
 _MAIN = ("__main__", "__mp_main__")
@@ -50,6 +52,9 @@ class Shapes:
         self._named = named or NamedPhases(hooks, profiler, [])
         context = self._context = hooks.context
         context.remarks.append(context.tabular.remarks)
+        self._populations = Populations(context)
+        #: Games that were played to their end.
+        self._games = 0
         self._seen: set[tuple[str, str]] = set()
         #: Module of the script -> its names when it was last inspected.
         self._sizes: dict[str, int] = {}
@@ -159,7 +164,7 @@ class Shapes:
         self._hooked |= {function, placed or function}
 
     def _first(self, found: Recognized, label: str) -> None:
-        if found.kind == "network":
+        if found.kind == "network" or found.phases == ("evaluate",):
             return  # each call is judged by what surrounds it
         for phase in found.phases:
             self._profiler.mark(phase, "shape")
@@ -173,8 +178,16 @@ class Shapes:
             return _network(self._context, function)
         if found.kind == "rules":
             return _inside_search(self._profiler.core, function)
+        if found.kind == "game":
+            return self._game(function)
+        if found.phases == ("evaluate",):
+            populations = self._populations
+            chosen = dispatch(self._context, populations.choose, populations.ended, outermost=True)
+            return chosen(self._context.altered(function, "evaluate"))
         if found.kind == "search":
             after = self._searched
+        elif found.kind == "generation":
+            after = self._generation_ended
         elif found.kind == "env.step":
             after = self._stepped(hooks)
         elif found.kind == "env.reset":
@@ -215,6 +228,25 @@ class Shapes:
 
     def _searched(self, *_: object, **__: object) -> None:
         self._profiler.core.count(schema.SEARCHES, 1)
+
+    def _generation_ended(self, *_: object, **__: object) -> None:
+        self._profiler.core.count(schema.GENERATIONS, 1)
+
+    def _game(self, function: Function) -> Function:
+        """One game, if a tree search chose its moves; the innermost of these functions counts."""
+        core: Any = self._profiler.core
+        search = core.region("search")
+
+        def play(*args: object, **kwargs: object) -> object:
+            games, searches = self._games, search.entered
+            result = function(*args, **kwargs)
+            if self._games == games and search.entered > searches:
+                self._games += 1
+                core.count(schema.GAMES, 1)
+            return result
+
+        game: Function = search.wrap(function, instead=play)
+        return game
 
     def _sampled(self, result: Any, *args: Any, **_: Any) -> None:
         try:

@@ -58,7 +58,10 @@ def in_class(cls: type, is_own: Callable[[type], bool]) -> list[Recognized]:
     found: dict[str, Recognized] = {}
     for rule in (
         _search,
+        _games,
         _rules_of_game,
+        _population,
+        _imagination,
         _environment,
         _buffer,
         _agent,
@@ -83,13 +86,16 @@ def _methods(cls: type, is_own: Callable[[type], bool]) -> dict[str, Method]:
             continue
         for name, raw in vars(owner).items():
             function = written(function_behind(raw))
-            if function is None or name in methods or name.startswith("_"):
+            words = v.words_of(name)
+            if function is None or name in methods or not words:
+                continue
+            if name.startswith("_") and not _imagines(words):
                 continue
             if getattr(function, "__isabstractmethod__", False):
                 continue
             bound = not is_really(raw, staticmethod)
             parameters = v.parameters_of(function, bound)
-            methods[name] = Method(owner, name, function, v.words_of(name), parameters)
+            methods[name] = Method(owner, name, function, words, parameters)
     return methods
 
 
@@ -144,6 +150,13 @@ def _search(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
             yield Recognized(method.owner, method.name, ("search",), "search")
 
 
+def _games(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
+    """Methods that play one game, of whatever class."""
+    for method in methods.values():
+        if "".join(method.words) in v.PLAYS_A_GAME:
+            yield Recognized(method.owner, method.name, (), "game")
+
+
 def _rules_of_game(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     """The rules of a game: it lists its legal moves *and* plays one."""
     written = {"".join(method.words): method for method in methods.values()}
@@ -151,6 +164,29 @@ def _rules_of_game(cls: type, methods: dict[str, Method]) -> Iterator[Recognized
         return
     for name in sorted((v.LEGAL_MOVES | v.PLAYS_A_MOVE | v.GAME_ENDS) & set(written)):
         yield Recognized(written[name].owner, written[name].name, ("search.rules",), "rules")
+
+
+# -- populations and imagined rollouts --
+
+
+def _population(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
+    """An evolution strategy: it is asked for candidates *and* told how good they were."""
+    ask, tell = methods.get("ask"), methods.get("tell")
+    if ask is None or tell is None or not tell.takes_something:
+        return
+    yield Recognized(ask.owner, "ask", ("candidates",))
+    yield Recognized(tell.owner, "tell", OPAQUE_LEARN, "generation")
+
+
+def _imagination(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
+    """Rollouts in a model of the world, by their name."""
+    for method in methods.values():
+        if _imagines(method.words):
+            yield Recognized(method.owner, method.name, ("imagine",))
+
+
+def _imagines(words: list[str]) -> bool:
+    return words[0] in v.IMAGINE and set(words[1:]) <= v.IMAGINED
 
 
 # -- storage --
@@ -378,6 +414,10 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Recognize
         return []
     function = written(function)
     parameters = v.parameters_of(function, bound=False)
+    if "".join(words) in v.PLAYS_A_GAME:
+        return [Recognized(owner, name, (), "game")]
+    if _imagines(words):
+        return [Recognized(owner, name, ("imagine",))]
     if _computes_returns(function, words):
         return [Recognized(owner, name, ("advantage",))]
     if {"mcts", "uct"} & set(words) and set(words) <= {"mcts", "uct", "run", "search", "do"}:

@@ -133,6 +133,14 @@ SEARCHES = words_set(
     "search run runmcts mctssearch getactionprob getactionprobs getmoveprobs getaction getmove "
     "think plan bestmove choosemove selectmove getpolicy policy searchprobs"
 )
+#: Functions that play one game from its beginning to its end, as words run together.
+PLAYS_A_GAME = words_set(
+    "selfplay playgame playonegame playselfplaygame executeepisode startselfplay startplay "
+    "selfplaygame playagame"
+)
+#: Rollouts in a model of the world, and what else such a name is made of.
+IMAGINE = words_set("imagine imagination dream")
+IMAGINED = words_set("ahead rollout rollouts trajectory trajectories horizon behavior with action")
 LEGAL_MOVES = words_set(
     "legalmoves getlegalmoves legalactions getlegalactions validmoves getvalidmoves validactions "
     "getvalidactions availablemoves availableactions possiblemoves"
@@ -143,7 +151,7 @@ PLAYS_A_MOVE = words_set(
 )
 GAME_ENDS = words_set(
     "winner getwinner gameover isover isterminal getgameended checkwin haswon terminal isgameover "
-    "getcanonicalform canonicalform stringrepresentation encode"
+    "outcome getcanonicalform canonicalform stringrepresentation encode"
 )
 
 #: Names that only code with gradients uses.
