@@ -4,8 +4,8 @@ When the program writes a curve and enough time has passed, the figures since th
 written to the same place, at the same step. hotloop adds no writer, file or step. In TensorBoard
 they follow one of the program's tags, so that they share its axis. In Weights & Biases they join
 the row that the program logs. In SB3's logger they join the next dump, but not the table on
-standard output, which is the program's. No random number is drawn, and the cost of writing is removed from
-the figures.
+standard output, which is the program's. No random number is drawn, and the cost of writing is
+removed from the figures.
 """
 
 from __future__ import annotations
