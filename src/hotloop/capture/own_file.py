@@ -10,6 +10,10 @@ from __future__ import annotations
 
 import errno
 import os
+
+# Not as attributes and builtins, which a program may replace, and count its own calls of.
+from os import close, fstat, write
+from os import open as open_file
 from pathlib import Path
 
 from hotloop.capture.private import FILE_MODE
@@ -34,13 +38,13 @@ class OwnFile:
         self._open(os.O_EXCL if new else 0)
 
     def _open(self, flags: int = 0) -> None:
-        self._descriptor = _moved_up(os.open(self._path, _APPEND | flags, FILE_MODE))
-        status = os.fstat(self._descriptor)
+        self._descriptor = _moved_up(open_file(self._path, _APPEND | flags, FILE_MODE))
+        status = fstat(self._descriptor)
         self._identity = status.st_dev, status.st_ino
 
     def _is_ours(self) -> bool:
         try:
-            status = os.fstat(self._descriptor)
+            status = fstat(self._descriptor)
         except OSError:
             return False
         return (status.st_dev, status.st_ino) == self._identity
@@ -50,11 +54,11 @@ class OwnFile:
             raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         if not self._is_ours():
             self._open()
-        return os.write(self._descriptor, data)
+        return write(self._descriptor, data)
 
     def close(self) -> None:
         if not self._closed and self._is_ours():
-            os.close(self._descriptor)
+            close(self._descriptor)
         self._closed = True
 
 
@@ -66,5 +70,5 @@ def _moved_up(low: int) -> int:
         high = fcntl.fcntl(low, fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR)
     except OSError:
         return low
-    os.close(low)
+    close(low)
     return high

@@ -10,9 +10,9 @@ summary, which is all that a report of many processes reads.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
+from os import unlink
 from pathlib import Path
 from typing import Any
 
@@ -163,7 +163,7 @@ class ShardWriter:
         self._tail = None
         if delete:
             try:
-                os.unlink(self._tail_path())
+                unlink(self._tail_path())
             except OSError as error:
                 self._failed(error)
 

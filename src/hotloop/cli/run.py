@@ -24,7 +24,7 @@ from hotloop.masking import mask_arguments
 from hotloop.measure.device_watch import MODES, WINDOWS
 from hotloop.measure.trace import MOST_SLICES
 from hotloop.run import program as programs
-from hotloop.run.folders import as_typed, make_folder, make_or_join
+from hotloop.run.folders import as_typed, make_folder, make_or_join, make_running_folder
 from hotloop.run.messages import notify
 from hotloop.run.naming import MAIN, STARTED
 
@@ -207,8 +207,8 @@ def main(options: argparse.Namespace) -> int:
     summary_s = _seconds(options.summary_every) if options.summary_every else None
     phases = _phases(options.phase, program)
     check_alterations(options.skip, options.slow, options.every, options.fix)
-    folder, joins = _folder(options, program)
-    typed = as_typed(folder)  # before the program changes the current folder
+    folder, place, joins = _folder(options, program)
+    typed = as_typed(place)  # before the program changes the current folder
     session = Session(
         Settings(
             str(folder),
@@ -224,6 +224,8 @@ def main(options: argparse.Namespace) -> int:
             scalars=SCALARS if options.scalars else "",
             gpu=options.gpu,
             every_call=options.every_call,
+            place=str(place) if place != folder else "",
+            main_pid=os.getpid(),
         ),
         role=STARTED if joins else MAIN,
         root_code=program.root_code,
@@ -237,21 +239,28 @@ def main(options: argparse.Namespace) -> int:
     def finish() -> None:
         if end_live is not None:
             end_live()
-        if not joins:  # the machine that started the run shows it
-            _show(folder, typed, phases, options)
+        # The machine that started the run shows it.
+        if not joins and (phases or not options.quiet):
+            is_there = session.place == place
+            shown = typed if is_there else as_typed(session.place)
+            _show(session.place, shown, phases, options, is_there and options.output is None)
 
     session.on_finish = finish
     return run_program(session, program, stop, summary_s, options.until_return)
 
 
-def _folder(options: argparse.Namespace, program: programs.Program) -> tuple[Path, bool]:
-    """(the capture's folder, whether it is that of a run that another machine has started)."""
+def _folder(options: argparse.Namespace, program: programs.Program) -> tuple[Path, Path, bool]:
+    """(the capture's folder, its place after the run, whether another machine has started it)."""
     label = options.name or program.label
-    if not options.join:
-        return make_folder(options.output, label), False
     if options.output is None:
-        raise HotloopError("--join needs -o FOLDER, in a folder that all machines share")
-    return make_or_join(options.output, label)
+        if options.join:
+            raise HotloopError("--join needs -o FOLDER, in a folder that all machines share")
+        return *make_running_folder(label), False
+    if not options.join:
+        folder, joins = make_folder(options.output, label), False
+    else:
+        folder, joins = make_or_join(options.output, label)
+    return folder, folder, joins
 
 
 def _start_live(folder: Path) -> Callable[[], None]:
@@ -292,15 +301,17 @@ def _seconds(text: str) -> float:
 def _phases(written: list[str], program: programs.Program) -> list[str]:
     from hotloop.run.options import all_phases
 
-    return all_phases(written, Path(program.path0 or ".").absolute())
+    return all_phases(written, Path(program.path0 or _working_folder() or os.sep).absolute())
 
 
-def _show(folder: Path, typed: str, phases: list[str], options: argparse.Namespace) -> None:
+def _show(
+    folder: Path, typed: str, phases: list[str], options: argparse.Namespace, is_newest: bool
+) -> None:
     if not options.quiet:
         from hotloop.experiment.own_lines import with_patches
         from hotloop.report.after_run import show_end
 
-        show_end(folder, typed, options.output is None, with_patches)
+        show_end(folder, typed, is_newest, with_patches)
     if phases:
         say_unmatched(folder, phases)
 

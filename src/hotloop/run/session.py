@@ -22,6 +22,7 @@ from hotloop.capture.writer import ShardWriter
 from hotloop.measure.calibrate import measure_cost
 from hotloop.measure.shared import get_profiler
 from hotloop.measure.threads import OwnThread
+from hotloop.measure.unpatched import getpid
 from hotloop.run.attachments import Attachments
 from hotloop.run.current import current_session, replace_after_fork, set_current
 from hotloop.run.exits import Exits
@@ -31,6 +32,7 @@ from hotloop.run.messages import notify
 from hotloop.run.naming import FORKED, MAIN, STARTED, create_file, process_name
 from hotloop.run.recorder import Recorder
 from hotloop.run.settings import Invitation, Settings
+from hotloop.run.settling import settle
 from hotloop.run.termination import Termination
 
 if TYPE_CHECKING:
@@ -55,9 +57,11 @@ class Session:
         #: A program that Ctrl-C ended dies of that signal at the very end, as under Python itself.
         self.dies_of: signal.Signals | None = None
         self.finished = False
+        #: Where the capture is; after the end, where it stays.
+        self.place = Path(settings.folder)
         self._cost: RegionCost | None = None
         self._command: list[str] | None = None
-        self._pid = os.getpid()
+        self._pid = getpid()
         self._exits = Exits()
         self._invitation = Invitation()
         self.recorder = Recorder(self.profiler, self._open_shard, settings.window_s)
@@ -181,7 +185,7 @@ class Session:
 
         The program's end waits for this, so no step of it may raise, and each is bounded in time.
         """
-        if self.finished or self._pid != os.getpid():
+        if self.finished or self._pid != getpid():
             return
         self.finished = True
         self._take_weights()
@@ -194,6 +198,8 @@ class Session:
         tracer, self.profiler.tracer = self.profiler.tracer, None
         if tracer is not None and disk_responds:
             self._guarded(tracer.finish)
+        if disk_responds:
+            self._guarded(self._settle)
         self._guarded(self._termination.end)
         if shows and self.on_finish is not None:
             self._guarded(self.on_finish)
@@ -226,10 +232,20 @@ class Session:
         if self._weights is not None:
             self._guarded(self._weights.take)
 
+    def _settle(self) -> None:
+        if self._settles:
+            self.place = settle(Path(self.settings.folder), Path(self.settings.place))
+
+    @property
+    def _settles(self) -> bool:
+        """Whether the capture moves to its place when this process ends."""
+        # The main process, or the program that it has become by `exec`.
+        return bool(self.settings.place) and getpid() == self.settings.main_pid
+
     def _begin_threads(self) -> None:
         self._functions.begin(self.role, self.recorder)
         self.recorder.start()
-        self._termination.begin()
+        self._termination.begin(self.settings.folder, self.settings.place if self._settles else "")
 
     def _open_shard(self) -> ShardWriter:
         header = process_header(

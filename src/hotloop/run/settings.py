@@ -41,6 +41,9 @@ class Settings:
     gpu: str = "windows"
     #: Whether to measure every call, rather than stretches after the first half minute.
     every_call: bool = False
+    #: Where the capture goes once the process of this number has ended; empty for where it is.
+    place: str = ""
+    main_pid: int = 0
     #: The capture's folder, if this machine cannot reach it; `folder` is then a local one.
     away_from: str = ""
 

@@ -101,6 +101,11 @@ PyObject *hooked_call(PyObject *function, PyObject *const *args, size_t nargsf, 
 PyObject *hooked_object_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names);
 PyObject *original_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
 
+/* ---- special methods: inplace_special.c ---- */
+
+/* Let bound methods of this descriptor lead to its hooks, if its name is a special one. */
+void special_fill(Original *self);
+
 /* ---- for the others ---- */
 
 int inplace_ready(void);

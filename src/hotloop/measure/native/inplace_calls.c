@@ -7,7 +7,7 @@
 PyObject *
 original_function(Original *self)
 {
-    if (self->kind == OBJECT) {
+    if (self->weak != NULL) {
         return object_watched(self->weak);
     }
     Py_INCREF(self->function);
@@ -20,7 +20,7 @@ call_original(Original *self, PyObject *const *args, size_t nargsf, PyObject *na
     if (self->plain != NULL) {
         return PyObject_Vectorcall(self->plain, args, nargsf, names);
     }
-    if (self->kind == OBJECT) {
+    if (self->weak != NULL) {
         PyObject *object = original_function(self);
         PyObject *result = object != NULL ? self->was(object, args, nargsf, names) : NULL;
         Py_XDECREF(object);
