@@ -194,7 +194,7 @@ def _find_in_standard_input(arguments: list[str]) -> Program:
         with open(0, "rb", closefd=False) as stdin:
             source = stdin.read()
         code = compile(source, "<stdin>", "exec", dont_inherit=True)
-        return code, {"__loader__": BuiltinImporter}
+        return code, {"__file__": "<stdin>", **_cached(None), "__loader__": BuiltinImporter}
 
     return Program("stdin", ["-", *arguments], "", load)
 
