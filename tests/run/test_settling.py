@@ -120,6 +120,14 @@ def test_a_program_that_becomes_another_settles_at_its_end(here: Path, hotloop: 
     assert len(list(here.glob("runs/hotloop/*/main.jsonl"))) == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a folder in which nothing can be made")
+def test_a_working_folder_that_is_read_only(here: Path, hotloop: Hotloop) -> None:
+    done = hotloop("run", "-q", "-c", "print(1)", cwd="/proc")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+    assert len(list(here.parent.glob("state/hotloop/running/*/*/main.jsonl"))) == 1
+    assert len(hotloop("list", cwd="/proc").stdout.splitlines()) > 2
+
+
 def test_a_working_folder_that_is_gone(tmp_path: Path, here: Path) -> None:
     shell = f"rmdir {here}; exec {sys.executable} -m hotloop run -q -c 'print(1)'"
     done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, cwd=here)

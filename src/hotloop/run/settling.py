@@ -48,7 +48,7 @@ def make_for_a_run(places: list[Path]) -> tuple[Path, Path]:
             except FileExistsError:
                 continue
             except OSError as raised:
-                error = raised
+                error = error or raised
                 break
             return base / place.name, place
     reason = error.strerror if error is not None else "already exists"
@@ -61,7 +61,7 @@ def running_folders(here: Path) -> list[Path]:
     digest = hashlib.sha256(os.fsencode(here)).hexdigest()[:12]
     state = _state_folder() / STATE / f"{name}-{digest}"
     on_this_disk = _device(state) == _device(here) or not here.exists()
-    return [state, here / HIDDEN] if on_this_disk else [here / HIDDEN]
+    return [state, here / HIDDEN] if on_this_disk else [here / HIDDEN, state]
 
 
 def settle(folder: Path, place: Path) -> Path:
