@@ -64,8 +64,7 @@ class Figures:
     own: dict[str, float]
     total: dict[str, float]
     work: dict[str, float]
-    #: Units that the figures rest on, and how coarsely each counter is known (0 is exactly).
-    units: float
+    #: How coarsely each counter is known (0 is exactly).
     grain: dict[str, float] = field(default_factory=dict)
     #: Share of the time in which other programs had the core; it is out of all the above.
     waited: float = 0.0
@@ -141,7 +140,6 @@ def figures(
         own={name: s * kept / units for name, s in part.amounts.own.items()},
         total={name: s * kept / units for name, s in part.amounts.total.items()},
         work={name: n / last for name, n in whole.counters.items() if name != unit},
-        units=last,
         grain={c: 0.0 if exact else largest_share(run.points, c) for c in WORK},
         waited=1.0 - kept,
         memory_mb=analysis.run.memory_peak_mb,

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hotloop.analyze.model import Analysis, Phase
+from hotloop.analyze.model import Analysis, Phase, of_main_thread
 from hotloop.capture import schema
 from hotloop.capture.device_delta import DeviceDelta
 from hotloop.capture.schema import Notes
 from hotloop.capture.window import Window, add_device
-from hotloop.phases import names_of
+from hotloop.phases import name_at, names_of
 
 #: Fewer recorded calls than this say little: such figures are marked.
 FEW_CALLS = 20
@@ -152,7 +152,7 @@ def _add_recorded(
     phases: list[Phase],
     loop_s: float,
 ) -> None:
-    own = {p.path: p for p in phases if p.process == "main" and p.thread == "main"}
+    own = {phase.path: phase for phase in of_main_thread(phases)}
     slower = slowdown(whole, own)
     rest = max(loop_s - sum(phase.self_s for phase in own.values()), 0.0)
     # What whole calls say of a phase is better than what parts say; parts are all that there is of
@@ -170,7 +170,7 @@ def _add_recorded(
         phase.device_s = sum(each.kernel_s for each in inside)
     known_s = sum(each.host_s for each in use.phases if each.known)
     # A phase that waits for others launches nothing, so nothing is missing.
-    waits = {path for path in own if names_of(path)[-1] == "wait"}
+    waits = {path for path in own if name_at(path) == "wait"}
     known_s += sum(own[path].self_s for path in waits)
     known_s -= sum(each.host_s for each in use.phases if each.known and each.path in waits)
     use.known = min(known_s / loop_s, 1.0) if loop_s > 0 else 0.0

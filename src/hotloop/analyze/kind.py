@@ -80,10 +80,9 @@ def steps_per_s_after_warm_up(analysis: Analysis) -> float | None:
 def phases_there_are(analysis: Analysis, most: int = 3) -> list[tuple[str, float]]:
     """The phases with the most own time that have a name, and their shares of the loop."""
     shares: dict[str, float] = {}
-    for phase in analysis.phases:
-        named = phase.process == "main" and phase.thread == "main"
-        if named and not is_unidentified(phase.name):
-            own = phase.loop_self_s / analysis.run.loop_s if analysis.run.loop_s > 0 else 0.0
+    for phase in analysis.training_phases:
+        if not is_unidentified(phase.name):
+            own = analysis.run.share(phase.loop_self_s)
             shares[phase.name] = shares.get(phase.name, 0.0) + own
     largest = sorted(shares.items(), key=lambda item: -item[1])[:most]
     return [(name, share) for name, share in largest if share >= LEAST_SHARE]

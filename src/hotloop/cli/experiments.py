@@ -151,21 +151,6 @@ def add_output_arguments(
     parser.set_defaults(formats=formats)
 
 
-def parse_up_to_program(
-    parser: argparse.ArgumentParser, argv: list[str], example: str
-) -> argparse.Namespace:
-    """Split hotloop's options from the program: after `--`, or from the first positional."""
-    takes_value = {name: a.nargs != 0 for name, a in parser._option_string_actions.items()}
-    at = 0
-    while at < len(argv) and argv[at] != "--" and argv[at].startswith("-"):
-        at += 2 if takes_value.get(argv[at], False) else 1
-    options = parser.parse_args(argv[:at])
-    options.program = argv[at + 1 :] if argv[at : at + 1] == ["--"] else argv[at:]
-    if not options.program:
-        raise HotloopError(f"no program to run; write: {example}")
-    return options
-
-
 def show(options: argparse.Namespace, result: Result | Comparison) -> None:
     """Keep the result in its folder, write the file that was asked for, and print the result."""
     from hotloop.analyze.compare import Comparison
@@ -240,17 +225,9 @@ def as_measured(command: Command, options: argparse.Namespace) -> Command:
 
 def timeout(options: argparse.Namespace) -> float | None:
     """The time limit of a run, in seconds."""
-    if options.timeout is None:
-        return None
-    from hotloop.run.stopping import parse_stop_after
+    from hotloop.run.stopping import parse_time
 
-    try:
-        limit = parse_stop_after(options.timeout)
-    except HotloopError:
-        limit = None
-    if limit is None or limit.what != "seconds":
-        raise HotloopError(f"--timeout {options.timeout}: a time, such as 90s or 10m")
-    return limit.amount
+    return None if options.timeout is None else parse_time("--timeout", options.timeout)
 
 
 def make_folder(given: str | None, kind: str) -> Path:

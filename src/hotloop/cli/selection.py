@@ -7,6 +7,7 @@ are never the newest.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 from collections.abc import Iterator
@@ -45,6 +46,13 @@ class RecordedRun:
     command: str
     changed: float
     size: int
+
+
+def add_capture_argument(parser: argparse.ArgumentParser) -> None:
+    """The recording that a command shows."""
+    parser.add_argument(
+        "capture", nargs="?", help="folder of a capture or an experiment (default: the newest)"
+    )
 
 
 def selected(text: str | None) -> Path:

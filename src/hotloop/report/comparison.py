@@ -10,7 +10,7 @@ from hotloop.analyze.compare import Comparison, PhaseJudgement, WorkChange, desc
 from hotloop.analyze.experiments import PairedResult
 from hotloop.analyze.judgement import FASTER, NOT_COMPARABLE, SAME, SLOWER, UNKNOWN, Judgement
 from hotloop.phases import NO_PHASE, NO_PHASE_LABEL, PARENTS
-from hotloop.report.terminal import Style, beside, clean, fit, paragraph, paragraphs
+from hotloop.report.terminal import Style, beside, clean, fit, joined, paragraphs, wrapped
 
 SCHEMA = "hotloop.compare/1"
 
@@ -42,8 +42,7 @@ def in_words(judgement: Judgement) -> str:
         if judgement.width is not None and judgement.width <= ANYTHING:
             parts.append(f"±{_percent(judgement.width)}")
         if judgement.more_pairs:
-            pairs = "pair" if judgement.more_pairs == 1 else "pairs"
-            parts.append(f"about {judgement.more_pairs} more {pairs}")
+            parts.append(f"about {units.plural(judgement.more_pairs, 'more pair')}")
         return f"cannot tell ({'; '.join(parts)})" if parts else "cannot tell"
     if judgement.verdict == NOT_COMPARABLE:
         return f"not comparable ({clean(judgement.why)})"
@@ -106,15 +105,13 @@ def comparison_text(
     """The whole comparison, as text."""
     blocks = [
         _title(comparison, style, result),
-        paragraph(
-            headline(comparison), style, "bold", _COLORS.get(comparison.whole.verdict, "cyan")
-        ),
-        paragraph(because(comparison), style),
+        wrapped(headline(comparison), style, "bold", _COLORS.get(comparison.whole.verdict, "cyan")),
+        wrapped(because(comparison), style),
         _table(comparison, style),
         paragraphs(work_notes(comparison), style, "yellow"),
         paragraphs(small_print(comparison, result), style, "dim"),
     ]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return joined(blocks)
 
 
 def _title(comparison: Comparison, style: Style, result: PairedResult | None) -> str:
