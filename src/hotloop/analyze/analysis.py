@@ -13,6 +13,7 @@ from hotloop.analyze.functions import (
     find_samples,
     find_thread_functions,
 )
+from hotloop.analyze.gauges import largest, megabytes, total_s
 from hotloop.analyze.model import (
     Analysis,
     Function,
@@ -150,15 +151,6 @@ def _cost_of(shard: Shard) -> RegionCost:
     return shard.header.cost or RegionCost()
 
 
-def _gauge_sum(windows: list[Window], name: str) -> float:
-    return sum(window.gauges.get(name, 0.0) for window in windows) / 1e9
-
-
-def _gauge_peak(windows: list[Window], name: str) -> float | None:
-    values = [window.gauges[name] for window in windows if name in window.gauges]
-    return max(values) / 1e6 if values else None
-
-
 def _apart(windows: list[Window], cost: RegionCost, shard: Shard) -> list[Phase]:
     seconds = sum(window.seconds for window in windows)
     return build_phases(windows, cost, "main", seconds, shard.notes)[0]
@@ -204,10 +196,10 @@ def _overhead(
         regions=regions,
         share=_share(cost_s, raw_loop_s),
         corrected=cost.total_ns > 0,
-        sampler_s=_gauge_sum(timeline.loop, schema.SAMPLER_NS),
-        recorder_s=_gauge_sum(timeline.loop, schema.RECORDER_NS),
-        hooks_s=_gauge_sum(timeline.loop, schema.HOOKS_NS),
-        device_s=_gauge_sum(timeline.loop, schema.DEVICE_NS),
+        sampler_s=total_s(timeline.loop, schema.SAMPLER_NS),
+        recorder_s=total_s(timeline.loop, schema.RECORDER_NS),
+        hooks_s=total_s(timeline.loop, schema.HOOKS_NS),
+        device_s=total_s(timeline.loop, schema.DEVICE_NS),
         measured=1 - _share(main.rested_s, raw_loop_s),
     )
 
@@ -228,7 +220,7 @@ def _run(capture: Capture, timeline: Timeline, loop_s: float, once_s: float) -> 
         processes=len(capture.shards),
         header=main.header,
         end=capture.launcher.end,
-        memory_peak_mb=_gauge_peak(main.windows, schema.RESIDENT_PEAK),
+        memory_peak_mb=megabytes(largest(main.windows, schema.RESIDENT_PEAK)),
         cpu_share=_cpu_share(timeline),
         once_s=min(once_s, loop_s),
     )
@@ -286,7 +278,7 @@ def _cpu_share(timeline: Timeline) -> float | None:
     if not any(schema.PROCESS_CPU_NS in window.gauges for window in timeline.loop):
         return None
     wall_s = sum(window.seconds for window in timeline.loop)
-    return _gauge_sum(timeline.loop, schema.PROCESS_CPU_NS) / wall_s if wall_s > 0 else None
+    return total_s(timeline.loop, schema.PROCESS_CPU_NS) / wall_s if wall_s > 0 else None
 
 
 def _exit_code(shard: Shard) -> int | None:
@@ -304,8 +296,8 @@ def _process(loop: _ProcessLoop) -> Process:
         host=shard.header.host,
         wall_s=(last - first) / 1e9,
         busy_s=sum(map(busy_ns, shard.windows)) / 1e9,
-        memory_peak_mb=_gauge_peak(shard.windows, schema.RESIDENT_PEAK),
+        memory_peak_mb=megabytes(largest(shard.windows, schema.RESIDENT_PEAK)),
         ended=shard.end is not None,
         exit_code=_exit_code(shard),
-        cpu_s=_gauge_sum(loop.windows, schema.PROCESS_CPU_NS),
+        cpu_s=total_s(loop.windows, schema.PROCESS_CPU_NS),
     )

@@ -16,6 +16,7 @@ from statistics import median
 
 from hotloop.analyze.contention import Contention
 from hotloop.analyze.defaults import MARGIN
+from hotloop.analyze.gauges import values_of
 from hotloop.analyze.judgement import (
     FASTER,
     SLOWER,
@@ -148,11 +149,8 @@ def figures(
 
 def _waited_in_loop_s(analysis: Analysis) -> float | None:
     """How long the main thread waited for a core in the loop; None where not recorded."""
-    windows = analysis.loop_windows
-    before = [
-        w.gauges[schema.STARTUP_DELAY_S] for w in windows if schema.STARTUP_DELAY_S in w.gauges
-    ]
-    after = [w.gauges[schema.MAIN_DELAY_S] for w in windows if schema.MAIN_DELAY_S in w.gauges]
+    before = values_of(analysis.loop_windows, schema.STARTUP_DELAY_S)
+    after = values_of(analysis.loop_windows, schema.MAIN_DELAY_S)
     return max(after[-1] - before[0], 0.0) if before and after else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hotloop.analyze.gauges import last
 from hotloop.analyze.model import Analysis
 from hotloop.capture.schema import ENV_STEPS, GRADIENT_STEPS, LEARNING_STARTS
 from hotloop.phases import LOOP_BEGINS, is_unidentified
@@ -90,6 +91,5 @@ def phases_there_are(analysis: Analysis, most: int = 3) -> list[tuple[str, float
 
 def learning_starts(analysis: Analysis) -> int | None:
     """Environment steps before the first update, where a library's setting says so."""
-    settings = (window.gauges.get(LEARNING_STARTS) for window in analysis.loop_windows)
-    values = [value for value in settings if value is not None]
-    return int(values[-1]) if values else None
+    setting = last(analysis.loop_windows, LEARNING_STARTS)
+    return int(setting) if setting is not None else None

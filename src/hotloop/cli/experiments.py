@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -156,19 +158,25 @@ def show(options: argparse.Namespace, result: Result | Comparison) -> None:
     from hotloop.analyze.compare import Comparison
     from hotloop.experiment.stored import store
     from hotloop.report.experiments import render
-    from hotloop.report.output import save
 
     if not isinstance(result, Comparison):  # captures that are compared have no folder
         store(result)
-    if options.output:
-        path = Path(options.output)
-        save(path, render(result, format_of(path, options.formats), Style()), options.force)
-    content = render(result, options.format, style_for(sys.stdout))
-    write(sys.stdout, content if isinstance(content, str) else content.decode())
+    put(options, partial(render, result))
     if options.output:
         notify(f"wrote {options.output}")
     elif not isinstance(result, Comparison):
         notify(f"as a page: hotloop open {as_typed(Path(result.folder))}")
+
+
+def put(options: argparse.Namespace, render: Callable[[str, Style], str | bytes]) -> None:
+    """Write the file that was asked for, and print the result."""
+    from hotloop.report.output import save
+
+    if options.output:
+        path = Path(options.output)
+        save(path, render(format_of(path, options.formats), Style()), options.force)
+    content = render(options.format, style_for(sys.stdout))
+    write(sys.stdout, content if isinstance(content, str) else content.decode())
 
 
 def format_of(path: Path, formats: dict[str, tuple[str, ...]]) -> str:

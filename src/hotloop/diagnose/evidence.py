@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from hotloop.analyze.gauges import last
 from hotloop.analyze.model import Analysis, Frame, Phase, Sample
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
@@ -342,10 +343,7 @@ def callers(analysis: Analysis, *names: str, above: int = 0) -> list[SourceLine]
 
 def gauge(analysis: Analysis, name: str) -> float | None:
     """The last value of a gauge in the loop."""
-    for window in reversed(analysis.loop_windows):
-        if name in window.gauges:
-            return window.gauges[name]
-    return None
+    return last(analysis.loop_windows, name)
 
 
 def uses(analysis: Analysis, title: str) -> bool:
