@@ -145,7 +145,7 @@ class Attachments:
     def _record_watching(self, watching: Watching) -> None:
         self.watching = watching
         self._recorder.ask(watching.notes)
-        self._recorder.every_window(watching.look)
+        self._recorder.every_window(watching.read_card)
 
     def _record_telemetry(self, telemetry: Telemetry | None) -> None:
         self.telemetry = telemetry

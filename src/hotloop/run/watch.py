@@ -43,7 +43,7 @@ class Watch:
         self._tree = _tree_seconds(self._itself)
         self._done = Flag()
         self._thread: OwnThread | None = None
-        if self._look():
+        if self._read():
             self._main_before = self._main_s if self._itself else 0.0
             self._thread = OwnThread(self._run)
             self._thread.start()
@@ -63,10 +63,10 @@ class Watch:
 
     def _run(self) -> None:
         while not self._done.wait(INTERVAL_S):
-            if not self._look():
+            if not self._read():
                 return
 
-    def _look(self) -> bool:
+    def _read(self) -> bool:
         try:
             with open(self._file, encoding="ascii") as file:
                 ran, waited, _ = file.read().split()
