@@ -10,7 +10,7 @@ from hotloop.analyze.compare import Comparison, PhaseJudgement, WorkChange, desc
 from hotloop.analyze.experiments import PairedResult
 from hotloop.analyze.judgement import FASTER, NOT_COMPARABLE, SAME, SLOWER, UNKNOWN, Judgement
 from hotloop.phases import NO_PHASE, NO_PHASE_LABEL, PARENTS
-from hotloop.report.terminal import Style, beside, clean, fit, joined, paragraphs, wrapped
+from hotloop.report.terminal import Style, beside, clean, columns, fit, joined, paragraphs, wrapped
 
 SCHEMA = "hotloop.compare/1"
 
@@ -155,17 +155,13 @@ def _table(comparison: Comparison, style: Style) -> str:
         for text, row in rows
     ]
     first, second = (fit(clean(name), _NAME).rstrip() for name in comparison.names)
-    table.insert(0, [f"per {one_of(comparison.unit)}", first, second, "times faster"])
-    widths = [max(len(cells[column]) for cells in table) for column in range(4)]
-    lines = []
-    for index, (name, a, b, faster) in enumerate(table):
-        cells = f"{name:<{widths[0]}}  {a:>{widths[1]}}  {b:>{widths[2]}}  {faster:<{widths[3]}}  "
-        if index == 0:
-            lines.append(style.paint(cells + "verdict", "dim"))
-            continue
-        judgement = rows[index - 1][1]
+    titles = [f"per {one_of(comparison.unit)}", first, second, "times faster"]
+    head, *cells = columns([titles, *table], "<>><")
+    lines = [style.paint(head + "  verdict", "dim")]
+    for line, (_, judgement) in zip(cells, rows, strict=True):
         color = _COLORS.get(judgement.verdict)
-        lines.append(beside(cells, in_words(judgement), style, *([color] if color else [])))
+        words = in_words(judgement)
+        lines.append(beside(line + "  ", words, style, *([color] if color else [])))
     return "\n".join(line.rstrip() for line in lines)
 
 

@@ -13,7 +13,7 @@ from hotloop.phases import NO_PHASE_LABEL
 from hotloop.report.comparison import comparison_document, ratio
 from hotloop.report.markdown import code, escape, markdown_table
 from hotloop.report.plain_data import interval_document
-from hotloop.report.terminal import Style, beside, clean, fit, joined, paragraphs
+from hotloop.report.terminal import Style, beside, clean, columns, fit, joined, paragraphs
 
 SCHEMA = "hotloop.investigate/1"
 
@@ -72,26 +72,15 @@ def together_in_words(investigation: Investigation) -> str:
 def investigation_text(investigation: Investigation, style: Style) -> str:
     """The whole investigation, as text."""
     head = style.paint("hotloop investigate", "bold", "cyan") + f"  {clean(investigation.baseline)}"
-    rows = [["hypothesis", "expected", "measured", "verdict"]]
+    rows = [["hypothesis", "expected", "measured"]]
     for tried in investigation.tried:
-        hypothesis = tried.hypothesis
-        rows.append(
-            [
-                fit(clean(hypothesis.name), style.width // 3).rstrip(),
-                clean(hypothesis.expected_text),
-                measured_in_words(tried),
-                verdict_in_words(tried),
-            ]
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = []
-    for index, row in enumerate(rows):
-        cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False))
-        if not index:
-            lines.append(style.paint(f"{cells}  {row[3]}", "dim"))
-            continue
-        color = _COLORS[investigation.tried[index - 1].finding.verdict]
-        lines.append(beside(cells + "  ", row[3], style, color))
+        name = fit(clean(tried.hypothesis.name), style.width // 3).rstrip()
+        rows.append([name, clean(tried.hypothesis.expected_text), measured_in_words(tried)])
+    titles, *cells = columns(rows, "<<<")
+    lines = [style.paint(titles + "  verdict", "dim")]
+    for line, tried in zip(cells, investigation.tried, strict=True):
+        color = _COLORS[tried.finding.verdict]
+        lines.append(beside(line + "  ", verdict_in_words(tried), style, color))
     blocks = [head, "\n".join(line.rstrip() for line in lines)]
     end = [together_in_words(investigation), *goal_in_words(investigation)]
     blocks.append(paragraphs(end, style, "bold"))

@@ -15,7 +15,7 @@ from hotloop.capture import schema
 from hotloop.phases import NO_PHASE, NO_PHASE_LABEL
 from hotloop.report.comparison import times
 from hotloop.report.plain_data import interval_document
-from hotloop.report.terminal import Style, clean, joined, paragraphs, wrapped
+from hotloop.report.terminal import Style, clean, columns, joined, paragraphs, wrapped
 
 SCHEMA = "hotloop.sweep/1"
 
@@ -119,13 +119,8 @@ def _cells(sweep: Sweep, phases: list[str]) -> list[list[str]]:
 
 def _aligned(rows: list[list[str]]) -> list[str]:
     """Align numbers on the right and the marks behind them on the left."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    return [
-        "  ".join(
-            [*(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]]
-        ).rstrip()
-        for row in rows
-    ]
+    sides = ">" * (len(rows[0]) - 1) + "<"
+    return [line.rstrip() for line in columns(rows, sides)]
 
 
 def _short(unit: str) -> str:

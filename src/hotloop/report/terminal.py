@@ -7,7 +7,7 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
@@ -70,6 +70,15 @@ def fit(text: str, width: int) -> str:
         return text[:width]
     tail = (width - 1) // 2
     return text[: width - 1 - tail] + "…" + text[-tail:]
+
+
+def columns(rows: Sequence[Sequence[str]], sides: str) -> list[str]:
+    """Rows of cells as lines; `sides` has < or > for each column: aligned on the left or right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(f"{c:{side}{width}}" for c, side, width in zip(row, sides, widths, strict=True))
+        for row in rows
+    ]
 
 
 def beside(cells: str, words: str, style: Style, *paint: str) -> str:
