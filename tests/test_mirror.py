@@ -13,15 +13,12 @@ TESTS = Path(__file__).parent
 
 #: Tested through others, in the file that is named.
 TESTED_IN = {
-    "cli/experiments.py": "cli/test_compare.py",
     "cli/live_viewer.py": "cli/test_live.py",
     "cli/mcp.py": "integrations/test_mcp_server.py",
     "cli/report.py": "cli/test_manners.py",
-    "cli/run.py": "cli/test_manners.py",
     "cli/to_return.py": "experiment/test_to_return.py",
     "diagnose/advantages.py": "diagnose/test_data.py",
     "experiment/paired.py": "cli/test_compare.py",
-    "experiment/patches/source.py": "experiment/patches/test_loops.py",
     "experiment/sweeping.py": "cli/test_sweep.py",
     "hooks/compat/cloudpickle.py": "hooks/libraries/test_multiprocessing.py",
     "hooks/compat/dynamo.py": "hooks/libraries/test_torch_programs.py",
@@ -31,7 +28,6 @@ TESTED_IN = {
     "hooks/fixes/vector_envs.py": "hooks/fixes/test_runtime.py",
     "hooks/inference/jitted.py": "hooks/libraries/test_jax.py",
     "hooks/inference/jitted_agents.py": "hooks/libraries/test_jax.py",
-    "hooks/inference/traces.py": "hooks/libraries/test_tensorflow.py",
     "hooks/libraries/gym.py": "hooks/libraries/test_gymnasium.py",
     "hooks/libraries/jax_loops.py": "hooks/libraries/test_jax.py",
     "hooks/libraries/jax_networks.py": "hooks/libraries/test_jax.py",
@@ -54,15 +50,13 @@ TESTED_IN = {
     "run/current.py": "run/test_forks.py",
     "run/execution.py": "run/test_program.py",
     "run/functions.py": "run/test_exact.py",
-    "run/recorder.py": "run/test_exits.py",
     "run/session.py": "run/test_exits.py",
 }
 
 #: Nothing to run: names, types and plain data.
 WITHOUT_LOGIC = {
-    *("analyze/defaults.py", "analyze/experiments.py", "analyze/model.py"),
-    *("capture/sample_modes.py", "errors.py", "hooks/protocols.py"),
-    *("measure/shared.py", "report/view.py"),
+    *("analyze/defaults.py", "capture/sample_modes.py", "errors.py"),
+    *("hooks/protocols.py", "measure/shared.py", "report/view.py"),
 }
 
 #: The library cannot be installed beside the others.
