@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hotloop import units
 from hotloop.analyze import series, step_cost
-from hotloop.analyze.accounting import outside_share
+from hotloop.analyze.accounting import outside_share, phase_categories
 from hotloop.analyze.history import RunHistory
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.timeline import LOOP
@@ -81,10 +81,9 @@ def _headline(analysis: Analysis) -> str:
 def _breakdown(axes: Axes, analysis: Analysis) -> None:
     """Each phase's own time, in all places where it is, the largest first."""
     own: dict[str, tuple[float, str]] = {NO_PHASE_LABEL: (analysis.outside_s, NO_PHASE_LABEL)}
-    for phase in analysis.phases:
-        if phase.process == "main" and phase.thread == "main":
-            seconds, _ = own.get(phase.name, (0.0, ""))
-            own[phase.name] = (seconds + phase.loop_self_s, phase.category)
+    for phase in analysis.training_phases:
+        seconds, _ = own.get(phase.name, (0.0, ""))
+        own[phase.name] = (seconds + phase.loop_self_s, phase.category)
     ordered = sorted(own.items(), key=lambda item: -item[1][0])
     rows = [(name, *row) for name, row in ordered if row[0] > 0]
     seen = [row for row in rows if analysis.run.share(row[1]) >= SMALLEST_BAR][:MOST_BARS]
@@ -140,11 +139,7 @@ def _over_time(
     axes.set_title(f"Over time: share of time by phase{folded}", pad=12)
     if not run:
         return
-    known = {
-        phase.name: phase.category
-        for phase in [*analysis.startup, *analysis.after, *analysis.phases]
-        if phase.process == "main"
-    }
+    known = phase_categories(analysis)
     bands = step_cost.bands(run, known, MOST_BANDS)
     palette = colors(list(known.values())) | {step_cost.OTHER_PHASES: OTHER}
     edges = [run[0].begin_s, *(point.end_s for point in run)]
