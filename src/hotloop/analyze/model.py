@@ -99,6 +99,16 @@ class Phase:
         return self.self_s if self.critical_self_s is None else self.critical_self_s
 
 
+@dataclass(frozen=True)
+class Caller:
+    """A line of the program that led to a library's function."""
+
+    file: str
+    line: int
+    #: Of the function's own time.
+    share: float
+
+
 @dataclass
 class Function:
     """One function inside one phase, from the samples."""
@@ -125,6 +135,8 @@ class Function:
     #: The nearest line of the program that led to a library's function.
     from_file: str = ""
     from_line: int = 0
+    #: All such lines with a part of its time worth naming, the largest first.
+    callers: tuple[Caller, ...] = ()
 
     @property
     def states(self) -> dict[str, float]:

@@ -10,6 +10,7 @@ from hotloop.phases import NO_PHASE_LABEL
 from hotloop.report.paths import path_from_here
 from hotloop.report.sampled import (
     SMALLEST_OF_THREADS,
+    callers_words,
     place_words,
     short_lines,
     source_line,
@@ -82,7 +83,7 @@ def _name_and_state(function: Function, room: int) -> tuple[str, str]:
     Where that is too long, the library's own line is left out first, then the state; names last.
     """
     name, state = clean(function.function), states_words(function)
-    called = f"  from {path_from_here(function.from_file)}:{function.from_line}"
+    called = f"  {callers_words(function)}"
     whole = f"{name}  {clean(place_words(function))}"
     short = name + clean(called) if function.from_file else whole
     for words, behind in ((whole, state), (short, state), (short, ""), (name, "")):
