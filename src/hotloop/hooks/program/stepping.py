@@ -33,7 +33,8 @@ def looks_like_step(function: FunctionType, cls: type) -> bool:
         return False
     if not _returns_parts(code) or not changed_by(function, cls):
         return False
-    return not _steps_another(function, cls)
+    # An update may return losses and whether to stop early.
+    return not _steps_another(function, cls) and not v.gradient_names(v.reached(function, cls))
 
 
 def resets(function: FunctionType, stepping: FunctionType, cls: type) -> bool:
