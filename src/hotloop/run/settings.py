@@ -44,6 +44,8 @@ class Settings:
     #: Where the capture goes once the process of this number has ended; empty for where it is.
     place: str = ""
     main_pid: int = 0
+    #: How long to measure every call before that; 0 for half a minute.
+    every_call_s: float = 0.0
     #: The capture's folder, if this machine cannot reach it; `folder` is then a local one.
     away_from: str = ""
 
