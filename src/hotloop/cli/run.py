@@ -210,7 +210,7 @@ def main(options: argparse.Namespace) -> int:
     from hotloop.run.execution import run_program
     from hotloop.run.options import check_alterations
     from hotloop.run.session import Session
-    from hotloop.run.settings import Settings
+    from hotloop.run.settings import Settings, this_process
     from hotloop.run.stopping import parse_stop_after
 
     program: programs.Program = options.program
@@ -237,7 +237,7 @@ def main(options: argparse.Namespace) -> int:
             gpu=options.gpu,
             every_call=options.every_call,
             place=str(place) if place != folder else "",
-            main_pid=os.getpid(),
+            main=this_process(),
             every_call_s=full_s,
         ),
         role=STARTED if joins else MAIN,

@@ -31,7 +31,7 @@ from hotloop.run.header import process_header
 from hotloop.run.messages import notify
 from hotloop.run.naming import FORKED, MAIN, STARTED, create_file, process_name
 from hotloop.run.recorder import Recorder
-from hotloop.run.settings import Invitation, Settings
+from hotloop.run.settings import Invitation, Settings, this_process
 from hotloop.run.settling import settle
 from hotloop.run.termination import Termination
 
@@ -240,7 +240,7 @@ class Session:
     def _settles(self) -> bool:
         """Whether the capture moves to its place when this process ends."""
         # The main process, or the program that it has become by `exec`.
-        return bool(self.settings.place) and getpid() == self.settings.main_pid
+        return bool(self.settings.place) and this_process() == self.settings.main
 
     def _begin_threads(self) -> None:
         self._functions.begin(self.role, self.recorder)
