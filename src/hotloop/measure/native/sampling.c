@@ -262,6 +262,15 @@ remember_mode(Manner *manner, int native)
     manner->native = (uint8_t)(manner->native + (native ? 1 : 0));
 }
 
+static void
+remember_blocking(Line *line, int more)
+{
+    int blocks = line->blocks + more;
+    if (blocks <= MOST_SEEN && blocks >= -MOST_SEEN) {
+        line->blocks = blocks;
+    }
+}
+
 static uint32_t
 find_mode(Sampled *sampled, const Look *look)
 {
@@ -271,9 +280,14 @@ find_mode(Sampled *sampled, const Look *look)
     if (look->on_cpu || !look->stays) {
         remember_mode(&look->leaf->manner, look->stays);
         remember_mode(&look->leaf->code->manner, look->stays);
+        remember_blocking(look->leaf, -1);
         return look->stays ? MODE_NATIVE : MODE_PYTHON;
     }
-    return (uint32_t)thread_waits_for(&sampled->system);
+    uint32_t mode = (uint32_t)thread_waits_for(&sampled->system);
+    if (mode != MODE_WAITING_CORE) {
+        remember_blocking(look->leaf, 1);
+    }
+    return mode;
 }
 
 /* Whether native threads have computed since this was last asked, and more than Python threads other than
@@ -328,6 +342,55 @@ has_not_run(const Sampled *sampled)
            thread_cpu_ns(&sampled->system) == sampled->cpu;
 }
 
+/* Notes where a look has found the thread; 0 when that is nowhere. */
+static int
+take_place(Sampler *self, Sampled *sampled, const Look *look, uint32_t root, uint64_t now)
+{
+    LOCK(self);
+    self->torn += look->torn;
+    self->dropped += look->found == STACK_TORN;
+    if (look->found == STACK_READ) {
+        sampled->node = look->node != NULL ? look->node->id : root;
+        sampled->stack = number_stack(self, look->node);
+    }
+    UNLOCK(self);
+    if (look->found != STACK_TORN && sampled->runs_python != (look->found == STACK_READ)) {
+        sampled->runs_python = look->found == STACK_READ;
+        self->threads_changed++;
+    }
+    if (look->found == STACK_EMPTY) {
+        sampled->last_ns = now;
+        sampled->stack = 0;
+        sampled->cpu = 0; /* what it uses without Python is no sample's */
+    }
+    return look->found == STACK_READ; /* of a torn one the time goes to the next sample */
+}
+
+/* Charges the time since the last sample to where a look has found the thread. */
+static void
+charge_look(Sampler *self, Sampled *sampled, const Look *look, int helped, uint64_t ns)
+{
+    uint32_t mode = sampled->mode = find_mode(sampled, look);
+    int runs = mode == MODE_PYTHON || mode == MODE_NATIVE, blocks = look->leaf->blocks > 0;
+    count_cpu(sampled, look->cpu);
+    count_delay(self, sampled);
+    if (mode == MODE_WAITING_CORE && look->cpu != sampled->cpu && !waits_for_core(self, sampled, blocks)) {
+        runs = !blocks || sampled->waited.at_ns == 0;
+        mode = runs ? mode_when_running(self, sampled, look) : sampled->waited.mode;
+    }
+    else if (helped && mode == MODE_WAITING_LOCK) {
+        mode = MODE_NATIVE;
+    }
+    sampled->mode = mode;
+    sampled->cpu = look->cpu;
+    if (runs) {
+        charge_running(self, sampled, ns);
+    }
+    else {
+        charge_waiting(self, sampled, ns);
+    }
+}
+
 void
 sample_thread(Sampler *self, Sampled *sampled, uint32_t root)
 {
@@ -340,49 +403,12 @@ sample_thread(Sampler *self, Sampled *sampled, uint32_t root)
         if (sampled == &self->main && sampled->mode != MODE_WAITING_CORE) {
             sampled->mode = (uint32_t)thread_waits_for(&sampled->system);
         }
-        if (sampled->mode == MODE_WAITING_CORE) {
-            sampled->owed_delay -= (int64_t)ns;
-        }
         charge_waiting(self, sampled, ns);
         return;
     }
     Look look = look_at(self, sampled, find_phase(self, sampled));
-    uint32_t mode = look.found == STACK_READ ? find_mode(sampled, &look) : MODE_UNKNOWN;
-    int runs = mode == MODE_WAITING_CORE || mode == MODE_PYTHON || mode == MODE_NATIVE;
-    if (helped && mode == MODE_WAITING_LOCK) {
-        mode = MODE_NATIVE;
-    }
-    LOCK(self);
-    self->torn += look.torn;
-    self->dropped += look.found == STACK_TORN;
-    if (look.found == STACK_READ) {
-        sampled->node = look.node != NULL ? look.node->id : root;
-        sampled->stack = number_stack(self, look.node);
-    }
-    UNLOCK(self);
-    if (look.found != STACK_TORN && sampled->runs_python != (look.found == STACK_READ)) {
-        sampled->runs_python = look.found == STACK_READ;
-        self->threads_changed++;
-    }
-    if (look.found == STACK_EMPTY) {
+    if (take_place(self, sampled, &look, root, now)) {
         sampled->last_ns = now;
-        sampled->stack = 0;
-        sampled->cpu = 0; /* what it uses without Python is no sample's */
+        charge_look(self, sampled, &look, helped, ns);
     }
-    if (look.found != STACK_READ) {
-        return; /* of a torn one the time goes to the next sample */
-    }
-    sampled->mode = mode;
-    sampled->last_ns = now;
-    count_cpu(sampled, look.cpu, ns);
-    if (runs) {
-        int ready = mode == MODE_WAITING_CORE;
-        uint64_t waited = find_delay(self, sampled, ready, look.cpu == sampled->cpu, ns);
-        int would_run = ready && waited < ns;
-        charge_running(self, sampled, would_run ? mode_when_running(self, sampled, &look) : mode, ns, waited);
-    }
-    else {
-        charge_waiting(self, sampled, ns);
-    }
-    sampled->cpu = look.cpu;
 }
