@@ -2,8 +2,8 @@
  *
  * A sample says where a thread is; how long it ran, and how long it waited for a core, the system counts
  * exactly. So the sums of samples are kept equal to these counts, within a few samples either way, which
- * is chance. Without that, what is sampled late is sampled wrong: a sampler that has to wake an idle core
- * finds a thread that computes for a millisecond already waiting. */
+ * is chance. Without that, what is sampled late is sampled wrong: a sampler that must first wake an idle
+ * core finds a thread that computes for half a millisecond waiting again. */
 
 #include "sampling.h"
 
@@ -41,7 +41,7 @@ static uint64_t
 owed_to(Sampled *sampled, const Charge *other, int sign, uint64_t ns)
 {
     int64_t over = sign * sampled->owed_cpu - BAND * (int64_t)ns;
-    if (!sampled->counts_cpu || over <= 0) {
+    if (!sampled->counts_cpu || over <= 0 || ns == 0) {
         return 0;
     }
     if (!is_recent(sampled, other)) {
@@ -84,7 +84,7 @@ waits_for_core(const Sampler *self, const Sampled *sampled, int blocks)
 static uint64_t
 take_delay(const Sampler *self, Sampled *sampled, uint64_t ns)
 {
-    if (sampled->owed_delay <= BAND * (int64_t)self->interval) {
+    if (sampled->owed_delay <= BAND * (int64_t)self->interval || ns == 0) {
         return 0;
     }
     uint64_t waited = (uint64_t)sampled->owed_delay < ns ? (uint64_t)sampled->owed_delay : ns - 1;
