@@ -243,7 +243,10 @@ mode_when_running(Sampler *self, const Sampled *sampled, const Look *look)
         manner = &look->leaf->code->manner;
     }
     if (manner->seen >= ENOUGH_SEEN) {
-        return next_random(self) % manner->seen < manner->native ? MODE_NATIVE : MODE_PYTHON;
+        /* A few of either kind are looks that an interrupt has held up, not the code's manner. */
+        unsigned few = manner->seen / 4u, native = manner->native;
+        native = native <= few ? 0 : native >= manner->seen - few ? manner->seen : native;
+        return next_random(self) % manner->seen < native ? MODE_NATIVE : MODE_PYTHON;
     }
     if (sampled == &self->main && !leave_core_of(&sampled->system, &self->left_core)) {
         return probe_mode(self, sampled, look);
