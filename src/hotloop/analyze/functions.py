@@ -17,6 +17,7 @@ from hotloop.capture.sample_modes import (
     MODE_WAITING_CORE,
 )
 from hotloop.capture.window import Window
+from hotloop.phases import is_of_thread
 
 #: With fewer samples, a table of functions is mostly chance.
 FEW_SAMPLES = 50
@@ -75,7 +76,7 @@ def find_functions(
     windows: Iterable[Window], stacks: dict[int, StackRow], process: str, whole_s: float
 ) -> list[Function]:
     """Functions by phase, the most of their own time first; none of too few samples."""
-    samples = {k: v for k, v in sum_samples(windows).items() if not _of_other_thread(k[0])}
+    samples = {k: v for k, v in sum_samples(windows).items() if not is_of_thread(k[0])}
     if sum(count for count, _ in samples.values()) < FEW_SAMPLES:
         return []
     return _tabulate(samples, stacks, process, whole_s)
@@ -88,7 +89,7 @@ def find_thread_functions(
     samples: SampleSums = {}
     looks = 0  # one that finds a thread waiting says how long it runs, too
     for (path, stack, mode), (count, ns) in sum_samples(windows).items():
-        if not _of_other_thread(path):
+        if not is_of_thread(path):
             continue
         looks += count
         if mode in _RUNS:
@@ -96,10 +97,6 @@ def find_thread_functions(
             known = samples.get(key, (0, 0))
             samples[key] = (known[0] + count, known[1] + ns)
     return _tabulate(samples, stacks, process, whole_s) if looks >= FEW_SAMPLES else []
-
-
-def _of_other_thread(path: str) -> bool:
-    return path.startswith("@thread")
 
 
 def _tabulate(
@@ -152,7 +149,7 @@ def find_samples(
     frames: dict[tuple[str, str, int, int], Frame] = {}
     found: list[Sample] = []
     for (path, stack, mode), (_, ns) in sum_samples(windows).items():
-        if _of_other_thread(path):
+        if is_of_thread(path):
             continue
         if stack not in unfolded:
             unfolded[stack] = tuple(_frame(row, frames) for row in unfold(stack, stacks))
