@@ -13,6 +13,7 @@ else the machine did: a run that shared its CPU cores is marked as disturbed.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -29,7 +30,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from benchmarks.peers import HOTLOOP, HOTLOOP_TIMED, PLAIN, Peer
+from benchmarks.peers import HOTLOOP, HOTLOOP_LATER, HOTLOOP_TIMED, PLAIN, Peer
 from benchmarks.programs.measured import TURNS
 from hotloop.measure.machine import cpu_ticks
 
@@ -132,6 +133,7 @@ def duel(
     if own.failed:
         return [own]
     plain = Run(program, PLAIN.name, round, peer.name)
+    arguments = arguments or (f"x{peer.times}",)
     with (
         _prepared(plain, PLAIN, arguments, longest_after_s, turns=True) as first,
         _prepared(own, peer, arguments, longest_after_s, turns=True) as second,
@@ -146,8 +148,18 @@ def duel(
             watched.end(NOT_ITSELF if failed else "")
     if not failed and len(plain.stretches) != len(own.stretches):
         own.failed = f"{len(own.stretches)} stretches, and {len(plain.stretches)} of the plain run"
+    else:
+        _leave_out_beginning(plain, own, peer.settles_s)
     broken = [run for run in (plain, own) if run.failed and run.failed != NOT_ITSELF]
     return broken or [plain, own]
+
+
+def _leave_out_beginning(plain: Run, own: Run, seconds: float) -> None:
+    """Forget the stretches of the first seconds of both loops."""
+    passed = itertools.accumulate(map(sum, zip(plain.stretches, own.stretches, strict=False)))
+    first = sum(each < seconds for each in passed)
+    for run in (plain, own):
+        del run.stretches[:first], run.cpu_stretches[:first]
 
 
 @contextmanager
@@ -182,7 +194,8 @@ def _prepared(
         finally:
             watched.close()
         result.left_mb = _size(out) / 1e6
-        if not result.failed and not turns and peer in (HOTLOOP, HOTLOOP_TIMED):
+        reports = (HOTLOOP_LATER,) if turns else (HOTLOOP, HOTLOOP_TIMED)
+        if not result.failed and peer in reports:
             result.report = report_of(out / "capture")
 
 
@@ -195,6 +208,7 @@ def report_of(capture: Path) -> dict[str, Any]:
         "coverage": document["coverage"],
         "unexplained": document["unexplained"],
         "overhead": document["overhead"]["share"],
+        "measured": document["overhead"]["measured"],
         "loop_s": document["run"]["loop_s"],
         "phases": outermost(document["phases"]),
     }

@@ -104,6 +104,16 @@ def of_main_thread(phases: Iterable[Phase], process: str = "main") -> list[Phase
     return [p for p in phases if p.process == process and p.thread == "main"]
 
 
+@dataclass(frozen=True)
+class Caller:
+    """A line of the program that led to a library's function."""
+
+    file: str
+    line: int
+    #: Of the function's own time.
+    share: float
+
+
 @dataclass
 class Function:
     """One function inside one phase, from the samples."""
@@ -130,6 +140,8 @@ class Function:
     #: The nearest line of the program that led to a library's function.
     from_file: str = ""
     from_line: int = 0
+    #: All such lines with a part of its time worth naming, the largest first.
+    callers: tuple[Caller, ...] = ()
 
     @property
     def states(self) -> dict[str, float]:

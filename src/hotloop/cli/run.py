@@ -144,6 +144,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "after the first half minute and scaled, which costs less (not with --trace, --scalars "
         "or a GPU)",
     )
+    parser.add_argument(
+        "--every-call-for",
+        metavar="TIME",
+        help="measure every call for this long, at the start of the loop and after each change of "
+        "behavior, before stretches begin (default: 30s)",
+    )
     parser.add_argument("-m", dest="module", help="run a module, as python -m does")
     parser.add_argument("-c", dest="code", help="run code, as python -c does")
 
@@ -205,13 +211,12 @@ def main(options: argparse.Namespace) -> int:
     from hotloop.run.options import check_alterations
     from hotloop.run.session import Session
     from hotloop.run.settings import Settings
-    from hotloop.run.stopping import parse_stop_after, parse_time
+    from hotloop.run.stopping import parse_stop_after
 
     program: programs.Program = options.program
     stop = parse_stop_after(options.stop_after) if options.stop_after else None
-    summary_s = (
-        parse_time("--summary-every", options.summary_every) if options.summary_every else None
-    )
+    summary_s = _seconds("--summary-every", options.summary_every)
+    full_s = _seconds("--every-call-for", options.every_call_for) or 0.0
     phases = _phases(options.phase, program)
     check_alterations(options.skip, options.slow, options.every, options.fix)
     folder, joins = _folder(options, program)
@@ -231,6 +236,7 @@ def main(options: argparse.Namespace) -> int:
             scalars=SCALARS if options.scalars else "",
             gpu=options.gpu,
             every_call=options.every_call,
+            every_call_s=full_s,
         ),
         role=STARTED if joins else MAIN,
         root_code=program.root_code,
@@ -285,6 +291,12 @@ def _start_live(folder: Path) -> Callable[[], None]:
             viewer.kill()
 
     return end
+
+
+def _seconds(option: str, text: str | None) -> float | None:
+    from hotloop.run.stopping import parse_time
+
+    return parse_time(option, text) if text else None
 
 
 def _phases(written: list[str], program: programs.Program) -> list[str]:

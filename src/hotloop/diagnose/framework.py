@@ -301,7 +301,36 @@ def recompilation(analysis: Analysis) -> list[Finding]:
             "update(params, batch[:n])     # a new n: compiled anew",
             "update(params, pad(batch, N)) # always N rows",
         )
-    return _torch_recompiles(analysis)
+    return (uses(analysis, "JAX") and _jitted_anew(analysis)) or _torch_recompiles(analysis)
+
+
+def _jitted_anew(analysis: Analysis) -> list[Finding]:
+    """New jitted functions are compiled for as long as the loop runs."""
+    traces, late = counted(analysis, schema.TRACES), _in_second_half(analysis, schema.TRACES)
+    # As many in the first half: what is beyond that is the program's warm-up.
+    seconds = seconds_in(analysis, "compile") * min(2 * late / traces, 1.0) if traces else 0.0
+    if late < FEW_COMPILES or of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    lines = callers(analysis, "compile")
+    return [
+        finding(
+            analysis,
+            "recompilation",
+            title=f"JAX compiles new functions in every part of the run{at(lines)}, "
+            f"{traces:.0f} in all: {of_loop(analysis, seconds):.0%} of the loop",
+            phase="compile",
+            seconds=seconds,
+            low=RECOMPILE_WINS[0],
+            high=RECOMPILE_WINS[1],
+            confidence=HIGH,
+            where=lines,
+            evidence={"traces": traces},
+            fix="A function that `jax.jit` returns has a cache of its own. Make it once, outside "
+            "the loop, and pass what changes as an argument.",
+            before="for rate in rates:\n    step = jax.jit(lambda p: update(p, rate))",
+            after="step = jax.jit(update)      # once\nparams = step(params, rate)",
+        )
+    ]
 
 
 def _traced_again(
@@ -345,11 +374,13 @@ def _traced_again(
 
 def _continues(analysis: Analysis, counter: str) -> bool:
     """Whether something still happens in the second half of the loop: warm-up is over there."""
+    return _in_second_half(analysis, counter) > 0
+
+
+def _in_second_half(analysis: Analysis, counter: str) -> float:
     windows = analysis.loop_windows
-    if not windows:
-        return False
-    middle = (windows[0].begin_ns + windows[-1].end_ns) / 2
-    return any(w.counters.get(counter) for w in windows if w.end_ns > middle)
+    middle = (windows[0].begin_ns + windows[-1].end_ns) / 2 if windows else 0.0
+    return sum(w.counters.get(counter, 0.0) for w in windows if w.end_ns > middle)
 
 
 #: Once for its first shape and once with sizes left open is how torch compiles a function; each

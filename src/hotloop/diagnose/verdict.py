@@ -24,6 +24,7 @@ from hotloop.analyze.model import Analysis
 from hotloop.analyze.run_table import WAITS
 from hotloop.diagnose.evidence import calls_of
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
+from hotloop.diagnose.hot_lines import hottest_line
 from hotloop.diagnose.quiet import BUSY_MACHINE, cpu_wait_share, keeps_cores_busy
 from hotloop.phases import PARENTS, is_of_thread, names_of
 
@@ -245,7 +246,7 @@ def _headline(
         matched = f"No cause worth {worth} matched (the largest, {quiet[0].id}, is {size} of it)"
     else:
         matched = "No known cause matched"
-    largest = _awaited(analysis, left) or _largest(left, span_of(analysis))
+    largest = _awaited(analysis, left) or _largest(analysis, left)
     return f"{matched}; {largest}."
 
 
@@ -300,13 +301,14 @@ def _awaited(analysis: Analysis, left: dict[str, float]) -> str:
     )
 
 
-def _largest(left: dict[str, float], of: str) -> str:
+def _largest(analysis: Analysis, left: dict[str, float]) -> str:
     if not left:
         return "every phase is explained"
-    name = max(left, key=lambda name: left[name])
-    if name == NOTHING_KNOWN:
-        return f"{left[name]:.0%} of the {of} is in no phase"
-    return f"{left[name]:.0%} of the {of} is `{name}`, which no rule explains"
+    of, name = span_of(analysis), max(left, key=lambda name: left[name])
+    where = "in no phase" if name == NOTHING_KNOWN else f"`{name}`, which no rule explains"
+    line = hottest_line(analysis, name)
+    hottest = f"; its hottest line is {line}, {line.share:.0%} of the {of}" if line else ""
+    return f"{left[name]:.0%} of the {of} is {where}{hottest}"
 
 
 def _details(analysis: Analysis, findings: list[Finding]) -> list[str]:

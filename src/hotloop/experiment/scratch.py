@@ -79,7 +79,8 @@ class ScratchPlace:
         self._place = place
         self._scratch = scratch
         self._until = until
-        self._job_s = job_s
+        #: Seconds that a job takes: as expected, then as the last one took.
+        self.job_s = job_s
         self._clock = clock
         self._name = name
 
@@ -91,7 +92,7 @@ class ScratchPlace:
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, list[Outcome]]]:
         for job in jobs:
             begin = self._clock()
-            if begin + self._job_s > self._until:
+            if begin + self.job_s > self._until:
                 return
             outcomes: list[Outcome] = []
             for launch in job.launches:
@@ -99,7 +100,7 @@ class ScratchPlace:
                 if outcomes[-1].failure:
                     break
             yield job, outcomes
-            self._job_s = self._clock() - begin
+            self.job_s = self._clock() - begin
 
     def _run(self, job: Job) -> list[Outcome]:
         command = job.launches[0].command

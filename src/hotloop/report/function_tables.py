@@ -9,6 +9,7 @@ from hotloop.analyze.model import Analysis, Function
 from hotloop.phases import NO_PHASE_LABEL, name_at
 from hotloop.report.paths import path_from_here
 from hotloop.report.sampled import (
+    callers_words,
     functions_of,
     place_words,
     short_lines,
@@ -80,7 +81,7 @@ def _name_and_state(function: Function, room: int) -> tuple[str, str]:
     Where that is too long, the library's own line is left out first, then the state; names last.
     """
     name, state = clean(function.function), states_words(function)
-    called = f"  from {path_from_here(function.from_file)}:{function.from_line}"
+    called = f"  {callers_words(function)}"
     whole = f"{name}  {clean(place_words(function))}"
     short = name + clean(called) if function.from_file else whole
     for words, behind in ((whole, state), (short, state), (short, ""), (name, "")):

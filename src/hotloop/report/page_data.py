@@ -313,7 +313,7 @@ def _phases(analysis: Analysis) -> dict[str, Any]:
 def _functions(analysis: Analysis) -> list[dict[str, Any]]:
     return [
         {
-            **{key: short(value) for key, value in asdict(function).items()},
+            **{key: short(value) for key, value in asdict(function).items() if key != "callers"},
             "group": group,
             "place": place_words(function),
             "states": states_words(function),

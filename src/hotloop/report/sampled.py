@@ -6,6 +6,7 @@ import linecache
 import os
 from collections.abc import Collection
 
+from hotloop import units
 from hotloop.analyze.model import Analysis, Function
 from hotloop.report.paths import path_from_here
 
@@ -37,9 +38,17 @@ def states_words(function: Function) -> str:
 def place_words(function: Function) -> str:
     """The hottest line, and for a library's function the line of the program that led to it."""
     place = f"{path_from_here(function.file)}:{function.hot_line}"
-    if function.from_file:
-        place += f", from {path_from_here(function.from_file)}:{function.from_line}"
-    return place
+    called = callers_words(function)
+    return f"{place}, {called}" if called else place
+
+
+def callers_words(function: Function) -> str:
+    """The line of the program that led to a library's function, and how many others did."""
+    if not function.from_file:
+        return ""
+    words = f"from {path_from_here(function.from_file)}:{function.from_line}"
+    more = len(function.callers) - 1
+    return f"{words} and {units.plural(more, 'more line')}" if more > 0 else words
 
 
 def short_lines(lines: str) -> str:

@@ -108,9 +108,10 @@ class Attachments:
             return
         core: Any = self._profiler.core
         if hasattr(core, "stretches"):  # the twin measures every call
-            from hotloop.measure.stretches import Stretches
+            from hotloop.measure.stretches import FULL_S, Stretches
 
-            stretches = Stretches(core, self._profiler.gauges, self._profiler.rested)
+            full_s = settings.every_call_s or FULL_S
+            stretches = Stretches(core, self._profiler.gauges, self._profiler.rested, full_s)
             self._recorder.watch(stretches.take)
 
     def end_watching(self) -> None:

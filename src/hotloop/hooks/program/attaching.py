@@ -21,7 +21,7 @@ from hotloop.hooks import LIBRARIES
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.inference.gaps import ACT, ADD, FORWARD, SAMPLE, has_gradients
 from hotloop.hooks.inference.jitted import is_jitted
-from hotloop.hooks.inference.step_results import Outcome, outcome_of
+from hotloop.hooks.inference.step_results import Outcome, has_flags, outcome_of
 from hotloop.hooks.install import Hooks
 from hotloop.hooks.program.files import is_program_file
 from hotloop.hooks.program.named_phases import NamedPhases
@@ -188,8 +188,8 @@ class Shapes:
             after = self._searched
         elif found.kind == "generation":
             after = self._generation_ended
-        elif found.kind == "env.step":
-            after = self._stepped(hooks)
+        elif found.kind.startswith("env.step"):
+            after = self._stepped(hooks, by_shape=found.kind != "env.step")
         elif found.kind == "env.reset":
             after = self._context.environment_was_reset
         elif found.kind == "buffer.sample":
@@ -214,11 +214,14 @@ class Shapes:
             return call
         return self._profiler.core.region(found.phases[0]).wrap(function, instead=call)
 
-    def _stepped(self, hooks: list[Undo]) -> Callable[..., object]:
-        """Count a `step`; if its result is not an environment's, the class is not one either."""
+    def _stepped(self, hooks: list[Undo], by_shape: bool) -> Callable[..., object]:
+        """Count a `step`; if its result is not an environment's, the class is not one either.
+
+        A class that no name says to be one has to tell whether an episode ended.
+        """
 
         def read(result: object) -> Outcome | None:
-            outcome = outcome_of(result)
+            outcome = outcome_of(result) if has_flags(result) or not by_shape else None
             if outcome is None:
                 for undo in hooks:
                     undo()
