@@ -77,16 +77,9 @@ class DynamoCompatibility:
         return compile_frame
 
     def _around_runs(self, original: Function) -> Function:
-        compiler = self._core.compiler
-
-        def set_eval_frame(callback: object) -> object:
-            before = original(callback)
-            change = callable(callback) - callable(before)
-            if change:
-                compiler(0, change)
-            return before
-
-        return set_eval_frame
+        # Every step of an optimizer calls it several times.
+        native: Any = native_parts(self._core)
+        return native.CompiledRuns(original)  # type: ignore[no-any-return]
 
     def _in_graph(self, original: Function) -> Function:
         in_graph = self._core.in_graph
