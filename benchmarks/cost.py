@@ -75,7 +75,7 @@ def measure(
             if result.ended:
                 endless.add((program, result.peer))
             keep(results, result.line())
-            say(told(result))
+            say(in_words(result))
 
 
 def keep(results: Path, line: str) -> None:
@@ -86,7 +86,7 @@ def keep(results: Path, line: str) -> None:
         file.write(("" if whole else "\n") + line + "\n")
 
 
-def told(result: Run) -> str:
+def in_words(result: Run) -> str:
     """A run in one line."""
     what = f"{result.round:>3} {result.program:<12} {result.peer:<18}"
     if result.failed:

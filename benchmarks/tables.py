@@ -127,22 +127,22 @@ def rounds_text(runs: list[Run]) -> str:
             continue
         total = each.rounds if each.all_rounds else each.rounds + each.disturbed
         used = "used all the same" if each.all_rounds else "left out"
-        told = f", {each.disturbed} disturbed and {used}" if each.disturbed else ""
+        left_out = f", {each.disturbed} disturbed and {used}" if each.disturbed else ""
         seconds = statistics.median(
             run.loop_s for run in runs if run.program == program and run.beside == HOTLOOP.name
         )
-        parts.append(f"{TITLES[program]}: {total} ({seconds:.1f} s plain{told})")
+        parts.append(f"{TITLES[program]}: {total} ({seconds:.1f} s plain{left_out})")
     return "Rounds of plain and hotloop: " + "; ".join(parts) + "."
 
 
 def failures_text(runs: list[Run]) -> str:
     """Why some places of the tables are empty, and who had to be ended after the loop."""
-    said: dict[tuple[str, str], list[str]] = {}
+    failed: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         why = run.failed or (f"ended, {run.ended}" if run.ended and run.round == 0 else "")
-        if why and TITLES[run.program] not in said.setdefault((run.peer, why), []):
-            said[run.peer, why].append(TITLES[run.program])
-    lines = [f"- {peer}, {', '.join(on)}: {why}" for (peer, why), on in sorted(said.items())]
+        if why and TITLES[run.program] not in failed.setdefault((run.peer, why), []):
+            failed[run.peer, why].append(TITLES[run.program])
+    lines = [f"- {peer}, {', '.join(on)}: {why}" for (peer, why), on in sorted(failed.items())]
     return "\n".join(lines) or "No peer failed."
 
 
@@ -153,13 +153,13 @@ def cost_goals(runs: list[Run]) -> list[Goal]:
     if not own:
         return [Goal("loop time with hotloop's defaults", "", "")]
     peers = [peer for peer in PEERS if peer not in (HOTLOOP, HOTLOOP_LATER)]
-    below, told = True, []
+    below, cheaper_ones = True, []
     for peer in peers:
         theirs = _ratios(runs, peer.name, programs)
         cheaper = [TITLES[name] for name, ratio in theirs.items() if ratio <= own.get(name, 0.0)]
         if cheaper:
             below = False
-            told.append(f"{peer.name} is cheaper on {', '.join(cheaper)}")
+            cheaper_ones.append(f"{peer.name} is cheaper on {', '.join(cheaper)}")
     starts = _middles(runs, added_start, programs)
     memory = _middles(runs, added_memory, programs)
     slowest = max(starts, key=lambda name: starts[name])
@@ -167,7 +167,10 @@ def cost_goals(runs: list[Run]) -> list[Goal]:
     return [
         *loop_goals(runs, HOTLOOP, "in the first half minute", FIRST_GOAL, FIRST_GOAL),
         Goal(
-            "the same, against the peers", "below every peer", "; ".join(told) or "below all", below
+            "the same, against the peers",
+            "below every peer",
+            "; ".join(cheaper_ones) or "below all",
+            below,
         ),
         *loop_goals(
             runs, HOTLOOP_LATER, "after the first minute", LATER_MEDIAN_GOAL, LATER_WORST_GOAL
@@ -269,12 +272,12 @@ def accuracy_table(runs: list[Run]) -> str:
         own = [run for run in runs if run.program == program and run.peer == HOTLOOP_TIMED.name]
         hand = [by_hand(run) for run in own if not run.failed]
         shares = {name: _median_share(hand, name) for name in found}
-        told = ", ".join(
+        listed = ", ".join(
             f"{name} {shares[name]:.1%} ({found[name] * 100:+.2f})"
             for name in sorted(found, key=lambda name: -shares[name])
         )
         row = [TITLES[program], str(len(hand)), _largest(found), _largest(apart(runs, program))]
-        rows.append([*row, told])
+        rows.append([*row, listed])
     by = "shares by hand (hotloop's difference in the same run, points)"
     return markdown(["program", "runs", "same run, largest", "apart, largest", by], rows)
 

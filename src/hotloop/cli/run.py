@@ -156,25 +156,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespace:
     """Options up to the program; the rest is the program's."""
-    takes_value = {
-        name: action.nargs != 0
-        for name, action in parser._option_string_actions.items()
-        if name not in ("-m", "-c")
-    }
+    options, words = split_at_program(parser, argv, "hotloop run train.py")
+    options.words, options.program = words, _find(words)
+    if not options.quiet:
+        known = parser._option_string_actions.keys() - {"-m", "-c"}
+        _hint_at_late_options(options.program, known)
+    return options
+
+
+def split_at_program(
+    parser: argparse.ArgumentParser, argv: list[str], example: str
+) -> tuple[argparse.Namespace, list[str]]:
+    """hotloop's options, and the words of the program: after `--`, or from the first positional."""
+    actions = parser._option_string_actions
     at = 0
     while at < len(argv):
         word = argv[at]
         if word in ("--", "-m", "-c") or not word.startswith("-") or word == "-":
             break
-        at += 2 if takes_value.get(word, False) else 1
+        at += 2 if word in actions and actions[word].nargs != 0 else 1
+    words = argv[at + 1 :] if argv[at : at + 1] == ["--"] else argv[at:]
     options = parser.parse_args(argv[:at])
-    rest = argv[at + 1 :] if argv[at : at + 1] == ["--"] else argv[at:]
-    if not rest:
-        raise HotloopError("no program to run; write: hotloop run train.py")
-    options.words, options.program = rest, _find(rest)
-    if not options.quiet:
-        _hint_at_late_options(options.program, takes_value)
-    return options
+    if not words:
+        raise HotloopError(f"no program to run; write: {example}")
+    return options, words
 
 
 def _hint_at_late_options(program: programs.Program, known: Collection[str]) -> None:
@@ -289,14 +294,9 @@ def _start_live(folder: Path) -> Callable[[], None]:
 
 
 def _seconds(option: str, text: str | None) -> float | None:
-    from hotloop.run.stopping import parse_stop_after
+    from hotloop.run.stopping import parse_time
 
-    if not text:
-        return None
-    limit = parse_stop_after(text)
-    if limit.what != "seconds":
-        raise HotloopError(f"{option} {text}: a time, such as 30s or 5m")
-    return limit.amount
+    return parse_time(option, text) if text else None
 
 
 def _phases(written: list[str], program: programs.Program) -> list[str]:

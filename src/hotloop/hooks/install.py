@@ -93,10 +93,6 @@ class Hooks:
         """Also do this when the hooks are removed."""
         self._undo.append(call)
 
-    def remark(self, ask: Callable[[], list[str]]) -> None:
-        """Add a remark to the report."""
-        self._remarks.append(ask)
-
     def notes(self) -> dict[str, Any]:
         """The notes on libraries."""
         notes: dict[str, Any] = {
