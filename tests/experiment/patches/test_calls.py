@@ -144,6 +144,23 @@ def test_a_value_that_is_carried_is_detached(tmp_path: Path) -> None:
     assert "losses.append(loss.detach())" in after
 
 
+@pytest.mark.parametrize(
+    ("before", "inside"), [("mean = 0.0", "pass"), ("pass", "mean = network(batch)")]
+)
+def test_what_is_a_number_or_made_anew_is_not_detached(
+    tmp_path: Path, before: str, inside: str
+) -> None:
+    source = f"""
+        def train():
+            {before}
+            for _ in range(9):
+                {inside}
+                mean = 0.9 * mean + 0.1 * loss
+                mean.backward()
+    """
+    assert patched(tmp_path, "graph-retained", source, "backward") is None
+
+
 def test_a_loss_keeps_its_gradients(tmp_path: Path) -> None:
     """A line of learning that was mistaken for acting is left alone."""
     source = """

@@ -170,16 +170,28 @@ def detached(source: Source, line: int) -> list[Edit]:
     function = source.function_at(line)
     loops = [n for n in ast.walk(function or source.tree) if isinstance(n, (ast.For, ast.While))]
     edits = []
-    for node in (n for loop in loops for n in ast.walk(loop)):
+    for loop, node in ((each, n) for each in loops for n in ast.walk(each)):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
-            if isinstance(node.value, ast.BinOp):
+            if isinstance(node.value, ast.BinOp) and _is_carried(source.tree, loop, node, name):
                 edits += _detach_carried(source, node.value, name)
         elif isinstance(node, ast.Call) and called(node) == "append" and len(node.args) == 1:
             argument = node.args[0]
             if isinstance(argument, ast.Name) and "loss" in argument.id:
                 edits.append(source.replace(argument, f"{argument.id}.detach()"))
     return list(dict.fromkeys(edits))
+
+
+def _is_carried(tree: ast.AST, loop: ast.AST, assign: ast.Assign, name: str) -> bool:
+    """Whether an assignment reads the tensor that the last round of the loop left."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and node is not assign and name in _targets(node):
+            if isinstance(node.value, ast.Constant):
+                return False  # a number has no `detach`
+            inside = any(each is node for each in ast.walk(loop))
+            if inside and node.lineno < assign.lineno:
+                return False  # made anew in this round
+    return True
 
 
 def _detach_carried(source: Source, value: ast.AST, name: str) -> list[Edit]:
