@@ -18,8 +18,9 @@ from typing import Any
 
 from hotloop.errors import HotloopError
 
-#: Findings and phases in a result.
+#: Findings and phases in a result, and the share of the loop that a phase has at least.
 MOST_FINDINGS, MOST_PHASES = 5, 8
+LEAST_SHARE = 0.01
 #: Lines of a failed command's output that a result quotes.
 MOST_LINES = 12
 #: How often to look whether the client is still there.
@@ -80,7 +81,7 @@ def report(capture: str) -> dict[str, Any]:
     phases = [
         each
         for each in document["phases"]
-        if each["process"] == "main" and each["thread"] == "main"
+        if each["process"] == "main" and each["thread"] == "main" and each["share"] >= LEAST_SHARE
     ]
     phases.sort(key=lambda each: -each["self_s"])
     rates = ("steps_per_s", "gradient_steps_per_s", "return_last")
