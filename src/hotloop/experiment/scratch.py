@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from hotloop.experiment import guard
+from hotloop.experiment import remover
 from hotloop.experiment.here import Job, Place
 from hotloop.experiment.launch import Outcome
 from hotloop.experiment.patch import LEFT_OUT, copy_folder, linked_in_copy
@@ -47,7 +47,7 @@ def why_not_again(lines: Sequence[str]) -> str:
 @contextmanager
 def removed_after(folder: Path) -> Iterator[Path]:
     """A folder for copies, removed when the block ends, also if hotloop is killed in it."""
-    words = [sys.executable, "-I", "-S", guard.__file__, str(folder.absolute())]
+    words = [sys.executable, "-I", "-S", remover.__file__, str(folder.absolute())]
     # A session of its own: Ctrl-C in the terminal does not reach it.
     process = subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True)
     try:
