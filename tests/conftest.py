@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -34,7 +33,7 @@ class FakeClock:
 STARTS_PROGRAMS = {"profile", "press_ctrl_c", "program", "open_terminal", "recorded", "pytester"}
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     # A shell lets what it starts in the background ignore Ctrl-C, and children inherit that; the
     # programs of these tests must hear it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -42,10 +41,6 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.pop("PYTHONUNBUFFERED", None)
     # A key of a capture that the schema does not declare is an error, in subprocesses as well.
     os.environ["HOTLOOP_STRICT_SCHEMA"] = "1"
-    # Captures of programs that run, or were killed, are not the user's.
-    state = tempfile.TemporaryDirectory(prefix="hotloop-state-")
-    os.environ["XDG_STATE_HOME"] = state.name
-    config.add_cleanup(state.cleanup)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -24,9 +24,10 @@ from hotloop.masking import mask_arguments
 from hotloop.measure.device_watch import MODES, WINDOWS
 from hotloop.measure.trace import MOST_SLICES
 from hotloop.run import program as programs
-from hotloop.run.folders import as_typed, make_folder, make_or_join, make_running_folder
+from hotloop.run.folders import BASE, as_typed, make_folder, make_or_join
 from hotloop.run.messages import notify
 from hotloop.run.naming import MAIN, STARTED
+from hotloop.run.own_folders import missing
 
 
 def add_phase_argument(parser: argparse._ActionsContainer) -> None:
@@ -210,7 +211,7 @@ def main(options: argparse.Namespace) -> int:
     from hotloop.run.execution import run_program
     from hotloop.run.options import check_alterations
     from hotloop.run.session import Session
-    from hotloop.run.settings import Settings, this_process
+    from hotloop.run.settings import Settings
     from hotloop.run.stopping import parse_stop_after
 
     program: programs.Program = options.program
@@ -219,8 +220,9 @@ def main(options: argparse.Namespace) -> int:
     full_s = _seconds("--every-call-for", options.every_call_for) or 0.0
     phases = _phases(options.phase, program)
     check_alterations(options.skip, options.slow, options.every, options.fix)
-    folder, place, joins = _folder(options, program)
-    typed = as_typed(place)  # before the program changes the current folder
+    new_folders = [] if options.output else missing(BASE)
+    folder, joins = _folder(options, program)
+    typed = as_typed(folder)  # before the program changes the current folder
     session = Session(
         Settings(
             str(folder),
@@ -236,13 +238,12 @@ def main(options: argparse.Namespace) -> int:
             scalars=SCALARS if options.scalars else "",
             gpu=options.gpu,
             every_call=options.every_call,
-            place=str(place) if place != folder else "",
-            main=this_process(),
             every_call_s=full_s,
         ),
         role=STARTED if joins else MAIN,
         root_code=program.root_code,
     )
+    session.made_folders = new_folders
     # Before the session, so that the viewer does not take part in it.
     end_live = _start_live(folder) if options.live else None
     session.start(program.command)
@@ -252,28 +253,21 @@ def main(options: argparse.Namespace) -> int:
     def finish() -> None:
         if end_live is not None:
             end_live()
-        # The machine that started the run shows it.
-        if not joins and (phases or not options.quiet):
-            is_there = session.place == place
-            shown = typed if is_there else as_typed(session.place)
-            _show(session.place, shown, phases, options, is_there and options.output is None)
+        if not joins:  # the machine that started the run shows it
+            _show(folder, typed, phases, options)
 
     session.on_finish = finish
     return run_program(session, program, stop, summary_s, options.until_return)
 
 
-def _folder(options: argparse.Namespace, program: programs.Program) -> tuple[Path, Path, bool]:
-    """(the capture's folder, its place after the run, whether another machine has started it)."""
+def _folder(options: argparse.Namespace, program: programs.Program) -> tuple[Path, bool]:
+    """(the capture's folder, whether it is that of a run that another machine has started)."""
     label = options.name or program.label
-    if options.output is None:
-        if options.join:
-            raise HotloopError("--join needs -o FOLDER, in a folder that all machines share")
-        return *make_running_folder(label), False
     if not options.join:
-        folder, joins = make_folder(options.output, label), False
-    else:
-        folder, joins = make_or_join(options.output, label)
-    return folder, folder, joins
+        return make_folder(options.output, label), False
+    if options.output is None:
+        raise HotloopError("--join needs -o FOLDER, in a folder that all machines share")
+    return make_or_join(options.output, label)
 
 
 def _start_live(folder: Path) -> Callable[[], None]:
@@ -314,14 +308,12 @@ def _phases(written: list[str], program: programs.Program) -> list[str]:
     return all_phases(written, Path(program.path0 or _working_folder() or os.sep).absolute())
 
 
-def _show(
-    folder: Path, typed: str, phases: list[str], options: argparse.Namespace, is_newest: bool
-) -> None:
+def _show(folder: Path, typed: str, phases: list[str], options: argparse.Namespace) -> None:
     if not options.quiet:
         from hotloop.experiment.own_lines import with_patches
         from hotloop.report.after_run import show_end
 
-        show_end(folder, typed, is_newest, with_patches)
+        show_end(folder, typed, options.output is None, with_patches)
     if phases:
         say_unmatched(folder, phases)
 

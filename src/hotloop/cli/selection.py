@@ -25,7 +25,6 @@ from hotloop.experiment.stored import KINDS
 from hotloop.experiment.stored import NAME as RESULT
 from hotloop.run.folders import BASE, as_typed
 from hotloop.run.messages import notify
-from hotloop.run.settling import collect
 
 #: An experiment keeps its captures at most this many folders below its own.
 DEEPEST = 3
@@ -101,34 +100,19 @@ def is_capture(folder: Path) -> bool:
 
 def recordings(base: Path) -> list[RecordedRun]:
     """Every capture and experiment directly below a folder, the newest first."""
-    folders = _running() if base.absolute() == BASE.absolute() else []
     try:
-        folders += [path for path in base.iterdir() if path.is_dir() and not path.is_symlink()]
+        folders = [path for path in base.iterdir() if path.is_dir() and not path.is_symlink()]
     except OSError:
-        pass
+        return []
     found = [each for folder in folders if (each := _recording(folder)) is not None]
     return sorted(found, key=lambda each: -each.changed)
 
 
 def _named(text: str) -> Path:
     path = Path(text)
-    if path.exists() or path.parent not in (Path("."), BASE):
-        return path
-    running = {each.name: each for each in _running()}
-    return BASE / path.name if (BASE / path.name).is_dir() else running.get(path.name, path)
-
-
-def _running() -> list[Path]:
-    """Captures of runs in progress here; those of killed runs are moved to where ended ones are."""
-    try:
-        return collect(Path.cwd(), BASE.absolute(), _has_ended)
-    except FileNotFoundError:  # the working folder is gone
-        return []
-
-
-def _has_ended(folder: Path) -> bool:
-    found = _recording(folder)
-    return found is not None and found.state not in (RUNNING, UNCERTAIN)
+    if not path.exists() and path.parent == Path(".") and (BASE / text).is_dir():
+        return BASE / text
+    return path
 
 
 def _nothing_below() -> str:

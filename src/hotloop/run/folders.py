@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import time
@@ -10,7 +9,6 @@ from pathlib import Path
 
 from hotloop.capture.private import make_folder as make_private_folder
 from hotloop.errors import HotloopError
-from hotloop.run.settling import make_for_a_run
 
 #: Below this folder, seen from where the command is typed.
 BASE = Path("runs/hotloop")
@@ -23,9 +21,7 @@ _MOST_PER_SECOND = 1000
 def make_folder(output: str | None, label: str) -> Path:
     """The folder of a capture, made now: `output`, or one named after the program and the time."""
     try:
-        candidates = (
-            [Path(output).absolute()] if output is not None else _names(label, BASE.absolute())
-        )
+        candidates = [Path(output).absolute()] if output is not None else _names(label)
     except FileNotFoundError:
         raise HotloopError(
             "the working folder is gone; name a folder elsewhere with -o /path/to/capture"
@@ -47,15 +43,6 @@ def make_folder(output: str | None, label: str) -> Path:
     raise HotloopError(f"{candidates[0]}: already exists; choose a folder with -o")
 
 
-def make_running_folder(label: str) -> tuple[Path, Path]:
-    """(the folder of a run's capture while its program runs, its place below `runs/hotloop`)."""
-    try:
-        here = Path.cwd()
-    except FileNotFoundError:
-        here = Path(os.environ.get("PWD") or os.sep)
-    return make_for_a_run(_names(label, here / BASE))
-
-
 def make_or_join(output: str, label: str) -> tuple[Path, bool]:
     """(the folder `output`, whether another machine has made it): the first to come makes it."""
     try:
@@ -66,9 +53,10 @@ def make_or_join(output: str, label: str) -> tuple[Path, bool]:
         return Path(output).absolute(), True
 
 
-def _names(label: str, base: Path) -> list[Path]:
+def _names(label: str) -> list[Path]:
     stem = re.sub(r"[^A-Za-z0-9_.-]+", "-", label)[:LONGEST_NAME].strip("-.") or "program"
     name = f"{stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    base = BASE.absolute()
     return [base / name, *(base / f"{name}-{n}" for n in range(2, _MOST_PER_SECOND))]
 
 

@@ -31,8 +31,7 @@ from hotloop.run.header import process_header
 from hotloop.run.messages import notify
 from hotloop.run.naming import FORKED, MAIN, STARTED, create_file, process_name
 from hotloop.run.recorder import Recorder
-from hotloop.run.settings import Invitation, Settings, this_process
-from hotloop.run.settling import settle
+from hotloop.run.settings import Invitation, Settings
 from hotloop.run.termination import Termination
 
 if TYPE_CHECKING:
@@ -57,8 +56,8 @@ class Session:
         #: A program that Ctrl-C ended dies of that signal at the very end, as under Python itself.
         self.dies_of: signal.Signals | None = None
         self.finished = False
-        #: Where the capture is; after the end, where it stays.
-        self.place = Path(settings.folder)
+        #: Folders above the capture's that did not exist before.
+        self.made_folders: list[Path] = []
         self._cost: RegionCost | None = None
         self._command: list[str] | None = None
         self._pid = getpid()
@@ -133,6 +132,8 @@ class Session:
         else:
             self._begin_threads()
         self._exits.watch(self.profiler.core)
+        if self.made_folders:
+            self._exits.share(self.profiler.core, self.made_folders)
         replace_after_fork(Session.fork)
         self.attached.attach(self, self._cost)
 
@@ -198,8 +199,6 @@ class Session:
         tracer, self.profiler.tracer = self.profiler.tracer, None
         if tracer is not None and disk_responds:
             self._guarded(tracer.finish)
-        if disk_responds:
-            self._guarded(self._settle)
         self._guarded(self._termination.end)
         if shows and self.on_finish is not None:
             self._guarded(self.on_finish)
@@ -232,20 +231,10 @@ class Session:
         if self._weights is not None:
             self._guarded(self._weights.take)
 
-    def _settle(self) -> None:
-        if self._settles:
-            self.place = settle(Path(self.settings.folder), Path(self.settings.place))
-
-    @property
-    def _settles(self) -> bool:
-        """Whether the capture moves to its place when this process ends."""
-        # The main process, or the program that it has become by `exec`.
-        return bool(self.settings.place) and this_process() == self.settings.main
-
     def _begin_threads(self) -> None:
         self._functions.begin(self.role, self.recorder)
         self.recorder.start()
-        self._termination.begin(self.settings.folder, self.settings.place if self._settles else "")
+        self._termination.begin()
 
     def _open_shard(self) -> ShardWriter:
         header = process_header(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 
-from hotloop.measure.unpatched import getpid
 from hotloop.run.recorder import WINDOW_SECONDS
 
 #: The variable in which a child process finds the run that it belongs to.
@@ -16,11 +14,6 @@ ENVIRONMENT = "HOTLOOP_SESSION"
 
 #: The folder whose `sitecustomize` lets it join.
 BOOTSTRAP = Path(__file__).resolve().parent.parent / "bootstrap"
-
-
-def this_process() -> str:
-    """The process, among those of all machines."""
-    return f"{getpid()}@{platform.node()}"
 
 
 @dataclass(frozen=True)
@@ -48,9 +41,6 @@ class Settings:
     gpu: str = "windows"
     #: Whether to measure every call, rather than stretches after the first half minute.
     every_call: bool = False
-    #: Where the capture goes once the process `main` has ended; empty for where it is.
-    place: str = ""
-    main: str = ""
     #: How long to measure every call before that; 0 for half a minute.
     every_call_s: float = 0.0
     #: The capture's folder, if this machine cannot reach it; `folder` is then a local one.

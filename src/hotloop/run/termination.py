@@ -6,13 +6,11 @@ once, with the loss of its last window.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 
 from hotloop.measure.core import Core, native_parts, run_at_bottom
 from hotloop.measure.threads import OwnThread, in_own_thread
-from hotloop.run.settling import HIDDEN
 
 #: The thread has nothing left to do once it is woken.
 LONGEST_END_S = 1.0
@@ -26,20 +24,12 @@ class Termination:
         self._finish = finish
         self._thread: OwnThread | None = None
 
-    def begin(self, folder: str = "", place: str = "") -> None:
-        """Prepare for SIGTERM; a program with a handler of its own is left alone.
-
-        If that ends the process, the capture in `folder` moves to `place` if there is one.
-        """
+    def begin(self) -> None:
+        """Prepare for SIGTERM; a program with a handler of its own is left alone."""
         in_main = threading.get_ident() == threading.main_thread().ident
         if self._native is not None and in_main and self._native.begin_termination():
             self._thread = OwnThread(self._wait)
             self._thread.start()
-            if place:
-                leaves_link = os.path.basename(os.path.dirname(folder)) != HIDDEN
-                self._native.settle_at_termination(
-                    os.fsencode(folder), os.fsencode(place), leaves_link
-                )
 
     def end(self) -> None:
         """Stop waiting for SIGTERM: the capture is closed."""

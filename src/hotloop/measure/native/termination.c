@@ -5,10 +5,7 @@
  * SIG_DFL and a program that sets its own handler replaces this one. It never returns to the
  * program: a thread that holds the GIL dies at once, as without it; one that waits without the GIL
  * stays here until the last window is written, for GRACE_MS at most. A forked child that has not
- * set up its own dies at once; exec resets the action to the default.
- *
- * The capture of the main process moves to its place in any case (`run/settling.py`): that takes only
- * calls that are safe in a handler. */
+ * set up its own dies at once; exec resets the action to the default. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -18,12 +15,9 @@
 #if defined(__linux__)
 
 #include <errno.h>
-#include <limits.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -37,54 +31,17 @@ static struct {
     sem_t wake;
 } termination;
 
-/* Where the capture lies, and where it goes. */
-static struct {
-    char folder[PATH_MAX]; /* empty: it stays */
-    char place[PATH_MAX];
-    int leaves_link;
-} settling;
-
-/* Make the folder that holds `settling.place`, and the one that holds that. */
-static void
-make_parents(void)
-{
-    char *last = strrchr(settling.place, '/');
-    *last = '\0';
-    char *before = strrchr(settling.place, '/');
-    if (before != NULL && before != settling.place) {
-        *before = '\0';
-        mkdir(settling.place, 0777);
-        *before = '/';
-    }
-    mkdir(settling.place, 0777);
-    *last = '/';
-}
-
-static void
-settle(void)
-{
-    if (settling.folder[0] != '\0') {
-        make_parents();
-        if (rename(settling.folder, settling.place) == 0 && settling.leaves_link) {
-            int linked = symlink(settling.place, settling.folder);
-            (void)linked; /* only workers that outlive this process miss it */
-        }
-    }
-}
-
 static void
 on_sigterm(int number)
 {
     int saved = errno;
-    if (atomic_load(&termination.owner) == getpid()) {
-        if (!PyGILState_Check() && !atomic_exchange(&termination.terminated, 1)) {
-            sem_post(&termination.wake);
-            struct timespec pause = {0, 1000000};
-            for (int ms = 0; ms < GRACE_MS && !atomic_load(&termination.written); ms++) {
-                nanosleep(&pause, NULL);
-            }
+    if (atomic_load(&termination.owner) == getpid() && !PyGILState_Check() &&
+        !atomic_exchange(&termination.terminated, 1)) {
+        sem_post(&termination.wake);
+        struct timespec pause = {0, 1000000};
+        for (int ms = 0; ms < GRACE_MS && !atomic_load(&termination.written); ms++) {
+            nanosleep(&pause, NULL);
         }
-        settle();
     }
     struct sigaction plain = {.sa_handler = SIG_DFL};
     sigaction(number, &plain, NULL);
@@ -107,7 +64,6 @@ begin_termination(PyObject *module, PyObject *unused)
         Py_RETURN_FALSE;
     }
     atomic_store(&termination.owner, 0);
-    settling.folder[0] = '\0'; /* a forked child's is its parent's */
     sem_init(&termination.wake, 0, 0);
     atomic_store(&termination.terminated, 0);
     atomic_store(&termination.written, 0);
@@ -116,27 +72,6 @@ begin_termination(PyObject *module, PyObject *unused)
     sigemptyset(&action.sa_mask);
     sigaction(SIGTERM, &action, NULL);
     Py_RETURN_TRUE;
-}
-
-PyDoc_STRVAR(settle_doc,
-"settle_at_termination(folder, place, leaves_link)\n--\n\n"
-"Move the capture from `folder` to `place` when SIGTERM ends the process.");
-
-static PyObject *
-settle_at_termination(PyObject *module, PyObject *args)
-{
-    (void)module;
-    const char *folder, *place;
-    int leaves_link;
-    if (!PyArg_ParseTuple(args, "yyp", &folder, &place, &leaves_link)) {
-        return NULL;
-    }
-    if (strlen(folder) < PATH_MAX && strlen(place) < PATH_MAX && strchr(place, '/') != NULL) {
-        strcpy(settling.place, place);
-        settling.leaves_link = leaves_link;
-        strcpy(settling.folder, folder);
-    }
-    Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(await_doc,
@@ -189,7 +124,6 @@ end_termination(PyObject *module, PyObject *unused)
 
 PyDoc_STRVAR(begin_doc, "begin_termination() -> bool\n--\n\nNot on this system: False.");
 PyDoc_STRVAR(await_doc, "await_termination()\n--\n\nNot on this system.");
-PyDoc_STRVAR(settle_doc, "settle_at_termination(folder, place, leaves_link)\n--\n\nNot here.");
 PyDoc_STRVAR(is_terminated_doc, "is_terminated() -> bool\n--\n\nNot on this system: False.");
 PyDoc_STRVAR(end_doc, "end_termination()\n--\n\nNot on this system.");
 
@@ -201,7 +135,6 @@ begin_termination(PyObject *module, PyObject *unused)
     Py_RETURN_FALSE;
 }
 
-#define settle_at_termination begin_termination
 #define await_termination begin_termination
 #define is_terminated begin_termination
 #define end_termination begin_termination
@@ -210,7 +143,6 @@ begin_termination(PyObject *module, PyObject *unused)
 
 PyMethodDef termination_methods[] = {
     {"begin_termination", begin_termination, METH_NOARGS, begin_doc},
-    {"settle_at_termination", settle_at_termination, METH_VARARGS, settle_doc},
     {"await_termination", await_termination, METH_NOARGS, await_doc},
     {"is_terminated", is_terminated, METH_NOARGS, is_terminated_doc},
     {"end_termination", end_termination, METH_NOARGS, end_doc},
