@@ -33,6 +33,7 @@ _LIBRARY = re.compile(
 #: The folder of hotloop's own frames, which are removed from samples.
 _OWN = re.compile(
     r"[/\\]hotloop[/\\](?:(?:measure|hooks|capture|cli|run|bootstrap)[/\\]|__(?:init|main)__\.py$)"
+    r"|[/\\](?:bin|Scripts)[/\\]hotloop(?:-script\.py|\.exe)?$"
 )
 
 
