@@ -77,6 +77,8 @@ def find_functions(
 ) -> list[Function]:
     """Functions by phase, the most of their own time first; none of too few samples."""
     samples = {k: v for k, v in sum_samples(windows).items() if not is_of_thread(k[0])}
+    if sum(count for count, _ in samples.values()) < FEW_SAMPLES:
+        return []
     return _tabulate(samples, stacks, process, whole_s)
 
 
@@ -85,12 +87,16 @@ def find_thread_functions(
 ) -> list[Function]:
     """What the process's other threads ran; their waiting, which is most of it, is left out."""
     samples: SampleSums = {}
+    looks = 0  # one that finds a thread waiting says how long it runs, too
     for (path, stack, mode), (count, ns) in sum_samples(windows).items():
-        if is_of_thread(path) and mode in _RUNS:
+        if not is_of_thread(path):
+            continue
+        looks += count
+        if mode in _RUNS:
             key = path.partition("/")[2], stack, mode
             known = samples.get(key, (0, 0))
             samples[key] = (known[0] + count, known[1] + ns)
-    return _tabulate(samples, stacks, process, whole_s)
+    return _tabulate(samples, stacks, process, whole_s) if looks >= FEW_SAMPLES else []
 
 
 def _tabulate(
@@ -98,8 +104,6 @@ def _tabulate(
 ) -> list[Function]:
     tallies: dict[tuple[str, str, str, int], _Tally] = {}
     unfolded: dict[int, list[StackRow]] = {}
-    if sum(count for count, _ in samples.values()) < FEW_SAMPLES:
-        return []
     for (path, stack, mode), (count, ns) in samples.items():
         if stack not in unfolded:
             unfolded[stack] = unfold(stack, stacks)
