@@ -215,7 +215,7 @@ def _function(
 def _callers(tally: _Tally) -> tuple[Caller, ...]:
     """Lines of the program that led to a library's function; the largest is always there."""
     by_share = sorted(tally.callers.items(), key=lambda caller: -caller[1])[:_MOST_CALLERS]
-    found = (Caller(file, line, ns / tally.self_ns) for (file, line), ns in by_share)
+    found = (Caller(file, line, ns / max(tally.self_ns, 1)) for (file, line), ns in by_share)
     return tuple(c for n, c in enumerate(found) if n == 0 or c.share >= _SMALLEST_CALLER)
 
 
