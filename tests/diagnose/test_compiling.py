@@ -35,6 +35,19 @@ def test_jax_recompiles(make: Make) -> None:
     assert compiling.retracing(analysis) == []
 
 
+def test_the_place_is_the_line_that_calls_what_jax_compiles(make: Make) -> None:
+    jax = frame("cache_miss", "/venv/lib/python3.11/site-packages/jax/_src/pjit.py")
+    stack = (frame("Learner._raw", line=50), jax, frame("Learner.learn", line=73), frame("main"))
+    analysis = make(
+        phase("learn/compile", 4.0),
+        windows=loop({"traces": 31, "retraces": 30}),
+        notes={"libraries": {"JAX": {}}, "shapes": {"learn": ["__main__:Learner.learn"]}},
+        samples=[sample("learn/compile", 4.0, *stack), sample("learn", 6.0, frame("main"))],
+    )
+    (found,) = compiling.recompilation(analysis)
+    assert [place.line for place in found.where] == [73]
+
+
 def test_two_are_enough_where_the_loop_hardly_does_anything_else(make: Make) -> None:
     windows = loop()
     for each in windows[-2:]:

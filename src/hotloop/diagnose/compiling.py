@@ -10,9 +10,11 @@ from hotloop.diagnose.evidence import (
     callers,
     finding,
     gauge,
+    in_package,
     of_loop,
     samples_under,
     seconds_in,
+    use_of,
     uses,
 )
 from hotloop.diagnose.finding import HIGH, Finding, Rule
@@ -66,7 +68,7 @@ def recompilation(analysis: Analysis) -> list[Finding]:
         return _traced_again(
             analysis,
             "recompilation",
-            callers(analysis, "compile"),
+            _jitted_at(analysis),
             RECOMPILE_WINS,
             "`jax.jit` recompiles for every new shape, dtype and static argument. Pad batches "
             "to a fixed size, and pass changing numbers as arrays, not as static arguments.",
@@ -78,6 +80,12 @@ def recompilation(analysis: Analysis) -> list[Finding]:
     return (_jitted_anew(analysis) if jax else []) or _torch_recompiles(analysis)
 
 
+def _jitted_at(analysis: Analysis) -> list[SourceLine]:
+    """The lines that call the jitted functions which JAX compiles."""
+    use = use_of(samples_under(analysis, "compile"), in_package("jax"))
+    return use.where() or callers(analysis, "compile")
+
+
 def _jitted_anew(analysis: Analysis) -> list[Finding]:
     """New jitted functions are compiled for as long as the loop runs."""
     traces, late = counted(analysis, schema.TRACES), _in_second_half(analysis, schema.TRACES)
@@ -85,7 +93,7 @@ def _jitted_anew(analysis: Analysis) -> list[Finding]:
     seconds = seconds_in(analysis, "compile") * min(2 * late / traces, 1.0) if traces else 0.0
     if late < FEW_COMPILES or of_loop(analysis, seconds) < SMALLEST_PART:
         return []
-    lines = callers(analysis, "compile")
+    lines = _jitted_at(analysis)
     return [
         finding(
             analysis,
