@@ -28,6 +28,8 @@ OPEN = "8 pairs were not enough to tell"
          "measured: no difference (0.99 to 1.01); refuted", "no difference (0.99 to 1.01)"),
         (UNCLEAR, 1.05, 0.9, 1.2, OPEN,
          f"1.05 times (0.90 to 1.20); unclear: {OPEN}", "1.05 times as fast (0.90 to 1.20)"),
+        (UNCLEAR, 2.35, 0.0, 85574.0, OPEN,
+         f"2.35 times; unclear: {OPEN}", "2.35 times as fast"),
     ],
 )  # fmt: skip
 def test_each_verdict_in_words(

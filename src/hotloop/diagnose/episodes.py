@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from hotloop import units
-from hotloop.analyze.model import Analysis, Sample
+from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.cpu_threads import fastest_s
 from hotloop.diagnose.evidence import (
     calls_of,
     finding,
     inner_lines,
+    lines_by_time,
     of_loop,
     phases_named,
     samples_under,
@@ -129,13 +130,12 @@ RESET_WINS = (0.75, 0.985)
 
 def _in_resets(samples: list[Sample]) -> list[SourceLine]:
     """The program's lines in `reset` itself: what they call is to be called less often."""
-    totals: dict[SourceLine, float] = {}
-    for sample in samples:
-        own = [f for f in sample.frames if f.of_program and f.function.endswith(".reset")]
-        for frame in own[:1]:
-            line = SourceLine(frame.file, frame.line, frame.function)
-            totals[line] = totals.get(line, 0.0) + sample.seconds
-    return sorted(totals, key=lambda line: -totals[line])[:2]
+
+    def resetting(sample: Sample) -> Frame | None:
+        own = (frame for frame in sample.frames if frame.of_program)
+        return next((frame for frame in own if frame.function.endswith(".reset")), None)
+
+    return lines_by_time(samples, resetting, most=2)
 
 
 def slow_reset(analysis: Analysis) -> list[Finding]:

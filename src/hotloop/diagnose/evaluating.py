@@ -6,7 +6,7 @@ import re
 
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture.schema import SourceLine
-from hotloop.diagnose.evidence import Use, program_line, samples_under
+from hotloop.diagnose.evidence import Use, lines_by_time, program_line, samples_under
 from hotloop.diagnose.inside import step_functions
 from hotloop.diagnose.recorded import called_at
 from hotloop.phases import names_of
@@ -27,15 +27,13 @@ def evaluated_by(analysis: Analysis) -> list[SourceLine]:
     The innermost line of the program inside an evaluation is the network's or the environment's:
     what matters is the line that called it.
     """
-    totals: dict[SourceLine, float] = {}
-    for sample in samples_under(analysis, "evaluate"):
+
+    def calling(sample: Sample) -> SourceLine | None:
         frames = sample.frames
         judging = [i for i, frame in enumerate(frames) if _JUDGING.search(frame.function)]
-        outside = frames[judging[-1] + 1 :] if judging else ()
-        line = program_line(outside)
-        if line is not None:
-            totals[line] = totals.get(line, 0.0) + sample.seconds
-    return sorted(totals, key=lambda line: -totals[line])[:3]
+        return program_line(frames[judging[-1] + 1 :]) if judging else None
+
+    return lines_by_time(samples_under(analysis, "evaluate"), calling)
 
 
 def evaluated_inline(analysis: Analysis) -> Use:

@@ -1,11 +1,11 @@
-"""Causes in how a framework is called: conversions, single rows, recompilation, collection."""
+"""Causes in how a framework is called: conversions, single rows, collection."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from hotloop import units
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
@@ -13,6 +13,8 @@ from hotloop.diagnose.evidence import (
     callers,
     calls_of,
     finding,
+    largest_phase,
+    lines_by_time,
     of_loop,
     program_line,
     samples_under,
@@ -235,16 +237,13 @@ def _looping(analysis: Analysis, *names: str) -> list[SourceLine]:
 
     One update may be a function of its own: the fault is in the loop that calls it.
     """
-    totals: dict[SourceLine, float] = {}
-    for sample in samples_under(analysis, *names):
-        for frame in sample.frames:
-            if not frame.of_program or frame.function.rpartition(".")[2] in CALLED:
-                continue
-            if called_at(analysis, frame)[1]:
-                line = SourceLine(frame.file, frame.line, frame.function)
-                totals[line] = totals.get(line, 0.0) + sample.seconds
-                break
-    found = sorted(totals, key=lambda line: -totals[line])[:3]
+
+    def looping(sample: Sample) -> Frame | None:
+        own = (frame for frame in sample.frames if frame.of_program)
+        outer = (frame for frame in own if frame.function.rpartition(".")[2] not in CALLED)
+        return next((frame for frame in outer if called_at(analysis, frame)[1]), None)
+
+    found = lines_by_time(samples_under(analysis, *names), looping)
     return found or callers(analysis, *names)
 
 
@@ -292,14 +291,13 @@ def gc_every_step(analysis: Analysis) -> list[Finding]:
 
 def _phase_around(analysis: Analysis, lines: list[SourceLine]) -> str:
     """The phase that the samples of a line were in the most."""
-    totals: dict[str, float] = {}
     wanted = {(line.file, line.line) for line in lines}
-    for sample in samples_under(analysis):
+
+    def is_at(sample: Sample) -> bool:
         line = program_line(sample.frames)
-        if line is not None and (line.file, line.line) in wanted:
-            name = sample.path.rpartition("/")[2]
-            totals[name] = totals.get(name, 0.0) + sample.seconds
-    return max(totals, key=lambda name: totals[name]) if totals else ""
+        return line is not None and (line.file, line.line) in wanted
+
+    return largest_phase(filter(is_at, samples_under(analysis)))
 
 
 RULES: tuple[Rule, ...] = (

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hotloop import units
-from hotloop.analyze.accounting import training_phases
 from hotloop.analyze.contention import cores_used
 from hotloop.analyze.kind import (
     has_training_loop,
@@ -27,7 +26,7 @@ from hotloop.diagnose.evidence import calls_of
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
 from hotloop.diagnose.hot_lines import hottest_line
 from hotloop.diagnose.quiet import BUSY_MACHINE, cpu_wait_share, keeps_cores_busy
-from hotloop.phases import PARENTS, names_of
+from hotloop.phases import PARENTS, is_of_thread, names_of
 
 #: With fewer environment steps a share may be that of the first, slow calls.
 ENOUGH_STEPS = 200
@@ -134,7 +133,7 @@ def without_rule(analysis: Analysis, findings: list[Finding]) -> dict[str, float
     loop_s = analysis.run.loop_s
     if loop_s <= 0:
         return {}
-    phases = training_phases(analysis)
+    phases = analysis.training_phases
     left = {NOTHING_KNOWN: max(1 - sum(max(p.loop_self_s, 0.0) for p in phases) / loop_s, 0.0)}
     inside: dict[str, set[str]] = {}
     for phase in phases:
@@ -202,7 +201,7 @@ def samples(analysis: Analysis) -> int:
         count
         for window in analysis.loop_windows
         for (path, _, _), (count, _) in window.samples.items()
-        if not path.startswith("@thread")
+        if not is_of_thread(path)
     )
 
 

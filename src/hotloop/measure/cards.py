@@ -127,7 +127,7 @@ class AmdCard:
         self._folder = found[min(index, len(found) - 1)]
 
     def read(self) -> Reading:
-        """One look."""
+        """Read the card once."""
         busy = self._number("gpu_busy_percent")
         memory = self._number("mem_info_vram_used")
         power = self._number("hwmon/*/power1_average")
@@ -166,7 +166,7 @@ class CardWatch:
         self.remarks: list[str] = []
         self._off = False
 
-    def look(self, gauges: dict[str, float], uuid: str, index: int, used: int) -> None:
+    def read(self, gauges: dict[str, float], uuid: str, index: int, used: int) -> None:
         """Read the card once; an error is reported once and ends the readings."""
         if self._off:
             return

@@ -53,7 +53,7 @@ def summary(tried: TriedFix) -> str:
     name = f"{tried.finding or 'together'}: {tried.fix}" if tried.fix else tried.finding
     if tried.gain is None or tried.low is None or tried.high is None:
         return f"{name}: {tried.verdict} ({tried.why})"
-    measured = f"{tried.gain:.2f} times ({tried.low:.2f} to {tried.high:.2f})"
+    measured = f"{tried.gain:.2f} times{gains.interval(tried)}"
     if tried.verdict == REFUTED:
         measured = f"measured: {gains.measured(tried)}"
     if tried.verdict == CEILING:

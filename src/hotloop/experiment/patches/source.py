@@ -90,7 +90,17 @@ class Source:
                     yield node
 
     def indent(self, node: ast.stmt) -> str:
-        return " " * node.col_offset
+        """What stands before a statement on its line: spaces, or tabs as the file has them."""
+        start = self._starts[node.lineno - 1]
+        before = self._bytes[start : start + node.col_offset].decode()
+        return before if before.isspace() else " " * node.col_offset
+
+    def owns_lines(self, node: ast.stmt) -> bool:
+        """Whether nothing but comments stands beside a statement on its lines."""
+        start, end = self._span(node)
+        before = self._bytes[self._starts[node.lineno - 1] : start]
+        after = self._bytes[end : self._starts[node.end_lineno or node.lineno]].strip()
+        return not before.strip() and (not after or after.startswith(b"#"))
 
     def imports(self, module: str) -> str | None:
         """The name by which the file knows a module: `np` for numpy."""
@@ -110,15 +120,14 @@ class Source:
         """Put other lines in a statement's place, each with the statement's indent."""
         start = self._starts[node.lineno - 1]
         end = self._starts[node.end_lineno or node.lineno]
-        indent = self.indent(node)
-        return Edit(start, end, "".join(f"{indent}{line}\n" if line else "\n" for line in lines))
+        return Edit(start, end, self._indented(node, lines))
 
     def before(self, node: ast.stmt, lines: list[str]) -> Edit:
         """Put lines before a statement or a decorated function."""
         decorators = getattr(node, "decorator_list", [])
         first = min([node.lineno, *(each.lineno for each in decorators)])
-        at, indent = self._starts[first - 1], self.indent(node)
-        return Edit(at, at, "".join(f"{indent}{line}\n" if line else "\n" for line in lines))
+        at = self._starts[first - 1]
+        return Edit(at, at, self._indented(node, lines))
 
     def importing(self, module: str, name: str | None = None) -> list[Edit]:
         """An import of a module at the top, where the file has none."""
@@ -148,6 +157,10 @@ class Source:
         except (ValueError, SyntaxError):
             return ""
         return unified_diff(self.name, self.text, after)
+
+    def _indented(self, node: ast.stmt, lines: list[str]) -> str:
+        indent = self.indent(node)
+        return "".join(f"{indent}{line}\n" if line else "\n" for line in lines)
 
     def _span(self, node: ast.AST) -> tuple[int, int]:
         start = self._starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]

@@ -170,7 +170,8 @@ link_detach(Link *self, PyObject *unused)
 static int
 is_python(PyObject *run)
 {
-    return PyFunction_Check(Py_TYPE(run) == &TimedType ? ((Timed *)run)->function : run);
+    return Py_IS_TYPE(run, &ListCallsType) ||
+           PyFunction_Check(Py_TYPE(run) == &TimedType ? ((Timed *)run)->function : run);
 }
 
 static Link *

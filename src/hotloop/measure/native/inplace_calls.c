@@ -43,7 +43,7 @@ original_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
 }
 
 /* A hook that is written in Python: neither its frame nor what it does is the program's. */
-static PyObject *
+PyObject *
 call_python_hook(PyObject *hook, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     PyObject *result = hidden_call(hook, args, nargsf, names);
