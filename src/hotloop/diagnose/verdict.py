@@ -270,10 +270,13 @@ def _no_rl_loop(analysis: Analysis) -> str:
     named = [(name, share) for name, share in phases_there_are(analysis) if share >= WORTH_NAMING]
     largest = ", ".join(f"`{name}` {share:.0%}" for name, share in named)
     phases = f" Largest phases: {largest}." if largest else ""
-    functions = "; the functions below show where time went" if analysis.functions else ""
+    line = hottest_line(analysis)
+    hottest = (
+        f" The hottest line is {line}, {line.share:.0%} of the {span_of(analysis)}." if line else ""
+    )
     return (
-        f"No RL loop recognized: {what}.{phases} "
-        f"Name parts of the program with --phase NAME=FUNCTION{functions}."
+        f"No RL loop recognized: {what}.{phases}{hottest} "
+        "Name parts of the program with --phase NAME=FUNCTION."
     )
 
 
