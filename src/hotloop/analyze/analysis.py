@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from hotloop.analyze.awaited_threads import THREAD
 from hotloop.analyze.bounds import Bound, bounds
 from hotloop.analyze.critical import add_critical_path
 from hotloop.analyze.device_use import add_memory, device_use
@@ -54,7 +57,8 @@ def analyze(capture: Capture) -> Analysis:
     bound, whole = bounds(own, use, outside_s, states, has_workers=len(capture.shards) > 1)
     functions = _functions(capture, timeline, loop_s)
     table = run_table(capture, timeline.loop, phases, loop_s)
-    add_lines(table, functions)
+    threads = find_thread_functions(timeline.loop, main.stacks, "main", loop_s)
+    add_lines(table, [*functions, *(replace(each, process=THREAD) for each in threads)])
     # Code between two events that nothing identifies, and what a parent does beside its phases.
     unknown_s = sum(p.self_s for p in own if is_unidentified(p.name))
     parents_s = sum(p.self_s for p in own if p.name in PARENTS and not _is_opaque_update(p, own))
@@ -70,7 +74,7 @@ def analyze(capture: Capture) -> Analysis:
         startup=_apart(timeline.startup, cost, main),
         after=_apart(timeline.after, cost, main),
         functions=functions,
-        thread_functions=find_thread_functions(timeline.loop, main.stacks, "main", loop_s),
+        thread_functions=threads,
         exact_functions=main.notes.exact_functions,
         processes=[_process(shard) for shard in capture.shards],
         loop_windows=timeline.loop,

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hotloop import units
 from hotloop.analyze.accounting import training_phases
+from hotloop.analyze.awaited_threads import THREAD
 from hotloop.analyze.contention import cores_used
 from hotloop.analyze.kind import (
     has_training_loop,
@@ -289,6 +290,7 @@ def _awaited(analysis: Analysis, left: dict[str, float]) -> str:
     rows = [row for row in analysis.run_table if row.process != "main" and row.kind not in _NO_WORK]
     if name not in WAITS or not rows:
         return ""
+    whom = "threads" if all(row.process == THREAD for row in rows) else "processes"
     parts = [
         f"{row.share:.0%} in `{row.name}` of {row.process}"
         f"{f' x{row.processes}' if row.processes > 1 else ''}"
@@ -299,7 +301,7 @@ def _awaited(analysis: Analysis, left: dict[str, float]) -> str:
     if not parts:
         return ""
     return (
-        f"{left[name]:.0%} of the {span_of(analysis)} waits for other processes, which spend "
+        f"{left[name]:.0%} of the {span_of(analysis)} waits for other {whom}, which spend "
         f"{', '.join(parts)}"
     )
 
