@@ -14,6 +14,7 @@ from hotloop.diagnose import (
     across,
     advantages,
     autograd,
+    awaited_threads,
     copies,
     cpu_threads,
     data,
@@ -47,6 +48,7 @@ FAMILIES: tuple[tuple[Rule, ...], ...] = (
     vectors.RULES,
     processes.RULES,
     (across.rules,),  # none of them where there is one process
+    awaited_threads.RULES,
     data.RULES,
     advantages.RULES,
     loaders.RULES,
