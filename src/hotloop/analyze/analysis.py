@@ -57,7 +57,7 @@ def analyze(capture: Capture) -> Analysis:
     bound, whole = bounds(own, use, outside_s, states, has_workers=len(capture.shards) > 1)
     functions = _functions(capture, timeline, loop_s)
     table = run_table(capture, timeline.loop, phases, loop_s)
-    threads = find_thread_functions(timeline.loop, main.stacks, "main", loop_s)
+    threads = find_thread_functions(timeline.loop, main, "main", loop_s)
     add_lines(table, [*functions, *(replace(each, process=THREAD) for each in threads)])
     # Code between two events that nothing identifies, and what a parent does beside its phases.
     unknown_s = sum(p.self_s for p in own if is_unidentified(p.name))
@@ -82,7 +82,7 @@ def analyze(capture: Capture) -> Analysis:
         damaged=capture.damaged,
         damaged_values=capture.damaged_values,
         samples=_samples(capture, timeline),
-        startup_samples=find_samples(timeline.startup, main.stacks, "main"),
+        startup_samples=find_samples(timeline.startup, main, "main"),
         trends=find_trends(timeline.loop),
         returns=find_returns(capture, timeline.loop),
         device=use,
@@ -97,17 +97,17 @@ def analyze(capture: Capture) -> Analysis:
 
 
 def _samples(capture: Capture, timeline: Timeline) -> list[Sample]:
-    samples = find_samples(timeline.loop, capture.main.stacks, "main")
+    samples = find_samples(timeline.loop, capture.main, "main")
     for shard in capture.shards[1:]:
-        samples += find_samples(split_timeline(shard.windows).loop, shard.stacks, shard.role)
+        samples += find_samples(split_timeline(shard.windows).loop, shard, shard.role)
     return samples
 
 
 def _functions(capture: Capture, timeline: Timeline, loop_s: float) -> list[Function]:
-    functions = find_functions(timeline.loop, capture.main.stacks, "main", loop_s)
+    functions = find_functions(timeline.loop, capture.main, "main", loop_s)
     for shard in capture.shards[1:]:
         windows = split_timeline(shard.windows).loop
-        functions += find_functions(windows, shard.stacks, shard.role, loop_s)
+        functions += find_functions(windows, shard, shard.role, loop_s)
     return functions
 
 

@@ -332,7 +332,7 @@ class _Idle:
     """How much of its time in no phase a process had nothing to do."""
 
     def __init__(self, shard: Shard) -> None:
-        self._stacks = shard.stacks
+        self._stacks, self._own = shard.stacks, shard.notes.own_package or ""
         #: Stack -> whether code of the program is in it.
         self._works: dict[int, bool] = {}
 
@@ -348,5 +348,5 @@ class _Idle:
     def _is_the_programs(self, stack: int) -> bool:
         if stack not in self._works:
             rows = unfold(stack, self._stacks)
-            self._works[stack] = any(is_program_file(row.file) for row in rows)
+            self._works[stack] = any(is_program_file(row.file, self._own) for row in rows)
         return self._works[stack]
