@@ -115,7 +115,7 @@ def simulate(noise: Noise, rule: Rule, effect: float, chance: random.Random) -> 
 
 
 def _figures(seconds: float) -> Figures:
-    return Figures(seconds, {}, {}, {}, 1.0)
+    return Figures(seconds, {}, {}, {})
 
 
 def simulated(tries: int) -> bool:

@@ -1,7 +1,9 @@
 """What profilers cost: `python -m benchmarks.cost [--pairs 10] [--budget-minutes 120]`.
 
-Every round runs each program under hotloop and plain in turns (`benchmarks.runs.duel`), and in
-some rounds under every peer as well, each with a plain run of its own. Every run is appended to a
+Every round runs each program under hotloop twice: *hotloop* measures every call, as in the first
+half minute of a run; *hotloop later* measures stretches, as after it (the half minute is shortened
+to 3 s, and the first 6 s of the loop are left out). Each takes turns with a plain run of its own
+(`benchmarks.runs.duel`), and so does every peer in some of the rounds. Every run is appended to a
 file of results, so that an interrupted benchmark continues where it stopped; a run whose cores
 others used is marked. A peer that fails on a program is not tried there again; one that runs for
 too long after the loop is stopped right after it the next time.
@@ -20,7 +22,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.figures import load
-from benchmarks.peers import HOTLOOP, PEERS, Peer
+from benchmarks.peers import HOTLOOP, HOTLOOP_LATER, PEERS, Peer
 from benchmarks.runs import LONGEST_AFTER_S, NAMES, Run, duel
 
 RESULTS = Path(__file__).parent / "results"
@@ -38,7 +40,7 @@ def plan(
 ) -> Iterator[tuple[int, str, Peer]]:
     """All runs in their order: rounds on the outside, so that a cut leaves whole rounds."""
     for round in range(pairs):
-        among = peers if has_peers(round, pairs, peer_rounds) else [HOTLOOP]
+        among = peers if has_peers(round, pairs, peer_rounds) else [HOTLOOP, HOTLOOP_LATER]
         for program in programs:
             for peer in among:
                 if peer in peers:
@@ -73,7 +75,7 @@ def measure(
             if result.ended:
                 endless.add((program, result.peer))
             keep(results, result.line())
-            say(told(result))
+            say(in_words(result))
 
 
 def keep(results: Path, line: str) -> None:
@@ -84,7 +86,7 @@ def keep(results: Path, line: str) -> None:
         file.write(("" if whole else "\n") + line + "\n")
 
 
-def told(result: Run) -> str:
+def in_words(result: Run) -> str:
     """A run in one line."""
     what = f"{result.round:>3} {result.program:<12} {result.peer:<18}"
     if result.failed:

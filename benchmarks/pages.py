@@ -54,19 +54,19 @@ def make_page(capture: Path) -> tuple[Path, str]:
 
 
 def open_page(browser: Any, page: Path) -> str:
-    """Seconds until two frames are drawn, three times, and what the console said."""
-    times, said = [], []
+    """Seconds until two frames are drawn, three times, and what the console printed."""
+    times, printed = [], []
     for _ in range(3):
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         tab = context.new_page()
-        tab.on("console", lambda message: said.append(message.text))
-        tab.on("pageerror", lambda error: said.append(str(error)))
+        tab.on("console", lambda message: printed.append(message.text))
+        tab.on("pageerror", lambda error: printed.append(str(error)))
         begin = time.perf_counter()
         tab.goto(page.as_uri())
         tab.evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
         times.append(time.perf_counter() - begin)
         context.close()
-    return f"opens in {', '.join(f'{t:.2f}' for t in times)} s; console: {said or 'silent'}"
+    return f"opens in {', '.join(f'{t:.2f}' for t in times)} s; console: {printed or 'silent'}"
 
 
 def main() -> None:

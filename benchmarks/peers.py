@@ -34,6 +34,10 @@ class Peer:
     needs: str = ""
     #: A command of its own instead of a module of Python.
     binary: bool = False
+    #: How many times as long the program trains under it, and seconds of the loop (both runs of a
+    #: duel together) that are left out at the beginning.
+    times: int = 1
+    settles_s: float = 0.0
 
     def command(self, script: Path, out: Path) -> list[str]:
         """The command that runs the program under this peer."""
@@ -67,12 +71,20 @@ _MEMRAY = ("-m", "memray", "run", "--quiet", "--output", "{out}/a.bin")
 
 PLAIN = Peer("plain")
 HOTLOOP = Peer("hotloop", ("-m", "hotloop", "run", "-o", "{out}/capture"))
+#: After the first half minute, shortened to some seconds.
+HOTLOOP_LATER = Peer(
+    "hotloop later",
+    (*HOTLOOP.before, "--every-call-for", "3s"),
+    times=3,
+    settles_s=6.0,
+)
 HAND_TIMERS = Peer("hand timers", variant="timers")
 #: hotloop with a reference beside it, for the accuracy; its time is not looked at.
 HOTLOOP_TIMED = Peer("hotloop and timers", HOTLOOP.before, variant="timers")
 
 PEERS = (
     HOTLOOP,
+    HOTLOOP_LATER,
     Peer("py-spy", (*_PY_SPY, "--"), (*_PY_SPY, "--subprocesses", "--"), "", "py-spy", True),
     Peer("scalene", (*_SCALENE, "--outfile", "{out}/a.json"), needs="scalene"),
     Peer(

@@ -6,13 +6,14 @@ the profiler's threads at every turn.) Both train the same from the same seed, s
 one does the work of the same stretch of the other, right before or after it: what the machine does
 meanwhile is in both. So is what a profiler does in the background while its program waits.
 
-Times are the program's own words (`programs/measured.py`). Beside them this process looks five
-times a second at the resident memory of the program, its profiler and all their children, and at
-the end at what else the machine did: a run that shared its processors is marked as disturbed.
+The programs print their times (`programs/measured.py`). Beside them this process reads the resident
+memory of the program, its profiler and all their children five times a second, and at the end what
+else the machine did: a run that shared its CPU cores is marked as disturbed.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -29,8 +30,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from benchmarks.peers import HOTLOOP, HOTLOOP_TIMED, PLAIN, Peer
+from benchmarks.peers import HOTLOOP, HOTLOOP_LATER, HOTLOOP_TIMED, PLAIN, Peer
 from benchmarks.programs.measured import TURNS
+from hotloop.measure.machine import cpu_ticks
 
 PROGRAMS = Path(__file__).parent / "programs"
 NAMES = ("sb3_ppo", "sb3_dqn", "torchrl_ppo", "keras_dqn", "cleanrl_ppo", "subproc_ppo")
@@ -43,8 +45,8 @@ LONGEST_S = 90.0
 LONGEST_AFTER_S = 60.0
 LARGEST_BYTES = 4_000_000_000
 MOST_MB = 8_000.0
-LOOK_EVERY_S = 0.2
-#: Processors that others may use on the average before a run counts as disturbed.
+READ_EVERY_S = 0.2
+#: CPU cores that others may use on average before a run counts as disturbed.
 QUIET_CORES = 0.10
 #: Why a run was ended whose partner failed.
 NOT_ITSELF = "the other one failed"
@@ -52,7 +54,7 @@ NOT_ITSELF = "the other one failed"
 
 @dataclass
 class Run:
-    """What one run said and what was seen of it; a line of the results."""
+    """What one run printed and what was measured of it; a line of the results."""
 
     program: str
     peer: str
@@ -64,7 +66,7 @@ class Run:
     #: Why it was ended after its loop.
     ended: str = ""
     loop_s: float = 0.0
-    #: Processor time of the program's main process in the loop.
+    #: CPU time of the program's main process in the loop.
     cpu_s: float = 0.0
     #: Both of each stretch, where turns were taken.
     stretches: list[float] = field(default_factory=list)
@@ -77,9 +79,9 @@ class Run:
     peak_mb: float = 0.0
     #: What the profiler left behind.
     left_mb: float = 0.0
-    #: Processors that other programs (and the hypervisor's other guests) used meanwhile.
+    #: CPU cores that other programs (and the hypervisor's other guests) used meanwhile.
     foreign_cores: float = 0.0
-    #: What the timers in the program say, in seconds; of hotloop, what its report says.
+    #: Seconds by the timers in the program; of hotloop, figures of its report.
     timers: dict[str, Any] = field(default_factory=dict)
     report: dict[str, Any] = field(default_factory=dict)
 
@@ -131,6 +133,7 @@ def duel(
     if own.failed:
         return [own]
     plain = Run(program, PLAIN.name, round, peer.name)
+    arguments = arguments or (f"x{peer.times}",)
     with (
         _prepared(plain, PLAIN, arguments, longest_after_s, turns=True) as first,
         _prepared(own, peer, arguments, longest_after_s, turns=True) as second,
@@ -145,13 +148,23 @@ def duel(
             watched.end(NOT_ITSELF if failed else "")
     if not failed and len(plain.stretches) != len(own.stretches):
         own.failed = f"{len(own.stretches)} stretches, and {len(plain.stretches)} of the plain run"
+    else:
+        _leave_out_beginning(plain, own, peer.settles_s)
     broken = [run for run in (plain, own) if run.failed and run.failed != NOT_ITSELF]
     return broken or [plain, own]
 
 
+def _leave_out_beginning(plain: Run, own: Run, seconds: float) -> None:
+    """Forget the stretches of the first seconds of both loops."""
+    passed = itertools.accumulate(map(sum, zip(plain.stretches, own.stretches, strict=False)))
+    first = sum(each < seconds for each in passed)
+    for run in (plain, own):
+        del run.stretches[:first], run.cpu_stretches[:first]
+
+
 @contextmanager
 def _foreign_cores(runs: list[_Watched]) -> Iterator[None]:
-    """How many processors others use while these runs last."""
+    """How many CPU cores others use while these runs last."""
     before, begin = _machine_cpu_s(), time.monotonic()
     yield
     own = sum(watched.cpu_s for watched in runs)
@@ -181,7 +194,8 @@ def _prepared(
         finally:
             watched.close()
         result.left_mb = _size(out) / 1e6
-        if not result.failed and not turns and peer in (HOTLOOP, HOTLOOP_TIMED):
+        reports = (HOTLOOP_LATER,) if turns else (HOTLOOP, HOTLOOP_TIMED)
+        if not result.failed and peer in reports:
             result.report = report_of(out / "capture")
 
 
@@ -194,6 +208,7 @@ def report_of(capture: Path) -> dict[str, Any]:
         "coverage": document["coverage"],
         "unexplained": document["unexplained"],
         "overhead": document["overhead"]["share"],
+        "measured": document["overhead"]["measured"],
         "loop_s": document["run"]["loop_s"],
         "phases": outermost(document["phases"]),
     }
@@ -227,9 +242,9 @@ class _Watched:
         self._ended = ""
         #: Seconds that it ran, and of those until its loop had ended, without waiting.
         self._ran_s = self._loop_end_s = 0.0
-        #: When its memory is looked at next.
+        #: When its memory is read next.
         self._due = 0.0
-        #: Processor time of each of its processes as last seen, and of all of them at the end.
+        #: CPU time of each of its processes as last seen, and of all of them at the end.
         self._seen_s: dict[int, float] = {}
         self.cpu_s = 0.0
         self._errors: BinaryIO | None = None
@@ -272,7 +287,7 @@ class _Watched:
         return not self._over
 
     def end(self, why: str) -> None:
-        """Let it end: by itself, or because of what it is told."""
+        """Let it end by itself, or end it for this reason."""
         if why and not self._over:
             self._ended = why
             self._kill()
@@ -296,7 +311,7 @@ class _Watched:
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def _conclude(self) -> None:
-        """It has ended: what it said, and what it used."""
+        """It has ended: read what it printed, and what it used."""
         result = self.result
         _, status, used = os.wait4(self._process.pid, 0)
         self._process.returncode = os.waitstatus_to_exitcode(status)
@@ -305,7 +320,7 @@ class _Watched:
         self.cpu_s = max(used.ru_utime + used.ru_stime, sum(self._seen_s.values()))
         assert self._errors is not None
         self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace").strip()
+        errors = self._errors.read().decode(errors="replace").strip()
         text = self._output.decode(errors="replace")
         result.cpu_s, result.loop_s = _figure("cpu", text), _figure("loop", text)
         first = _figure("first", text)
@@ -319,7 +334,7 @@ class _Watched:
         if self._ended and result.loop_s:
             result.ended = self._ended
         elif self._process.returncode or not result.loop_s:
-            last = said.splitlines()[-1][:160] if said else ""
+            last = errors.splitlines()[-1][:160] if errors else ""
             result.failed = self._ended or f"exit code {self._process.returncode}: {last}"
 
     def _until_turn(self, turns: int, begin: float) -> bool:
@@ -341,8 +356,8 @@ class _Watched:
                 now = time.monotonic()
                 if now < self._due:
                     continue
-                self._due = now + LOOK_EVERY_S
-                resident = self._look_at(self._process.pid)
+                self._due = now + READ_EVERY_S
+                resident = self._read(self._process.pid)
                 result.peak_mb = max(result.peak_mb, resident)
                 ran_s = self._ran_s + now - begin
                 if b"\nloop " not in self._output:
@@ -354,7 +369,7 @@ class _Watched:
                     self._process.stdout.close()
                     return False
 
-    def _look_at(self, pid: int) -> float:
+    def _read(self, pid: int) -> float:
         """Resident megabytes of a process and all below it."""
         pages, waiting = 0, [pid]
         while waiting:
@@ -399,9 +414,7 @@ def _size(folder: Path) -> int:
 
 
 def _machine_cpu_s() -> float:
-    """Processor time that the whole machine has used; what a hypervisor took counts as used."""
-    user, nice, system, _, _, irq, softirq, steal = map(
-        int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
-    )
-    ticks = user + nice + system + irq + softirq + steal
-    return ticks / os.sysconf("SC_CLK_TCK")
+    """CPU time that the whole machine has used; what a hypervisor took counts as used."""
+    ticks = cpu_ticks()
+    assert ticks is not None, "no /proc/stat"
+    return ticks[0] / os.sysconf("SC_CLK_TCK")

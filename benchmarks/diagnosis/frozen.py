@@ -22,7 +22,7 @@ from typing import Any
 
 from benchmarks.diagnosis.runs import HERE, Seen, look_at
 
-SETS = ("second", "third", "fourth", "fifth", "sixth")
+SETS = ("second", "third", "fourth", "fifth", "sixth", "seventh")
 MARK = "# plants: "
 #: Ids of the catalog that a program names its cause by, and the findings that report it.
 REPORTED_AS = {

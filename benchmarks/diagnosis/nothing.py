@@ -61,7 +61,7 @@ def verdicts(ratios: list[float], most: int, tries: int) -> Counter[str]:
 
 
 def figures(seconds: float) -> Figures:
-    return Figures(seconds, {}, {}, {}, 1000.0)
+    return Figures(seconds, {}, {}, {})
 
 
 def is_whole(pair: Path) -> bool:

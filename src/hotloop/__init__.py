@@ -57,9 +57,9 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 def _reports() -> Reports:
-    from hotloop.integrations import figures
+    from hotloop.integrations import profiler_reports
 
-    return figures
+    return profiler_reports
 
 
 Profiler.reports = staticmethod(_reports)

@@ -7,7 +7,7 @@ same layout; only what is not empty is stored. (The layout is that of HdrHistogr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 STEPS_BITS = 5
 STEPS = 1 << STEPS_BITS
@@ -36,8 +36,13 @@ def middle_of(bucket: int) -> float:
     return (STEPS + step) * width + (width - 1) / 2
 
 
-def quantile(histogram: Mapping[int, int], share: float) -> float | None:
-    """The duration below which `share` of the calls fall; None without calls."""
+def quantile(
+    histogram: Mapping[int, int], share: float, middle: Callable[[int], float] = middle_of
+) -> float | None:
+    """The duration below which `share` of the calls fall; None without calls.
+
+    `middle` is what a bucket stands for.
+    """
     total = sum(histogram.values())
     if total == 0:
         return None
@@ -48,7 +53,7 @@ def quantile(histogram: Mapping[int, int], share: float) -> float | None:
         seen += histogram[bucket]
         if seen > rank:
             break
-    return middle_of(bucket)
+    return middle(bucket)
 
 
 def add_into(target: Histogram, other: Mapping[int, int]) -> None:

@@ -138,6 +138,15 @@ def flags_of(name: str) -> int:
     return REGION_BESIDE
 
 
+#: How the path of a node begins that is not the main thread's: `@thread-loader/data.load`.
+THREAD: Final = "@thread-"
+
+
+def is_of_thread(path: str) -> bool:
+    """Whether a node belongs to another thread than the main one."""
+    return path.startswith(THREAD)
+
+
 def path_of(names: list[str]) -> str:
     """Names from the outside in, as one path; a name's own slashes are escaped."""
     return "/".join(name.replace("%", "%25").replace("/", "%2F") for name in names)
@@ -145,6 +154,13 @@ def path_of(names: list[str]) -> str:
 
 def names_of(path: str) -> list[str]:
     """The names of a path, as the program wrote them."""
-    if not path:
-        return []
-    return [part.replace("%2F", "/").replace("%25", "%") for part in path.split("/")]
+    return [_plain(part) for part in path.split("/")] if path else []
+
+
+def name_at(path: str) -> str:
+    """The last name of a path; empty for time in no phase."""
+    return _plain(path.rpartition("/")[2])
+
+
+def _plain(part: str) -> str:
+    return part.replace("%2F", "/").replace("%25", "%") if "%" in part else part

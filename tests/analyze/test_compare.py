@@ -28,7 +28,7 @@ def side(
     chance: random.Random, phases: dict[str, float], sd: float = 0.01, **work: float
 ) -> Figures:
     own = {name: s * math.exp(chance.gauss(0, sd)) for name, s in phases.items()}
-    return Figures(sum(own.values()), own, dict(own), work, 1000.0)
+    return Figures(sum(own.values()), own, dict(own), work)
 
 
 def pairs_of(
@@ -123,7 +123,7 @@ def test_phases_are_judged_by_their_own_time() -> None:
             for name, s in {"collect": 0.5, "env.step": env, "learn": 1.0}.items()
         }
         total = {**own, "collect": own["collect"] + own["env.step"]}
-        return Figures(sum(own.values()), own, total, {}, 1000.0)
+        return Figures(sum(own.values()), own, total, {})
 
     comparison = compare_pairs([(run(1.0), run(2.0)) for _ in range(10)], "env_steps")
     collect = next(phase for phase in comparison.phases if phase.name == "collect")

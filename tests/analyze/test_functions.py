@@ -59,6 +59,30 @@ def test_what_other_threads_ran_is_a_table_of_its_own() -> None:
     assert sum(f.share for f in analysis.thread_functions) == pytest.approx(1)
 
 
+def test_every_line_that_led_to_a_library_function_is_named() -> None:
+    window = Window(0, 0, 0, 10 * S, {"env.step": delta(1, 10, 10)}, loop_last_ns=10 * S)
+    window.samples = {
+        ("env.step", 2, 4): [60, 6 * S],
+        ("env.step", 4, 4): [39, int(3.9 * S)],
+        ("env.step", 6, 4): [1, int(0.1 * S)],  # too little to be named
+    }
+    shard = made_shard("main", {"role": "main"}, {}, [window])
+    shard.stacks = {
+        1: StackRow(1, 0, "/home/u/train.py", "main", 1, 5),
+        2: StackRow(2, 1, "/usr/lib/python3.11/threading.py", "wait", 128, 140),
+        3: StackRow(3, 0, "/home/u/train.py", "main", 1, 9),
+        4: StackRow(4, 3, "/usr/lib/python3.11/threading.py", "wait", 128, 140),
+        5: StackRow(5, 0, "/home/u/train.py", "main", 1, 12),
+        6: StackRow(6, 5, "/usr/lib/python3.11/threading.py", "wait", 128, 140),
+    }
+    wait = next(f for f in analyze(Capture(Path("run"), [shard])).functions if f.function == "wait")
+    assert (wait.from_file, wait.from_line) == ("/home/u/train.py", 5)
+    assert [(c.line, c.share) for c in wait.callers] == [
+        (5, pytest.approx(0.6)),
+        (9, pytest.approx(0.39)),
+    ]
+
+
 @pytest.mark.parametrize(
     ("file", "own"),
     [
@@ -73,3 +97,16 @@ def test_what_other_threads_ran_is_a_table_of_its_own() -> None:
 )
 def test_the_programs_own_files_are_known(file: str, own: bool) -> None:
     assert is_program_file(file) is own
+
+
+def test_samples_that_stand_for_no_time_make_no_report_fail() -> None:
+    """A clock of threads may not have moved between two samples."""
+    window = Window(0, 0, 0, 10 * S, {"env.step": delta(1, 10, 10)}, loop_last_ns=10 * S)
+    window.samples = {("env.step", 1, 0): [60, 6 * S], ("env.step", 2, 0): [1, 0]}
+    shard = made_shard("main", {"role": "main"}, {}, [window])
+    shard.stacks = {
+        1: StackRow(1, 0, "/home/u/train.py", "main", 1, 5),
+        2: StackRow(2, 1, "/usr/lib/python3.11/copy.py", "deepcopy", 128, 140),
+    }
+    functions = analyze(Capture(Path("run"), [shard])).functions
+    assert {f.function: f.self_s for f in functions} == {"main": 6.0, "deepcopy": 0.0}

@@ -31,7 +31,7 @@ def test_an_evaluation_across_windows_counts_once() -> None:
 def test_only_interruptions_of_the_main_thread_count() -> None:
     windows = [
         one_window(0, "env.step", 0.0, 0.9),
-        one_window(1, "@thread/evaluate", 1.0, 1.9),
+        one_window(1, "@thread-1/evaluate", 1.0, 1.9),
         one_window(2, "learn/checkpoint", 2.0, 2.9),
     ]
     assert [each.name for each in interruptions(windows)] == ["checkpoint"]

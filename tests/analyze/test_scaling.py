@@ -26,7 +26,7 @@ def trial(
     values: tuple[str, ...], round: int, own: dict[str, float], steps: float = 1000.0
 ) -> Trial:
     seconds = sum(own.values())
-    figures = Figures(seconds, own, own, {}, steps, memory_mb=100.0)
+    figures = Figures(seconds, own, own, {}, memory_mb=100.0)
     return Trial(values, round, figures, seconds * steps, steps)
 
 

@@ -17,7 +17,7 @@ pytest.importorskip("scipy")
 
 
 def figures(seconds: float, **own: float) -> Figures:
-    return Figures(seconds, own, own, {}, 1000.0)
+    return Figures(seconds, own, own, {})
 
 
 def pairs_of(n: int, effect: float, sd: float, seed: int = 0) -> list[tuple[Figures, Figures]]:
@@ -64,7 +64,7 @@ def test_a_named_phase_stops_a_clear_comparison() -> None:
 
     def side(env: float) -> Figures:
         env, act = (s * math.exp(chance.gauss(0, 0.01)) for s in (env, 1.0))
-        return Figures(env + act, {"env.step": env, "policy.act": act}, {}, {}, 1000.0)
+        return Figures(env + act, {"env.step": env, "policy.act": act}, {}, {})
 
     pairs = [(side(1.0), side(3.0)) for _ in range(MOST_PAIRS)]
     assert stop(Rule(), pairs) == (SLOWER, 4)

@@ -30,7 +30,8 @@ def test_the_planted_cause_leads_and_is_gone_when_fixed(id: str) -> None:
 def test_a_healthy_program_raises_no_alarm() -> None:
     seen = look_at(HEALTHY / "q_table.py")
     assert seen.ids("critical", "warning") == []
-    assert seen.verdict.startswith("No ")
+    # On a busy machine, the sentence about waiting for a core comes first.
+    assert "No known cause matched" in seen.verdict
 
 
 def test_every_program_has_its_other_half() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from analyses import Make, phase, window
 from framework_windows import check, loop, noted
@@ -105,3 +107,14 @@ def test_subnormal_numbers_and_time(make: Make, share: float, ratio: float, said
     assert bool(found) is said
     if said:
         check(found, "denormals")
+
+
+def test_subnormal_numbers_that_slow_the_loop_at_once(make: Make) -> None:
+    """A jump early in a run is no trend, but the numbers explain it."""
+    windows = growing(1.0, {"subnormals": 0.0})[:2]
+    for later in growing(1.0, {"subnormals": 0.3})[2:]:
+        each = later.phases["learn.backward"]
+        later.phases["learn.backward"] = replace(each, calls=each.calls // 4)
+        windows.append(later)
+    found = autograd.denormals(make(phase("learn.backward", 5.0), windows=windows))
+    check(found, "denormals")

@@ -84,3 +84,31 @@ def test_a_loop_that_learns_is_no_evaluation(make: Make) -> None:
         env_steps=1000,
     )
     assert loop.evaluation(analysis) == []
+
+
+@pytest.mark.parametrize(
+    ("apart", "trains", "said"),
+    [
+        ("examinar", "main", True),
+        ("examinar", "examinar", False),  # it learns from what it plays
+        ("main", "main", False),
+    ],
+)
+def test_a_function_that_only_plays_beside_the_training_evaluates(
+    make: Make, apart: str, trains: str, said: bool
+) -> None:
+    step, main = frame("Mundo.paso", line=99), frame("main", line=20)
+    outer = () if apart == "main" else (main,)
+    taken = [
+        sample("env.step", 4.0, step, frame("main", line=10)),
+        sample("policy.act", 1.0, frame(apart, line=31), *outer),
+        sample("env.step", 2.0, step, frame(apart, line=32), *outer),
+        sample("learn.backward", 2.0, frame("main", line=12)),
+        sample("learn.backward", 1.0, frame(trains, line=33), main),
+    ]
+    notes = {"shapes": {"env.step": ["__main__:Mundo.paso"]}}
+    found = loop.evaluation(make(samples=taken, notes=notes, env_steps=9))
+    assert bool(found) is said
+    if said:
+        assert found[0].evidence["seconds"] == pytest.approx(3.0)
+        assert found[0].where[0].line == 20

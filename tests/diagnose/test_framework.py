@@ -155,6 +155,19 @@ def test_jax_recompiles(make: Make) -> None:
     assert framework.retracing(analysis) == []
 
 
+@pytest.mark.parametrize(("late", "said"), [(4, False), (10, True)])
+def test_jax_compiles_new_functions_throughout(make: Make, late: int, said: bool) -> None:
+    windows = loop()
+    windows[0].counters["traces"] = 20
+    windows[-1].counters["traces"] = late
+    notes = {"libraries": {"JAX": {}}}
+    analysis = make(phase("learn/compile", 6.0), windows=windows, notes=notes)
+    found = framework.recompilation(analysis)
+    assert bool(found) is said
+    if said:
+        assert found[0].evidence["seconds"] == pytest.approx(6.0 * 2 * 10 / 30)
+
+
 @pytest.mark.parametrize(("compiles", "said"), [(3, False), (4, True), (20, True)])
 def test_torch_recompiles(make: Make, compiles: int, said: bool) -> None:
     gauges = {"compiles": compiles, "compiled_functions": 1.0, "compile_s": 4.0}

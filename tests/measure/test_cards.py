@@ -85,9 +85,9 @@ def watched(nvml: Any, clock: Clock) -> CardWatch:
 def test_looks_become_gauges() -> None:
     clock, gauges = Clock(), {}
     watch = watched(Nvml(), clock)
-    watch.look(gauges, "", 0, used=2)
+    watch.read(gauges, "", 0, used=2)
     clock.now += 2.0
-    watch.look(gauges, "", 0, used=2)
+    watch.read(gauges, "", 0, used=2)
     assert gauges == {
         "gpu_memory": 5_000_000,
         "gpu_power_w": 250.0,
@@ -99,8 +99,8 @@ def test_looks_become_gauges() -> None:
 
 def test_two_cards_of_which_one_is_used() -> None:
     watch = watched(Nvml(), Clock())
-    watch.look({}, "", 0, used=1)
-    watch.look({}, "", 0, used=1)
+    watch.read({}, "", 0, used=1)
+    watch.read({}, "", 0, used=1)
     (remark,) = watch.remarks
     assert remark.startswith("2 GPUs, 1 in use")
 
@@ -108,11 +108,11 @@ def test_two_cards_of_which_one_is_used() -> None:
 def test_a_card_that_is_lost_while_training() -> None:
     nvml, gauges = Nvml(), {}
     watch = watched(nvml, Clock())
-    watch.look(gauges, "", 0, used=2)
+    watch.read(gauges, "", 0, used=2)
     nvml.answers["nvmlDeviceGetUtilizationRates"] = 15
-    watch.look(gauges, "", 0, used=2)
+    watch.read(gauges, "", 0, used=2)
     nvml.asked.clear()
-    watch.look(gauges, "", 0, used=2)
+    watch.read(gauges, "", 0, used=2)
     assert nvml.asked == []
     assert "gpu_power_w" not in gauges
     assert watch.remarks == [
@@ -125,7 +125,7 @@ def test_no_library_is_one_line() -> None:
         raise CardError("the driver's library (NVML) was not found")
 
     watch = CardWatch(find, Clock())
-    watch.look({}, "", 0, used=1)
+    watch.read({}, "", 0, used=1)
     assert "NVML" in watch.remarks[0]
 
 

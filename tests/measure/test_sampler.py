@@ -114,6 +114,24 @@ def test_native_calls_of_microseconds_are_native() -> None:
     assert modes.get(NATIVE, 0) > 6 * modes.get(PYTHON, 0)
 
 
+def busy_in_bursts(cpu_s: float) -> None:
+    end = time.thread_time() + cpu_s
+    while time.thread_time() < end:
+        burst = min(time.thread_time() + 0.0005, end)
+        while time.thread_time() < burst:
+            pass
+        time.sleep(0.0005)
+
+
+@pytest.mark.real_time
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="CPU clocks of other threads")
+def test_a_thread_that_wakes_up_often_runs_for_as_long_as_its_clock_says() -> None:
+    native = pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
+    seen, _ = sample(native, lambda core: busy_in_bursts(0.5))
+    ran = sum(ns for (*_, mode), ns in seen.items() if mode in (PYTHON, NATIVE)) / 1e9
+    assert ran == pytest.approx(0.5, rel=0.2)
+
+
 def sampled_stacks(work: Any) -> list[tuple[list[str], int]]:
     """(functions from the inside out, ns) of each stack seen."""
     native = pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")

@@ -109,7 +109,7 @@ def test_the_tree_by_keyboard(open_page: Open) -> None:
     assert page.evaluate("document.activeElement.dataset.path") != first
     page.keyboard.press("ArrowLeft")
     assert page.evaluate("document.activeElement.dataset.path") == first
-    assert "of the whole" in page.inner_text(".tip")
+    assert "share" in page.inner_text(".tip")
     page.keyboard.press("Enter")
     assert f"phase={first}" in page.url
     assert page.evaluate("document.activeElement.dataset.path") == first
@@ -124,7 +124,7 @@ def test_hover_says_every_figure(open_page: Open, report: Report) -> None:
     page.hover('.box[data-path="collect"]')
     tip = page.inner_text(".tip.shown")
     collect = next(p for p in report.analysis.phases if p.path == "collect")
-    share = re.search(r"of the whole\s+([\d.]+)%", tip)
+    share = re.search(r"share\s+([\d.]+)%", tip)
     assert share is not None
     assert float(share[1]) == pytest.approx(100 * collect.share, abs=0.11)  # rounded twice
     assert units.count(collect.calls) in tip

@@ -33,7 +33,7 @@ def test_an_svg_says_all_four_things(report: Report) -> None:
     for title in (
         "Own time of each phase",
         "Categories",
-        "As it went",
+        "Over time",
         "Memory and steps per second",
     ):
         assert title in text

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from hotloop.report.terminal import clean, fit
+from hotloop.report.terminal import clean, columns, fit
 
 
 def test_clean_and_fit() -> None:
     assert clean("a\x1bb\n") == "a�b�"
     assert fit("abcdefghij", 7) == "abc…hij"
     assert len(fit("x" * 99, 20)) == 20
+
+
+def test_columns_are_as_wide_as_their_longest_cell() -> None:
+    assert columns([["phase", "time"], ["env.step", "9 s"]], "<>") == [
+        *("phase     time", "env.step   9 s"),
+    ]

@@ -20,7 +20,7 @@ def test_a_run_that_counts_nothing_is_told_so_once(tmp_path: Path) -> None:
     said: list[str] = []
     now = 0.0
     stopper = Stopper(said.append, lambda: now)
-    look = stopper.looks_at(tmp_path, StopAfter("env_steps", 100))
+    look = stopper.watch_counter(tmp_path, StopAfter("env_steps", 100))
     look()
     assert said == []
     for now in (HINT_SECONDS, 2 * HINT_SECONDS):  # noqa: B007

@@ -17,15 +17,6 @@ pytest.importorskip("hotloop.measure._native")
 pytest.importorskip("gymnasium")
 pytest.importorskip("torch")
 
-#: The real command, with half a second instead of half a minute that is measured in full.
-HOTLOOP = """
-import sys
-from hotloop.measure import stretches
-stretches.FULL_S = 0.5
-from hotloop.cli import main
-sys.exit(main())
-"""
-
 TRAINING = """
 import time
 import gymnasium as gym
@@ -61,8 +52,9 @@ def run(folder: Path, *options: str) -> tuple[dict[str, Any], Any]:
     script = folder / "train.py"
     script.write_text(TRAINING)
     capture = folder / ("cap" + "".join(options))
-    words = ["run", "-q", "-o", str(capture), "--weights", *options, str(script)]
-    subprocess.run([sys.executable, "-c", HOTLOOP, *words], check=True, timeout=300)
+    words = ["run", "-q", "-o", str(capture), "--weights", "--every-call-for", "0.5s", *options]
+    command = [sys.executable, "-m", "hotloop", *words, str(script)]
+    subprocess.run(command, check=True, timeout=300)
     shown = subprocess.run(
         [sys.executable, "-m", "hotloop", "report", str(capture), "--format", "json"],
         check=True, capture_output=True, text=True,

@@ -35,7 +35,7 @@ def pairs_of(
     def side(phases: dict[str, float], gradient_steps: float) -> Figures:
         own = {name: s * math.exp(chance.gauss(0, 0.01)) for name, s in phases.items()}
         work = {"gradient_steps": gradient_steps}
-        return Figures(sum(own.values()), own, dict(own), work, 1000.0, waited=0.03)
+        return Figures(sum(own.values()), own, dict(own), work, waited=0.03)
 
     return [(side(STEP, updates[0]), side(second, updates[1])) for _ in range(n)]
 
@@ -66,7 +66,7 @@ def sweep(values: list[str], other: list[str] | None = None, cut: bool = True) -
                 n = float(value) if is_numeric(values) else index + 1.0
                 own = {"env.step": 4e-3 / min(n, 8) * (1 + nth), "learn": 1e-4, HOSTILE[0]: 5e-5}
                 own = {name: s * math.exp(chance.gauss(0, 0.01)) for name, s in own.items()}
-                figures = Figures(sum(own.values()), own, own, {}, 1000.0, memory_mb=100.0 * n)
+                figures = Figures(sum(own.values()), own, own, {}, memory_mb=100.0 * n)
                 steps = 1000.0 if cut else 100.0 * n
                 loop_s = figures.seconds * steps
                 setting = (value, more) if other else (value,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hotloop.analyze.model import Analysis, Phase
+from hotloop.analyze.model import Analysis
 from hotloop.capture.schema import GAP_NS
 from hotloop.phases import PARENTS, is_unidentified
 
@@ -32,7 +32,7 @@ def account(analysis: Analysis) -> Accounting:
 
 
 def _inferred_s(analysis: Analysis) -> float:
-    phases = training_phases(analysis)
+    phases = analysis.training_phases
     gaps_ns = [w.counters[GAP_NS] for w in analysis.loop_windows if GAP_NS in w.counters]
     if gaps_ns:
         # Gaps that were given a phase; a phase may also have calls, which are explained.
@@ -41,11 +41,6 @@ def _inferred_s(analysis: Analysis) -> float:
     # A parent's own time is unexplained, however the parent was named.
     inferred = (p for p in phases if p.how == INFERRED and p.name not in PARENTS)
     return sum(phase.loop_self_s for phase in inferred)
-
-
-def training_phases(analysis: Analysis) -> list[Phase]:
-    """The phases of the thread that trains."""
-    return [p for p in analysis.phases if p.process == "main" and p.thread == "main"]
 
 
 @dataclass(frozen=True)
@@ -60,10 +55,11 @@ class Unidentified:
 
 def unidentified(analysis: Analysis, least_share: float = 0.0) -> list[Unidentified]:
     """The gaps of the loop that have no phase, the largest first."""
-    loop_s, shares = analysis.run.loop_s, dict[str, float]()
-    for phase in training_phases(analysis):
-        if is_unidentified(phase.name) and loop_s > 0:
-            shares[phase.name] = shares.get(phase.name, 0.0) + phase.loop_self_s / loop_s
+    shares: dict[str, float] = {}
+    for phase in analysis.training_phases:
+        if is_unidentified(phase.name):
+            own = analysis.run.share(phase.loop_self_s)
+            shares[phase.name] = shares.get(phase.name, 0.0) + own
     return [
         Unidentified(name, share, analysis.notes.gap_lines.get(name, []))
         for name, share in sorted(shares.items(), key=lambda item: -item[1])
@@ -74,13 +70,18 @@ def unidentified(analysis: Analysis, least_share: float = 0.0) -> list[Unidentif
 def categories(analysis: Analysis) -> dict[str, float]:
     """Category -> share of the loop that is its phases' own time, the largest first."""
     totals: dict[str, float] = {}
-    for phase in training_phases(analysis):
+    for phase in analysis.training_phases:
         totals[phase.category] = totals.get(phase.category, 0.0) + phase.loop_self_s
-    loop_s = analysis.run.loop_s
     ordered = sorted(totals.items(), key=lambda item: -item[1])
-    return {name: total / loop_s if loop_s > 0 else 0.0 for name, total in ordered}
+    return {name: analysis.run.share(total) for name, total in ordered}
+
+
+def phase_categories(analysis: Analysis) -> dict[str, str]:
+    """Phase -> category, of all that the process that trains did before, in and after the loop."""
+    everywhere = (*analysis.startup, *analysis.after, *analysis.phases)
+    return {phase.name: phase.category for phase in everywhere if phase.process == "main"}
 
 
 def outside_share(analysis: Analysis) -> float:
     """Share of the loop in no phase at all."""
-    return analysis.outside_s / analysis.run.loop_s if analysis.run.loop_s > 0 else 0.0
+    return analysis.run.share(analysis.outside_s)

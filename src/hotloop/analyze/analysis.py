@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hotloop.analyze.awaited_threads import THREAD
 from hotloop.analyze.bounds import Bound, bounds
@@ -14,7 +14,17 @@ from hotloop.analyze.functions import (
     find_samples,
     find_thread_functions,
 )
-from hotloop.analyze.model import Analysis, Function, Overhead, Phase, Process, Run, Sample
+from hotloop.analyze.gauges import largest, megabytes, total_s
+from hotloop.analyze.model import (
+    Analysis,
+    Function,
+    Overhead,
+    Phase,
+    Process,
+    Run,
+    Sample,
+    of_main_thread,
+)
 from hotloop.analyze.once import find_once
 from hotloop.analyze.returns import find_returns
 from hotloop.analyze.run_table import add_lines, run_table
@@ -24,12 +34,13 @@ from hotloop.analyze.states import states_by_path
 from hotloop.analyze.timeline import Timeline, offset_s, split_timeline
 from hotloop.analyze.tree import build_phases
 from hotloop.analyze.trends import find_trends
+from hotloop.analyze.workers import busy_ns
 from hotloop.capture import schema
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.schema import ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES, Notes
 from hotloop.capture.values import RegionCost
 from hotloop.capture.window import Window
-from hotloop.phases import PARENTS, is_unidentified
+from hotloop.phases import PARENTS, is_unidentified, name_at
 
 
 def analyze(capture: Capture) -> Analysis:
@@ -45,17 +56,18 @@ def analyze(capture: Capture) -> Analysis:
     loop_s = max(raw_loop_s - cost_s, min(named_s, raw_loop_s), 0.0)
     for phase in phases:
         phase.share = phase.total_s / loop_s if loop_s > 0 else 0.0
-    for shard in capture.shards[1:]:
-        phases += _other_process(shard, loop_s)
+    loops = [_ProcessLoop("main", main, timeline.loop), *map(_loop_of, capture.shards[1:])]
+    for loop in loops[1:]:
+        phases += _other_process(loop, loop_s)
     states = states_by_path(timeline.loop)
     add_states([phase for phase in phases if phase.process == "main"], states)
     _finish_phases(phases, main)
     _add_errors(phases, main, loop_s)
     use = device_use(timeline.loop, phases, main.notes, loop_s)
     add_critical_path(phases, use, loop_s)
-    own = [p for p in phases if p.process == "main" and p.thread == "main"]
-    bound, whole = bounds(own, use, outside_s, states, has_workers=len(capture.shards) > 1)
-    functions = _functions(capture, timeline, loop_s)
+    own = of_main_thread(phases)
+    bound, whole = bounds(own, use, outside_s, states, has_workers=len(loops) > 1)
+    functions = [f for each in loops for f in each.functions(loop_s)]
     table = run_table(capture, timeline.loop, phases, loop_s)
     threads = find_thread_functions(timeline.loop, main, "main", loop_s)
     add_lines(table, [*functions, *(replace(each, process=THREAD) for each in threads)])
@@ -76,12 +88,12 @@ def analyze(capture: Capture) -> Analysis:
         functions=functions,
         thread_functions=threads,
         exact_functions=main.notes.exact_functions,
-        processes=[_process(shard) for shard in capture.shards],
+        processes=[_process(each) for each in loops],
         loop_windows=timeline.loop,
         notes=main.notes,
         damaged=capture.damaged,
         damaged_values=capture.damaged_values,
-        samples=_samples(capture, timeline),
+        samples=[sample for each in loops for sample in each.samples()],
         startup_samples=find_samples(timeline.startup, main, "main"),
         trends=find_trends(timeline.loop),
         returns=find_returns(capture, timeline.loop),
@@ -89,38 +101,41 @@ def analyze(capture: Capture) -> Analysis:
         once=once,
         bounds=bound,
         bound=whole,
-        process_bounds=_process_bounds(capture, phases),
+        process_bounds=_process_bounds(loops[1:], phases),
         run_table=table,
         proof=capture.proof,
         worker_notes={shard.role: shard.notes for shard in capture.shards[1:]},
     )
 
 
-def _samples(capture: Capture, timeline: Timeline) -> list[Sample]:
-    samples = find_samples(timeline.loop, capture.main, "main")
-    for shard in capture.shards[1:]:
-        samples += find_samples(split_timeline(shard.windows).loop, shard, shard.role)
-    return samples
+@dataclass(frozen=True)
+class _ProcessLoop:
+    """One process in its training loop."""
+
+    process: str
+    shard: Shard
+    windows: list[Window]
+
+    def functions(self, loop_s: float) -> list[Function]:
+        return find_functions(self.windows, self.shard, self.process, loop_s)
+
+    def samples(self) -> list[Sample]:
+        return find_samples(self.windows, self.shard, self.process)
 
 
-def _functions(capture: Capture, timeline: Timeline, loop_s: float) -> list[Function]:
-    functions = find_functions(timeline.loop, capture.main, "main", loop_s)
-    for shard in capture.shards[1:]:
-        windows = split_timeline(shard.windows).loop
-        functions += find_functions(windows, shard, shard.role, loop_s)
-    return functions
+def _loop_of(shard: Shard) -> _ProcessLoop:
+    return _ProcessLoop(shard.role, shard, split_timeline(shard.windows).loop)
 
 
-def _process_bounds(capture: Capture, phases: list[Phase]) -> dict[str, Bound]:
+def _process_bounds(loops: list[_ProcessLoop], phases: list[Phase]) -> dict[str, Bound]:
     found: dict[str, Bound] = {}
-    for shard in capture.shards[1:]:
-        own = [p for p in phases if p.process == shard.role and p.thread == "main"]
-        windows = split_timeline(shard.windows).loop
+    for loop in loops:
+        own = of_main_thread(phases, loop.process)
         in_phases_s = sum(phase.self_s for phase in own)
-        outside_s = max(sum(window.seconds for window in windows) - in_phases_s, 0.0)
-        whole = bounds(own, None, outside_s, states_by_path(windows))[1]
+        outside_s = max(sum(window.seconds for window in loop.windows) - in_phases_s, 0.0)
+        whole = bounds(own, None, outside_s, states_by_path(loop.windows))[1]
         if whole is not None:
-            found[shard.role] = whole
+            found[loop.process] = whole
     return found
 
 
@@ -138,24 +153,15 @@ def _cost_of(shard: Shard) -> RegionCost:
     return shard.header.cost or RegionCost()
 
 
-def _gauge_sum(windows: list[Window], name: str) -> float:
-    return sum(window.gauges.get(name, 0.0) for window in windows) / 1e9
-
-
-def _gauge_peak(windows: list[Window], name: str) -> float | None:
-    values = [window.gauges[name] for window in windows if name in window.gauges]
-    return max(values) / 1e6 if values else None
-
-
 def _apart(windows: list[Window], cost: RegionCost, shard: Shard) -> list[Phase]:
     seconds = sum(window.seconds for window in windows)
     return build_phases(windows, cost, "main", seconds, shard.notes)[0]
 
 
-def _other_process(shard: Shard, loop_s: float) -> list[Phase]:
-    windows = split_timeline(shard.windows).loop
-    phases, _, _ = build_phases(windows, _cost_of(shard), shard.role, loop_s, shard.notes)
-    add_states(phases, states_by_path(windows))
+def _other_process(loop: _ProcessLoop, loop_s: float) -> list[Phase]:
+    cost, notes = _cost_of(loop.shard), loop.shard.notes
+    phases, _, _ = build_phases(loop.windows, cost, loop.process, loop_s, notes)
+    add_states(phases, states_by_path(loop.windows))
     return phases
 
 
@@ -192,10 +198,10 @@ def _overhead(
         regions=regions,
         share=_share(cost_s, raw_loop_s),
         corrected=cost.total_ns > 0,
-        sampler_s=_gauge_sum(timeline.loop, schema.SAMPLER_NS),
-        recorder_s=_gauge_sum(timeline.loop, schema.RECORDER_NS),
-        hooks_s=_gauge_sum(timeline.loop, schema.HOOKS_NS),
-        device_s=_gauge_sum(timeline.loop, schema.DEVICE_NS),
+        sampler_s=total_s(timeline.loop, schema.SAMPLER_NS),
+        recorder_s=total_s(timeline.loop, schema.RECORDER_NS),
+        hooks_s=total_s(timeline.loop, schema.HOOKS_NS),
+        device_s=total_s(timeline.loop, schema.DEVICE_NS),
         measured=1 - _share(main.rested_s, raw_loop_s),
     )
 
@@ -216,7 +222,7 @@ def _run(capture: Capture, timeline: Timeline, loop_s: float, once_s: float) -> 
         processes=len(capture.shards),
         header=main.header,
         end=capture.launcher.end,
-        memory_peak_mb=_gauge_peak(main.windows, schema.RESIDENT_PEAK),
+        memory_peak_mb=megabytes(largest(main.windows, schema.RESIDENT_PEAK)),
         cpu_share=_cpu_share(timeline),
         once_s=min(once_s, loop_s),
     )
@@ -259,7 +265,7 @@ def _counters(capture: Capture) -> dict[str, float]:
 
 def _communicates(shard: Shard) -> bool:
     """Whether a process has collectives with others."""
-    return any(path.rpartition("/")[2] == "comm" for w in shard.windows for path in w.phases)
+    return any(name_at(path) == "comm" for w in shard.windows for path in w.phases)
 
 
 def _counted(shard: Shard) -> dict[str, float]:
@@ -274,7 +280,7 @@ def _cpu_share(timeline: Timeline) -> float | None:
     if not any(schema.PROCESS_CPU_NS in window.gauges for window in timeline.loop):
         return None
     wall_s = sum(window.seconds for window in timeline.loop)
-    return _gauge_sum(timeline.loop, schema.PROCESS_CPU_NS) / wall_s if wall_s > 0 else None
+    return total_s(timeline.loop, schema.PROCESS_CPU_NS) / wall_s if wall_s > 0 else None
 
 
 def _exit_code(shard: Shard) -> int | None:
@@ -282,23 +288,18 @@ def _exit_code(shard: Shard) -> int | None:
     return code if isinstance(code, int) else None
 
 
-def _process(shard: Shard) -> Process:
+def _process(loop: _ProcessLoop) -> Process:
+    shard = loop.shard
     first = shard.windows[0].begin_ns if shard.windows else 0
     last = shard.windows[-1].end_ns if shard.windows else 0
-    busy = sum(
-        delta.self_ns
-        for window in shard.windows
-        for path, delta in window.phases.items()
-        if path and path.rpartition("/")[2] != "wait" and not path.startswith("@thread")
-    )
     return Process(
         name=shard.role,
         pid=shard.header.pid,
         host=shard.header.host,
         wall_s=(last - first) / 1e9,
-        busy_s=busy / 1e9,
-        memory_peak_mb=_gauge_peak(shard.windows, schema.RESIDENT_PEAK),
+        busy_s=sum(map(busy_ns, shard.windows)) / 1e9,
+        memory_peak_mb=megabytes(largest(shard.windows, schema.RESIDENT_PEAK)),
         ended=shard.end is not None,
         exit_code=_exit_code(shard),
-        cpu_s=_gauge_sum(split_timeline(shard.windows).loop, schema.PROCESS_CPU_NS),
+        cpu_s=total_s(loop.windows, schema.PROCESS_CPU_NS),
     )

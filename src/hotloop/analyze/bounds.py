@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from hotloop.analyze.device_use import DeviceUse, PhaseDevice
 from hotloop.analyze.model import Phase
 from hotloop.analyze.states import States
-from hotloop.phases import names_of
 
 #: Phases in which blocking, where other processes take part, is waiting for these; in `wait`, it
 #: is waiting for threads where there are none.
@@ -74,8 +73,7 @@ def bounds(
     found: dict[str, Bound] = {}
     seconds: dict[str, float] = {}
     for phase in phases:
-        name = names_of(phase.path)[-1]
-        bound = _bound(name, states.get(phase.path), recorded.get(phase.path), has_workers)
+        bound = _bound(phase.name, states.get(phase.path), recorded.get(phase.path), has_workers)
         if bound is not None:
             found[phase.path], seconds[phase.path] = bound, phase.self_s
     parts = [(found[path], seconds[path]) for path in found]

@@ -12,6 +12,7 @@ from dataclasses import replace
 from hotloop.capture import schema
 from hotloop.capture.reader import Shard
 from hotloop.capture.window import PhaseDelta, Window
+from hotloop.phases import is_of_thread, name_at
 
 BACKWARD, COMM = "learn.backward", "comm"
 
@@ -45,7 +46,7 @@ def _loss_s(shard: Shard) -> float:
         delta.self_ns / 1e9
         for window in shard.windows
         for path, delta in window.phases.items()
-        if path.rpartition("/")[2] == "learn.loss"
+        if name_at(path) == "learn.loss"
     )
 
 
@@ -53,7 +54,7 @@ def _passes(window: Window) -> dict[str, PhaseDelta]:
     return {
         path: delta
         for path, delta in window.phases.items()
-        if path.rpartition("/")[2] == BACKWARD and not path.startswith("@thread-")
+        if name_at(path) == BACKWARD and not is_of_thread(path)
     }
 
 

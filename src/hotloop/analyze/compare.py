@@ -16,6 +16,7 @@ from statistics import median
 
 from hotloop.analyze.contention import Contention
 from hotloop.analyze.defaults import MARGIN
+from hotloop.analyze.gauges import values_of
 from hotloop.analyze.judgement import (
     FASTER,
     SLOWER,
@@ -64,8 +65,7 @@ class Figures:
     own: dict[str, float]
     total: dict[str, float]
     work: dict[str, float]
-    #: Units that the figures rest on, and how coarsely each counter is known (0 is exactly).
-    units: float
+    #: How coarsely each counter is known (0 is exactly).
     grain: dict[str, float] = field(default_factory=dict)
     #: Share of the time in which other programs had the core; it is out of all the above.
     waited: float = 0.0
@@ -141,7 +141,6 @@ def figures(
         own={name: s * kept / units for name, s in part.amounts.own.items()},
         total={name: s * kept / units for name, s in part.amounts.total.items()},
         work={name: n / last for name, n in whole.counters.items() if name != unit},
-        units=last,
         grain={c: 0.0 if exact else largest_share(run.points, c) for c in WORK},
         waited=1.0 - kept,
         memory_mb=analysis.run.memory_peak_mb,
@@ -150,11 +149,8 @@ def figures(
 
 def _waited_in_loop_s(analysis: Analysis) -> float | None:
     """How long the main thread waited for a core in the loop; None where not recorded."""
-    windows = analysis.loop_windows
-    before = [
-        w.gauges[schema.STARTUP_DELAY_S] for w in windows if schema.STARTUP_DELAY_S in w.gauges
-    ]
-    after = [w.gauges[schema.MAIN_DELAY_S] for w in windows if schema.MAIN_DELAY_S in w.gauges]
+    before = values_of(analysis.loop_windows, schema.STARTUP_DELAY_S)
+    after = values_of(analysis.loop_windows, schema.MAIN_DELAY_S)
     return max(after[-1] - before[0], 0.0) if before and after else None
 
 

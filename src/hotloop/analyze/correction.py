@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from hotloop.capture.values import RegionCost
 from hotloop.capture.window import PhaseDelta, Window
+from hotloop.phases import is_of_thread
 
 
 def add_up(windows: Iterable[Window]) -> dict[str, PhaseDelta]:
@@ -62,4 +63,4 @@ def correct(totals: dict[str, PhaseDelta], cost: RegionCost) -> dict[str, Correc
 
 
 def is_root(path: str) -> bool:
-    return path == "" or (path.startswith("@thread-") and "/" not in path)
+    return path == "" or (is_of_thread(path) and "/" not in path)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hotloop.analyze.device_use import DeviceUse
-from hotloop.analyze.model import Phase
+from hotloop.analyze.model import Phase, of_main_thread
 
 
 def add_critical_path(phases: Iterable[Phase], use: DeviceUse | None, loop_s: float) -> None:
@@ -21,7 +21,7 @@ def add_critical_path(phases: Iterable[Phase], use: DeviceUse | None, loop_s: fl
     """
     if use is None or use.kernel_s is None or loop_s <= 0:
         return
-    own = [p for p in phases if p.process == "main" and p.thread == "main"]
+    own = of_main_thread(phases)
     recorded = {each.path: each for each in use.phases}
     waited = {p.path: p.self_s * recorded[p.path].waiting for p in own if p.path in recorded}
     awaited = sum(recorded[path].awaited_s for path in waited)

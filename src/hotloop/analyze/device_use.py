@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hotloop.analyze.model import Analysis, Phase
+from hotloop.analyze.gauges import largest, last, mean, megabytes, total_s
+from hotloop.analyze.model import Analysis, Phase, of_main_thread
 from hotloop.capture import schema
 from hotloop.capture.device_delta import DeviceDelta
 from hotloop.capture.schema import Notes
 from hotloop.capture.window import Window, add_device
-from hotloop.phases import names_of
+from hotloop.phases import name_at, names_of
 
 #: Fewer recorded calls than this say little: such figures are marked.
 FEW_CALLS = 20
@@ -121,9 +122,9 @@ def device_use(
     if gpu is None:
         return None
     use = DeviceUse(kind=gpu.name, card=gpu.card, mode=gpu.mode, remarks=list(gpu.remarks))
-    use.stretches = int(_last(windows, schema.GPU_STRETCHES) or 0)
-    use.recorded_s = _last(windows, schema.GPU_RECORDED_S) or 0.0
-    use.spent_s = _last(windows, schema.GPU_SPENT_S) or 0.0
+    use.stretches = int(last(windows, schema.GPU_STRETCHES) or 0)
+    use.recorded_s = last(windows, schema.GPU_RECORDED_S) or 0.0
+    use.spent_s = last(windows, schema.GPU_SPENT_S) or 0.0
     _add_card(use, windows)
     whole, parts = recorded_in(windows)
     if whole or parts:
@@ -152,7 +153,7 @@ def _add_recorded(
     phases: list[Phase],
     loop_s: float,
 ) -> None:
-    own = {p.path: p for p in phases if p.process == "main" and p.thread == "main"}
+    own = {phase.path: phase for phase in of_main_thread(phases)}
     slower = slowdown(whole, own)
     rest = max(loop_s - sum(phase.self_s for phase in own.values()), 0.0)
     # What whole calls say of a phase is better than what parts say; parts are all that there is of
@@ -170,7 +171,7 @@ def _add_recorded(
         phase.device_s = sum(each.kernel_s for each in inside)
     known_s = sum(each.host_s for each in use.phases if each.known)
     # A phase that waits for others launches nothing, so nothing is missing.
-    waits = {path for path in own if names_of(path)[-1] == "wait"}
+    waits = {path for path in own if name_at(path) == "wait"}
     known_s += sum(own[path].self_s for path in waits)
     known_s -= sum(each.host_s for each in use.phases if each.known and each.path in waits)
     use.known = min(known_s / loop_s, 1.0) if loop_s > 0 else 0.0
@@ -286,33 +287,13 @@ def _add_card(use: DeviceUse, windows: list[Window]) -> None:
     known = [w for w in windows if schema.GPU_BUSY_NS in w.gauges and w.seconds > 0]
     seconds = sum(window.seconds for window in known)
     if seconds > 0:
-        busy = sum(window.gauges[schema.GPU_BUSY_NS] for window in known) / 1e9
-        use.figures.busy = min(busy / seconds, 1.0)
-    memory = _largest(windows, schema.GPU_MEMORY)
-    use.figures.memory_mb = memory / 1e6 if memory is not None else None
-    use.figures.power_w = _mean(windows, schema.GPU_POWER_W)
-    use.figures.clock_mhz = _mean(windows, schema.GPU_CLOCK_MHZ)
-    allocated, reserved = (
-        _largest(windows, schema.GPU_ALLOCATED),
-        _largest(windows, schema.GPU_RESERVED),
-    )
-    use.allocated_mb = allocated / 1e6 if allocated is not None else None
-    use.reserved_mb = reserved / 1e6 if reserved is not None else None
+        use.figures.busy = min(total_s(known, schema.GPU_BUSY_NS) / seconds, 1.0)
+    use.figures.memory_mb = megabytes(largest(windows, schema.GPU_MEMORY))
+    use.figures.power_w = mean(windows, schema.GPU_POWER_W)
+    use.figures.clock_mhz = mean(windows, schema.GPU_CLOCK_MHZ)
+    use.allocated_mb = megabytes(largest(windows, schema.GPU_ALLOCATED))
+    use.reserved_mb = megabytes(largest(windows, schema.GPU_RESERVED))
     use.growth_mb_per_minute = _growth(windows)
-
-
-def _last(windows: list[Window], name: str) -> float | None:
-    return next((w.gauges[name] for w in reversed(windows) if name in w.gauges), None)
-
-
-def _largest(windows: list[Window], name: str) -> float | None:
-    return max((w.gauges[name] for w in windows if name in w.gauges), default=None)
-
-
-def _mean(windows: list[Window], name: str) -> float | None:
-    values = [(w.gauges[name], w.seconds) for w in windows if name in w.gauges]
-    seconds = sum(length for _, length in values)
-    return sum(value * length for value, length in values) / seconds if seconds > 0 else None
 
 
 #: Minimum number of windows to judge a growth.

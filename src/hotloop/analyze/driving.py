@@ -14,6 +14,7 @@ from dataclasses import replace
 from hotloop.analyze.timeline import offset_s, split_at, split_timeline
 from hotloop.capture.reader import Shard
 from hotloop.capture.window import Window
+from hotloop.phases import is_of_thread
 
 #: Waits of the main process for each worker from which it hands out tasks again and again.
 WAITS_A_WORKER = 2
@@ -73,5 +74,5 @@ def _waits(shard: Shard) -> int:
         delta.calls
         for window in shard.windows
         for path, delta in window.phases.items()
-        if path.rpartition("/")[2] == "wait" and not path.startswith("@thread-")
+        if path.rpartition("/")[2] == "wait" and not is_of_thread(path)
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from hotloop.analyze.model import Frame, Function, Phase, Sample
+from hotloop.analyze.model import Caller, Frame, Function, Phase, Sample
 from hotloop.analyze.states import BLOCKED, SampleSums, States, states_of, sum_samples
 from hotloop.capture.lines import StackRow
 from hotloop.capture.reader import Shard
@@ -18,9 +18,13 @@ from hotloop.capture.sample_modes import (
     MODE_WAITING_CORE,
 )
 from hotloop.capture.window import Window
+from hotloop.phases import is_of_thread
 
 #: With fewer samples, a table of functions is mostly chance.
 FEW_SAMPLES = 50
+#: Calling lines with less of a function's time are left out: one sample in fifty.
+_SMALLEST_CALLER = 0.02
+_MOST_CALLERS = 10
 
 _RUNS = frozenset((MODE_PYTHON, MODE_NATIVE, MODE_UNKNOWN))
 
@@ -78,7 +82,7 @@ def find_functions(
     windows: Iterable[Window], shard: Shard, process: str, whole_s: float
 ) -> list[Function]:
     """Functions by phase, the most of their own time first; none of too few samples."""
-    samples = {k: v for k, v in sum_samples(windows).items() if not _of_other_thread(k[0])}
+    samples = {k: v for k, v in sum_samples(windows).items() if not is_of_thread(k[0])}
     return _tabulate(samples, shard, process, whole_s)
 
 
@@ -88,15 +92,11 @@ def find_thread_functions(
     """What the process's other threads ran; their waiting, which is most of it, is left out."""
     samples: SampleSums = {}
     for (path, stack, mode), (count, ns) in sum_samples(windows).items():
-        if _of_other_thread(path) and mode in _RUNS:
+        if is_of_thread(path) and mode in _RUNS:
             key = path.partition("/")[2], stack, mode
             known = samples.get(key, (0, 0))
             samples[key] = (known[0] + count, known[1] + ns)
     return _tabulate(samples, shard, process, whole_s)
-
-
-def _of_other_thread(path: str) -> bool:
-    return path.startswith("@thread")
 
 
 def _tabulate(samples: SampleSums, shard: Shard, process: str, whole_s: float) -> list[Function]:
@@ -150,7 +150,7 @@ def find_samples(windows: Iterable[Window], shard: Shard, process: str) -> list[
     found: list[Sample] = []
     own = shard.notes.own_package or ""
     for (path, stack, mode), (_, ns) in sum_samples(windows).items():
-        if _of_other_thread(path):
+        if is_of_thread(path):
             continue
         if stack not in unfolded:
             unfolded[stack] = tuple(_frame(row, frames, own) for row in unfold(stack, shard.stacks))
@@ -188,7 +188,7 @@ def _function(
     own: str,
 ) -> Function:
     states = states_of(tally.modes) or States()
-    caller = max(tally.callers, key=lambda at: tally.callers[at], default=None)
+    callers = _callers(tally)
     return Function(
         phase=phase,
         file=file,
@@ -208,9 +208,18 @@ def _function(
         lock_share=states.lock,
         io_share=states.io,
         sleeping_share=states.sleeping,
-        from_file=caller[0] if caller is not None else "",
-        from_line=caller[1] if caller is not None else 0,
+        from_file=callers[0].file if callers else "",
+        from_line=callers[0].line if callers else 0,
+        callers=callers,
     )
+
+
+def _callers(tally: _Tally) -> tuple[Caller, ...]:
+    """Lines of the program that led to a library's function; the largest is always there."""
+    whole_ns = max(tally.self_ns, 1)  # samples may have stood for no time
+    by_share = sorted(tally.callers.items(), key=lambda caller: -caller[1])[:_MOST_CALLERS]
+    found = (Caller(file, line, ns / whole_ns) for (file, line), ns in by_share)
+    return tuple(c for n, c in enumerate(found) if n == 0 or c.share >= _SMALLEST_CALLER)
 
 
 def add_states(phases: list[Phase], states: Mapping[str, States]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hotloop.capture.window import Window
+from hotloop.phases import is_of_thread, name_at
 
 #: Phases that interrupt training.
 INTERRUPTIONS = ("evaluate", "checkpoint", "compile")
@@ -47,8 +48,8 @@ def _in_window(window: Window) -> dict[str, tuple[float, float, float, int]]:
     """Name -> begin, end, seconds and calls of what interrupted training in a window."""
     found: dict[str, tuple[float, float, float, int]] = {}
     for path, delta in window.phases.items():
-        name = path.rpartition("/")[2]
-        if name not in INTERRUPTIONS or path.startswith("@thread") or delta.elapsed_ns <= 0:
+        name = name_at(path)
+        if name not in INTERRUPTIONS or is_of_thread(path) or delta.elapsed_ns <= 0:
             continue
         begin = (delta.first_ns or window.begin_ns) / 1e9
         if delta.elapsed_ns > (delta.last_ns or window.end_ns) - (delta.first_ns or 0):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hotloop.analyze.gauges import last
 from hotloop.analyze.model import Analysis
 from hotloop.capture.schema import ENV_STEPS, GRADIENT_STEPS, LEARNING_STARTS
 from hotloop.phases import LOOP_BEGINS, is_unidentified
@@ -80,10 +81,9 @@ def steps_per_s_after_warm_up(analysis: Analysis) -> float | None:
 def phases_there_are(analysis: Analysis, most: int = 3) -> list[tuple[str, float]]:
     """The phases with the most own time that have a name, and their shares of the loop."""
     shares: dict[str, float] = {}
-    for phase in analysis.phases:
-        named = phase.process == "main" and phase.thread == "main"
-        if named and not is_unidentified(phase.name):
-            own = phase.loop_self_s / analysis.run.loop_s if analysis.run.loop_s > 0 else 0.0
+    for phase in analysis.training_phases:
+        if not is_unidentified(phase.name):
+            own = analysis.run.share(phase.loop_self_s)
             shares[phase.name] = shares.get(phase.name, 0.0) + own
     largest = sorted(shares.items(), key=lambda item: -item[1])[:most]
     return [(name, share) for name, share in largest if share >= LEAST_SHARE]
@@ -91,6 +91,5 @@ def phases_there_are(analysis: Analysis, most: int = 3) -> list[tuple[str, float
 
 def learning_starts(analysis: Analysis) -> int | None:
     """Environment steps before the first update, where a library's setting says so."""
-    settings = (window.gauges.get(LEARNING_STARTS) for window in analysis.loop_windows)
-    values = [value for value in settings if value is not None]
-    return int(values[-1]) if values else None
+    setting = last(analysis.loop_windows, LEARNING_STARTS)
+    return int(setting) if setting is not None else None

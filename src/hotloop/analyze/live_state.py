@@ -108,10 +108,9 @@ def _last(run: list[SeriesPoint], seconds: float) -> SeriesPoint:
 def _phases(analysis: Analysis, recent: SeriesPoint, steps: float) -> list[LivePhase]:
     own: dict[str, float] = {NO_PHASE_LABEL: analysis.outside_s}
     categories: dict[str, str] = {NO_PHASE_LABEL: NO_PHASE_LABEL}
-    for phase in analysis.phases:
-        if phase.process == "main" and phase.thread == "main":
-            own[phase.name] = own.get(phase.name, 0.0) + phase.self_s
-            categories[phase.name] = phase.category
+    for phase in analysis.training_phases:
+        own[phase.name] = own.get(phase.name, 0.0) + phase.self_s
+        categories[phase.name] = phase.category
     found = [
         LivePhase(
             name,

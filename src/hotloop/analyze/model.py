@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
@@ -99,6 +99,21 @@ class Phase:
         return self.self_s if self.critical_self_s is None else self.critical_self_s
 
 
+def of_main_thread(phases: Iterable[Phase], process: str = "main") -> list[Phase]:
+    """The phases of a process's main thread; of the process that trains, those of its loop."""
+    return [p for p in phases if p.process == process and p.thread == "main"]
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A line of the program that led to a library's function."""
+
+    file: str
+    line: int
+    #: Of the function's own time.
+    share: float
+
+
 @dataclass
 class Function:
     """One function inside one phase, from the samples."""
@@ -125,6 +140,8 @@ class Function:
     #: The nearest line of the program that led to a library's function.
     from_file: str = ""
     from_line: int = 0
+    #: All such lines with a part of its time worth naming, the largest first.
+    callers: tuple[Caller, ...] = ()
 
     @property
     def states(self) -> dict[str, float]:
@@ -185,6 +202,26 @@ class Overhead:
     measured: float = 1.0
 
 
+class Counted:
+    """How often something was counted in the run."""
+
+    def __init__(self, counter: str) -> None:
+        self._counter = counter
+
+    def __get__(self, run: Run, owner: type) -> int:
+        return int(run.counters.get(self._counter, 0))
+
+
+class PerSecond:
+    """The same per second of the loop."""
+
+    def __init__(self, counter: str) -> None:
+        self._counter = counter
+
+    def __get__(self, run: Run, owner: type) -> float:
+        return run.share(run.counters.get(self._counter, 0.0))
+
+
 @dataclass
 class Run:
     """The run as a whole."""
@@ -222,25 +259,14 @@ class Run:
         """These seconds per environment step; None where no step was counted."""
         return seconds / self.env_steps if self.env_steps else None
 
-    @property
-    def env_steps(self) -> int:
-        return int(self.counters.get(schema.ENV_STEPS, 0))
-
-    @property
-    def agent_steps(self) -> int:
-        return int(self.counters.get(schema.AGENT_STEPS, 0))
-
-    @property
-    def episodes(self) -> int:
-        return int(self.counters.get(schema.EPISODES, 0))
-
-    @property
-    def gradient_steps(self) -> int:
-        return int(self.counters.get(schema.GRADIENT_STEPS, 0))
-
-    @property
-    def samples(self) -> int:
-        return int(self.counters.get(schema.SAMPLES, 0))
+    env_steps = Counted(schema.ENV_STEPS)
+    agent_steps = Counted(schema.AGENT_STEPS)
+    episodes = Counted(schema.EPISODES)
+    gradient_steps = Counted(schema.GRADIENT_STEPS)
+    samples = Counted(schema.SAMPLES)
+    searches = Counted(schema.SEARCHES)
+    games = Counted(schema.GAMES)
+    generations = Counted(schema.GENERATIONS)
 
     @property
     def steps_per_s(self) -> float:
@@ -250,42 +276,12 @@ class Run:
     def agent_steps_per_s(self) -> float:
         return self.agent_steps / self.steady_s if self.steady_s > 0 else 0.0
 
-    @property
-    def gradient_steps_per_s(self) -> float:
-        return self.gradient_steps / self.loop_s if self.loop_s > 0 else 0.0
-
-    @property
-    def samples_per_s(self) -> float:
-        return self.samples / self.loop_s if self.loop_s > 0 else 0.0
-
-    @property
-    def searches(self) -> int:
-        return int(self.counters.get(schema.SEARCHES, 0))
-
-    @property
-    def searches_per_s(self) -> float:
-        return self.searches / self.loop_s if self.loop_s > 0 else 0.0
-
-    @property
-    def games(self) -> int:
-        return int(self.counters.get(schema.GAMES, 0))
-
-    @property
-    def games_per_s(self) -> float:
-        return self.games / self.loop_s if self.loop_s > 0 else 0.0
-
-    @property
-    def generations(self) -> int:
-        return int(self.counters.get(schema.GENERATIONS, 0))
-
-    @property
-    def generations_per_s(self) -> float:
-        return self.generations / self.loop_s if self.loop_s > 0 else 0.0
-
-    @property
-    def leaves_per_s(self) -> float:
-        leaves = self.counters.get(schema.SEARCH_LEAVES, 0.0)
-        return leaves / self.loop_s if self.loop_s > 0 else 0.0
+    gradient_steps_per_s = PerSecond(schema.GRADIENT_STEPS)
+    samples_per_s = PerSecond(schema.SAMPLES)
+    searches_per_s = PerSecond(schema.SEARCHES)
+    games_per_s = PerSecond(schema.GAMES)
+    generations_per_s = PerSecond(schema.GENERATIONS)
+    leaves_per_s = PerSecond(schema.SEARCH_LEAVES)
 
     @property
     def steps_per_episode(self) -> float | None:
@@ -415,6 +411,11 @@ class Analysis:
         for phase in self.phases:
             found.setdefault(phase.process, []).append(phase)
         return found
+
+    @property
+    def training_phases(self) -> list[Phase]:
+        """The phases of the thread that trains."""
+        return of_main_thread(self.phases)
 
     def name_of(self, process: str) -> str:
         """A process as people know it: inside an analysis, the one that trains is `main`."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hotloop.capture.window import Window
-from hotloop.phases import names_of
+from hotloop.phases import name_at, names_of
 
 #: Phases that are one-time work by their meaning, however rarely they were entered.
 BY_MEANING = frozenset({"import", "startup"})
@@ -47,7 +47,7 @@ def find_once(windows: Sequence[Window], loop_s: float) -> list[Once]:
             if seconds >= least:
                 found[path] = seconds
     kept = [path for path in found if _stands(path, found)]
-    rows = [Once(path, names_of(path)[-1], found[path]) for path in kept]
+    rows = [Once(path, name_at(path), found[path]) for path in kept]
     return sorted(rows, key=lambda each: -each.seconds)
 
 

@@ -26,7 +26,7 @@ from hotloop.capture import schema
 from hotloop.capture.growing import Shard
 from hotloop.capture.schema import Notes
 from hotloop.capture.window import PhaseDelta, Samples, Window
-from hotloop.phases import REST
+from hotloop.phases import REST, is_of_thread, name_at
 
 #: Stretches whose proportions are used together.
 STRETCHES_TOGETHER = 64
@@ -133,7 +133,7 @@ def _rests_in(path: str, scope: str, rested: frozenset[str]) -> bool:
     """Whether a node is this one, or one inside it that is not measured while hooks rest."""
     if path == scope:
         return True
-    if path.startswith("@thread-") or (scope and not path.startswith(scope + "/")):
+    if is_of_thread(path) or (scope and not path.startswith(scope + "/")):
         return False
     below = path[len(scope) + 1 :] if scope else path
     return all(name in rested for name in below.split("/"))
@@ -144,7 +144,7 @@ def _groups(windows: Sequence[Window]) -> Iterator[list[Window]]:
     groups: list[list[Window]] = []
     stretches = STRETCHES_TOGETHER
     for window in windows:
-        rests = sum(d.calls for p, d in window.phases.items() if p.rpartition("/")[2] == REST)
+        rests = sum(d.calls for p, d in window.phases.items() if name_at(p) == REST)
         if not _rests(window) and not (groups and any(map(_rests, groups[-1]))):
             groups.append([window])
             continue
@@ -255,9 +255,7 @@ class _Part:
     @property
     def measured_ns(self) -> int:
         return sum(
-            delta.self_ns
-            for path, delta in self.measured.phases.items()
-            if not path.startswith("@thread-")
+            delta.self_ns for path, delta in self.measured.phases.items() if not is_of_thread(path)
         )
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hotloop.analyze.timeline import offset_s, split_timeline
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import Window
-from hotloop.phases import NO_PHASE_LABEL, category_of, names_of
+from hotloop.phases import NO_PHASE_LABEL, category_of, name_at
 
 PHASE, COUNTER, GAUGE, RETURN = "phase", "counter", "gauge", "return"
 
@@ -60,7 +60,7 @@ def _rows(shard: Shard, window: Window, part: str, offset: float) -> Iterator[Ro
 
     for path, delta in window.phases.items():
         phase = row(PHASE, path or NO_PHASE_LABEL)
-        name = (names_of(path) or [""])[-1]
+        name = name_at(path)
         phase.category = (shard.notes.categories.get(name) or category_of(name)) if name else ""
         phase.calls = delta.calls
         phase.self_s, phase.total_s = delta.self_ns / 1e9, delta.elapsed_ns / 1e9

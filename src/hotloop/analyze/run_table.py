@@ -20,13 +20,13 @@ from dataclasses import dataclass, field
 
 from hotloop.analyze.awaited_threads import THREAD, within, work_of_threads
 from hotloop.analyze.functions import is_program_file, unfold
-from hotloop.analyze.model import Function, Phase, RunRow
+from hotloop.analyze.model import Function, Phase, RunRow, of_main_thread
 from hotloop.analyze.states import BLOCKED
 from hotloop.analyze.timeline import offset_s
 from hotloop.analyze.training import LAUNCHER
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import Window
-from hotloop.phases import NO_PHASE_LABEL, names_of
+from hotloop.phases import NO_PHASE_LABEL, is_of_thread, name_at, names_of
 
 #: How the time of a row was spent.
 COMPUTING, MOVING, COMMUNICATION = "computing", "moving data", "communication"
@@ -70,8 +70,7 @@ def run_table(
     if loop_s <= 0 or not (others.activities or others.threads_ran):
         return []
     rows: Work = defaultdict(float)
-    own = [p for p in phases if p.process == _MAIN and p.thread == _MAIN]
-    for phase in own:
+    for phase in of_main_thread(phases):
         seconds = phase.loop_self_s
         if phase.name in WAITS:
             _add(rows, others.fill(phase.path, seconds))
@@ -95,7 +94,7 @@ def add_lines(rows: Iterable[RunRow], functions: Iterable[Function]) -> None:
     """Name the function that took the most time in each row's phase and processes."""
     most: dict[tuple[str, str], Function] = {}
     for function in functions:
-        name = (names_of(function.phase) or [NO_PHASE_LABEL])[-1]
+        name = name_at(function.phase) or NO_PHASE_LABEL
         process = function.process
         key = (process if process in (_MAIN, THREAD) else group_of(process), name)
         if key not in most or function.self_s > most[key].self_s:
@@ -183,7 +182,7 @@ class _Others:
 
     def _fill_with_threads(self, path: str, seconds: float) -> Work:
         """What other threads did meanwhile; a loader's workers are processes."""
-        name = names_of(path)[-1]
+        name = name_at(path)
         total: Work = defaultdict(float)
         if name == "wait":
             for index, waited in self._in_windows(path, seconds):
@@ -306,7 +305,7 @@ def _activity(shard: Shard, spans: list[tuple[float, float]], offset: float) -> 
 
 def _phases_of(shard: Shard) -> frozenset[str]:
     paths = {path for window in shard.windows for path in window.phases}
-    return frozenset(path.rpartition("/")[2] for path in paths if not path.startswith("@thread-"))
+    return frozenset(name_at(path) for path in paths if not is_of_thread(path))
 
 
 def _window_work(window: Window, group: str, idle: _Idle) -> tuple[Work, float]:
@@ -314,9 +313,9 @@ def _window_work(window: Window, group: str, idle: _Idle) -> tuple[Work, float]:
     busy: Work = defaultdict(float)
     waited = 0.0
     for path, delta in window.phases.items():
-        if path.startswith("@thread-"):
+        if is_of_thread(path):
             continue
-        name, seconds = path.rpartition("/")[2], delta.self_ns / 1e9
+        name, seconds = name_at(path), delta.self_ns / 1e9
         if name in WAITS:
             waited += seconds
         elif name:

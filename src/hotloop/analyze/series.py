@@ -18,7 +18,7 @@ from hotloop.capture.reader import Shard
 from hotloop.capture.schema import ENV_STEPS, EPISODES, GRADIENT_STEPS, ITERATIONS, SAMPLES
 from hotloop.capture.values import NO_COST, RegionCost
 from hotloop.capture.window import Window, merge_gauges
-from hotloop.phases import NO_PHASE, names_of
+from hotloop.phases import NO_PHASE, is_of_thread, names_of
 
 if TYPE_CHECKING:
     from hotloop.analyze.model import Analysis  # which has trends, which are made of points
@@ -189,7 +189,7 @@ def point_of(
         counters=dict(window.counters),
         gauges=dict(window.gauges),
     )
-    nodes = {p: d for p, d in window.phases.items() if not p.startswith("@thread")}
+    nodes = {p: d for p, d in window.phases.items() if not is_of_thread(p)}
     totals = add_up([Window(window.first, window.last, 0, 0, nodes)])
     cost_s = own_cost_s(window)
     for path, times in correct(totals, cost).items():

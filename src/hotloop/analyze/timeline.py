@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from hotloop.capture.reader import Shard
 from hotloop.capture.window import PhaseDelta, Window
-from hotloop.phases import LOOP_BEGINS, names_of
+from hotloop.phases import LOOP_BEGINS, is_of_thread, name_at
 
 STARTUP, LOOP, AFTER = "startup", "loop", "after"
 
@@ -60,7 +60,7 @@ def _loop_begin(window: Window) -> int:
     firsts = [
         delta.first_ns
         for path, delta in window.phases.items()
-        if delta.first_ns and (names_of(path) or [""])[-1] in LOOP_BEGINS
+        if delta.first_ns and name_at(path) in LOOP_BEGINS
     ]
     return max(min(firsts), window.begin_ns) if firsts else window.begin_ns
 
@@ -72,7 +72,7 @@ def split_at(window: Window, at_ns: int) -> tuple[Window, Window]:
     time in no phase is shared out by what is left.
     """
     later = [p for p, delta in window.phases.items() if delta.first_ns >= at_ns and delta.first_ns]
-    later = [p for p in later if not p.startswith("@thread")]
+    later = [p for p in later if not is_of_thread(p)]
     tail_ns = window.end_ns - at_ns
     in_later = sum(window.phases[p].self_ns for p in later)
     idle = window.phases.get("", PhaseDelta())

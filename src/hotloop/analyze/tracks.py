@@ -12,7 +12,7 @@ from hotloop.analyze.timeline import offset_s
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.schema import Header
 from hotloop.capture.slices import Slice, Slices
-from hotloop.phases import names_of
+from hotloop.phases import is_of_thread
 
 
 @dataclass
@@ -78,10 +78,4 @@ def _tracks(slices: list[Slice]) -> list[Track]:
 
 
 def _thread(path: str) -> str:
-    first = path.partition("/")[0]
-    return first[1:] if first.startswith("@thread-") else "main"
-
-
-def name_of(slice: Slice) -> str:
-    """What a slice is called: its phase."""
-    return (names_of(slice.path) or [""])[-1]
+    return path.partition("/")[0][1:] if is_of_thread(path) else "main"

@@ -20,7 +20,7 @@ from hotloop.analyze.timeline import offset_s
 from hotloop.capture.reader import Capture, CaptureReader, Shard
 from hotloop.capture.schema import Header, Notes
 from hotloop.capture.window import Window
-from hotloop.phases import REGION_ASIDE, REGION_LOOP, flags_of
+from hotloop.phases import REGION_ASIDE, REGION_LOOP, flags_of, is_of_thread, name_at
 
 #: A process with less than this fraction of another's loop time does not train.
 NEXT_TO_NOTHING = 0.02
@@ -180,7 +180,7 @@ def _work_of(shard: Shard) -> dict[str, Work]:
     found: dict[str, Work] = {}
     for window in shard.windows:
         for path, delta in window.phases.items():
-            kind, name = _kind(path), path.rpartition("/")[2]
+            kind, name = _kind(path), name_at(path)
             if not kind and name != "comm":
                 continue
             work = found.setdefault(_thread_of(path), Work())
@@ -209,7 +209,7 @@ def _kind(path: str) -> str:
         return _INSIDE
     if own & REGION_LOOP:
         return _LOOP
-    return _BESIDE if path.rpartition("/")[2] in ("policy.act", "wait") else ""
+    return _BESIDE if name_at(path) in ("policy.act", "wait") else ""
 
 
 def _is_loop(path: str) -> bool:
@@ -218,7 +218,7 @@ def _is_loop(path: str) -> bool:
 
 def _thread_of(path: str) -> str:
     """The name in front of a path that is not the main thread's."""
-    return path.partition("/")[0] if path.startswith("@thread-") else _MAIN
+    return path.partition("/")[0] if is_of_thread(path) else _MAIN
 
 
 def _swapped(window: Window, thread: str) -> Window:

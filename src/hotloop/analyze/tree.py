@@ -8,7 +8,7 @@ from hotloop.capture.schema import Notes
 from hotloop.capture.values import RegionCost
 from hotloop.capture.window import PhaseDelta, Window
 from hotloop.histogram import quantile
-from hotloop.phases import category_of, names_of
+from hotloop.phases import category_of, is_of_thread, name_at, names_of
 
 
 def build_phases(
@@ -26,18 +26,18 @@ def build_phases(
         for path in totals
         if path and not is_root(path) and not _is_idle_thread(path, totals)
     ]
-    cost_s = sum(corrected[p].cost_s for p in totals if not p.startswith("@thread"))
+    cost_s = sum(corrected[p].cost_s for p in totals if not is_of_thread(p))
     outside_s = corrected[""].self_s if "" in corrected else 0.0
     return _tree_order(phases), outside_s, cost_s
 
 
 def _is_idle_thread(path: str, totals: dict[str, PhaseDelta]) -> bool:
     """Whether a path is of a thread that does nothing but wait: a logger's queue, a timer."""
-    thread = path.partition("/")[0]
-    if not thread.startswith("@thread-"):
+    if not is_of_thread(path):
         return False
+    thread = path.partition("/")[0]
     return all(
-        names_of(each)[-1] == "wait"
+        name_at(each) == "wait"
         for each in totals
         if each.startswith(thread + "/") and (totals[each].calls or totals[each].self_ns)
     )
@@ -54,7 +54,7 @@ def _phase(
 ) -> Phase:
     names = names_of(path)
     thread = "main"
-    if names[0].startswith("@thread-"):
+    if is_of_thread(path):
         thread = names.pop(0)[1:]
     name = names[-1]
     calls = delta.calls + round(delta.estimated_calls)

@@ -59,30 +59,30 @@ def differences(first: Analysis, second: Analysis) -> list[Difference]:
     """What differs between two captures beside the program."""
     found: list[Difference] = []
 
-    def look(what: str, values: Sequence[Any], refuses: bool = False) -> None:
+    def note(what: str, values: Sequence[Any], refuses: bool = False) -> None:
         first_value, second_value = values
         if first_value != second_value and None not in values and "" not in values:
             found.append(Difference(what, str(first_value), str(second_value), refuses))
 
     one, other = first.run.header, second.run.header
 
-    look("device", [first.run.device, second.run.device], refuses=True)
-    look("machine", [one.host, other.host], refuses=True)
-    look("number of cores", [one.cores, other.cores])
+    note("device", [first.run.device, second.run.device], refuses=True)
+    note("machine", [one.host, other.host], refuses=True)
+    note("number of cores", [one.cores, other.cores])
     # cProfile slows every call down; samples and nothing differ by less than a percent.
     functions = [one.functions, other.functions]
-    look("sampler settings", functions, refuses="exact" in functions)
-    look("sampling rate", [one.samples_per_second, other.samples_per_second])
+    note("sampler settings", functions, refuses="exact" in functions)
+    note("sampling rate", [one.samples_per_second, other.samples_per_second])
     natives = [one.native, other.native]
-    look("region clock", [None if each is None else _CLOCKS[each] for each in natives])
-    look("Python", [one.python, other.python])
-    look("hotloop", [one.version, other.version])
-    look("number of environments", [environments(first), environments(second)])
+    note("region clock", [None if each is None else _CLOCKS[each] for each in natives])
+    note("Python", [one.python, other.python])
+    note("hotloop", [one.version, other.version])
+    note("number of environments", [environments(first), environments(second)])
     if first.notes.altered != second.notes.altered:
         found.append(Difference("training", _altered(first), _altered(second), True))
     versions = _libraries(first), _libraries(second)
     for title in versions[0].keys() & versions[1].keys():
-        look(f"{title} version", [versions[0][title], versions[1][title]])
+        note(f"{title} version", [versions[0][title], versions[1][title]])
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hotloop.analyze.model import Analysis, Frame, Sample
+from hotloop.analyze.model import Analysis, Frame, Sample, of_main_thread
 from hotloop.phases import NO_PHASE_LABEL, names_of
 
 
@@ -26,8 +26,7 @@ def weighted_stacks(analysis: Analysis, process: str = "main") -> list[WeightedS
     Functions are sampled: each phase's own time is shared out among the stacks seen in it. A phase
     in which none was seen is a stack without functions.
     """
-    phases = [p for p in analysis.phases if p.process == process and p.thread == "main"]
-    own = {phase.path: phase.self_s for phase in phases}
+    own = {p.path: p.self_s for p in of_main_thread(analysis.phases, process)}
     if process == "main":
         own[""] = analysis.outside_s
     seen: dict[str, list[Sample]] = {}

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hotloop.analyze.model import Phase
+from hotloop.analyze.model import Phase, of_main_thread
 from hotloop.capture.reader import Shard
-from hotloop.phases import names_of
+from hotloop.capture.window import Window
+from hotloop.phases import is_of_thread, name_at, names_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def split_steps(phases: list[Phase]) -> WorkerSplit | None:
             busy[phase.process] = busy.get(phase.process, 0.0) + phase.total_s
     if not busy:
         return None
-    main = [p for p in phases if p.process == "main" and p.thread == "main"]
+    main = of_main_thread(phases)
     steps = [p for p in main if p.name == "env.step"] or _bare_steps(phases, main)
     paths = {phase.path for phase in steps}
     waits = [p for p in main if p.name == "wait" and (p.path in paths or p.parent in paths)]
@@ -76,6 +77,15 @@ def _bare_steps(phases: list[Phase], main: list[Phase]) -> list[Phase]:
     return bare if waited >= WAITS_A_STEP * stepped else []
 
 
+def busy_ns(window: Window) -> int:
+    """Time of a window that a process's main thread spent in phases other than `wait`."""
+    return sum(
+        delta.self_ns
+        for path, delta in window.phases.items()
+        if path and not is_of_thread(path) and name_at(path) != "wait"
+    )
+
+
 def busy_shares(shard: Shard, begin_s: float, end_s: float, count: int) -> list[float | None]:
     """The share of each of `count` equal times that a process spent in phases other than `wait`."""
     length = (end_s - begin_s) / count
@@ -83,15 +93,11 @@ def busy_shares(shard: Shard, begin_s: float, end_s: float, count: int) -> list[
         return []
     busy, seen = [0.0] * count, [0.0] * count
     for window in shard.windows:
-        busy_ns = sum(
-            delta.self_ns
-            for path, delta in window.phases.items()
-            if path and not path.startswith("@thread") and path.rpartition("/")[2] != "wait"
-        )
+        busy_s = busy_ns(window) / 1e9
         first, last = window.begin_ns / 1e9 - begin_s, window.end_ns / 1e9 - begin_s
         for index in range(max(int(first / length), 0), min(int(last / length) + 1, count)):
             overlap = min(last, (index + 1) * length) - max(first, index * length)
             if overlap > 0:
                 seen[index] += overlap
-                busy[index] += busy_ns / 1e9 * overlap / window.seconds
+                busy[index] += busy_s * overlap / window.seconds
     return [b / s if s > 0 else None for b, s in zip(busy, seen, strict=True)]

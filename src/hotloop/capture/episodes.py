@@ -84,14 +84,8 @@ class EpisodeDelta:
 
     def quantile(self, share: float) -> float | None:
         """The return below which `share` of the episodes fall; None without any."""
-        if not self.episodes:
-            return None
-        rank, seen, bucket = share * (self.episodes - 1), 0, RETURN_ZERO
-        for bucket in sorted(self.buckets):
-            seen += self.buckets[bucket]
-            if seen > rank:
-                break
-        return min(max(middle_of(bucket), self.low), self.high)
+        found = histogram.quantile(self.buckets, share, middle_of)
+        return None if found is None else min(max(found, self.low), self.high)
 
     def row(self) -> list[Any]:
         """The row of a capture."""

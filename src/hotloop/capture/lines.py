@@ -10,7 +10,7 @@ times, raises `DamagedError`; inside a window a bad value costs that value only,
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
@@ -186,14 +186,14 @@ def read_window(document: dict[str, Any], damage: Damage) -> Window:
         last,
         begin,
         end,
-        phases=_tolerant(_phases, _split(document.get("p"), damage), damage),
+        phases=_tolerant(_phases, document.get("p"), damage),
         counters=_numbers(_table(document.get("c"), damage), damage),
-        samples=_tolerant(_samples, _split_rows(document.get("s"), damage), damage),
+        samples=_tolerant(_samples, document.get("s"), damage, _rows),
         gauges=_gauges(_table(document.get("g"), damage), damage),
         loop_last_ns=loop_last,
-        device=_tolerant(_device, _split(document.get("d", {}), damage), damage),
-        device_parts=_tolerant(_device, _split(document.get("dp", {}), damage), damage),
-        episodes=_tolerant(_episodes, _split(document.get("r", {}), damage), damage),
+        device=_tolerant(_device, document.get("d", {}), damage),
+        device_parts=_tolerant(_device, document.get("dp", {}), damage),
+        episodes=_tolerant(_episodes, document.get("r", {}), damage),
     )
 
 
@@ -214,39 +214,28 @@ def _table(value: Any, damage: Damage) -> dict[str, Any]:
     return {}
 
 
-class _Split:
-    """Reads a table at once, or entry by entry if it is damaged."""
-
-    def __init__(self, table: dict[str, Any], entries: Callable[[], Iterable[dict[str, Any]]]):
-        self.table, self.entries = table, entries
+def _entries(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    return ({key: value} for key, value in table.items())
 
 
-def _split(value: Any, damage: Damage) -> _Split:
-    table = _table(value, damage)
-    return _Split(table, lambda: ({key: each} for key, each in table.items()))
-
-
-def _split_rows(value: Any, damage: Damage) -> _Split:
-    table = _table(value, damage)
-    return _Split(
-        table,
-        lambda: (
-            {path: [row]}
-            for path, rows in table.items()
-            for row in (rows if type(rows) is list else [rows])
-        ),
-    )
+def _rows(table: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for path, rows in table.items():
+        yield from ({path: [row]} for row in (rows if type(rows) is list else [rows]))
 
 
 def _tolerant(
-    read: Callable[[dict[str, Any]], dict[K, V]], split: _Split, damage: Damage
+    read: Callable[[dict[str, Any]], dict[K, V]],
+    value: Any,
+    damage: Damage,
+    parts: Callable[[dict[str, Any]], Iterator[dict[str, Any]]] = _entries,
 ) -> dict[K, V]:
-    """Read a table at once, which is quick; if any of it is damaged, entry by entry."""
+    """Read a table at once, which is quick; if any of it is damaged, part by part."""
+    table = _table(value, damage)
     try:
-        return read(split.table)
+        return read(table)
     except _BAD_SHAPE:
         found: dict[K, V] = {}
-        for entry in split.entries():
+        for entry in parts(table):
             try:
                 found.update(read(entry))
             except _BAD_SHAPE:

@@ -26,7 +26,6 @@ ENDING = ".trace"
 #: and a mark of the clock's own.
 _FIELDS = "QQII"
 SLICE = struct.Struct("=" + _FIELDS)
-SLICE_BYTES = SLICE.size
 _ON_DISK = {"little": struct.Struct("<" + _FIELDS), "big": struct.Struct(">" + _FIELDS)}
 #: What one block may unpack to: two million calls, many times what a window can hold.
 _LARGEST_BLOCK = 48 * 1024 * 1024

@@ -181,8 +181,7 @@ class ShardWriter:
             self._failed(error)
             return False
         self._torn.discard(file)
-        if self._failing:
-            self._failing = False
+        self._failing = False
         return True
 
     def _failed(self, error: OSError) -> None:

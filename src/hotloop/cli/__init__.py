@@ -134,9 +134,8 @@ def _plain(message: str) -> str:
         return message
     known = [each.strip(" '") for each in choice[3].split(",")]
     close = closest(choice[2], known)
-    return f"{choice[1]}: no {choice[2]!r}; " + (
-        f"did you mean {close}?" if close else f"use one of {', '.join(known)}"
-    )
+    hint = f"did you mean {close}? " if close else ""
+    return f"{choice[1]}: no {choice[2]!r}; {hint}use one of {', '.join(known)}"
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:

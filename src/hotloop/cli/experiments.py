@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -151,39 +153,30 @@ def add_output_arguments(
     parser.set_defaults(formats=formats)
 
 
-def parse_up_to_program(
-    parser: argparse.ArgumentParser, argv: list[str], example: str
-) -> argparse.Namespace:
-    """Split hotloop's options from the program: after `--`, or from the first positional."""
-    takes_value = {name: a.nargs != 0 for name, a in parser._option_string_actions.items()}
-    at = 0
-    while at < len(argv) and argv[at] != "--" and argv[at].startswith("-"):
-        at += 2 if takes_value.get(argv[at], False) else 1
-    options = parser.parse_args(argv[:at])
-    options.program = argv[at + 1 :] if argv[at : at + 1] == ["--"] else argv[at:]
-    if not options.program:
-        raise HotloopError(f"no program to run; write: {example}")
-    return options
-
-
 def show(options: argparse.Namespace, result: Result | Comparison) -> None:
     """Keep the result in its folder, write the file that was asked for, and print the result."""
     from hotloop.analyze.compare import Comparison
     from hotloop.experiment.stored import store
     from hotloop.report.experiments import render
-    from hotloop.report.output import save
 
     if not isinstance(result, Comparison):  # captures that are compared have no folder
         store(result)
-    if options.output:
-        path = Path(options.output)
-        save(path, render(result, format_of(path, options.formats), Style()), options.force)
-    content = render(result, options.format, style_for(sys.stdout))
-    write(sys.stdout, content if isinstance(content, str) else content.decode())
+    put(options, partial(render, result))
     if options.output:
         notify(f"wrote {options.output}")
     elif not isinstance(result, Comparison):
         notify(f"as a page: hotloop open {as_typed(Path(result.folder))}")
+
+
+def put(options: argparse.Namespace, render: Callable[[str, Style], str | bytes]) -> None:
+    """Write the file that was asked for, and print the result."""
+    from hotloop.report.output import save
+
+    if options.output:
+        path = Path(options.output)
+        save(path, render(format_of(path, options.formats), Style()), options.force)
+    content = render(options.format, style_for(sys.stdout))
+    write(sys.stdout, content if isinstance(content, str) else content.decode())
 
 
 def format_of(path: Path, formats: dict[str, tuple[str, ...]]) -> str:
@@ -240,17 +233,9 @@ def as_measured(command: Command, options: argparse.Namespace) -> Command:
 
 def timeout(options: argparse.Namespace) -> float | None:
     """The time limit of a run, in seconds."""
-    if options.timeout is None:
-        return None
-    from hotloop.run.stopping import parse_stop_after
+    from hotloop.run.stopping import parse_time
 
-    try:
-        limit = parse_stop_after(options.timeout)
-    except HotloopError:
-        limit = None
-    if limit is None or limit.what != "seconds":
-        raise HotloopError(f"--timeout {options.timeout}: a time, such as 90s or 10m")
-    return limit.amount
+    return None if options.timeout is None else parse_time("--timeout", options.timeout)
 
 
 def make_folder(given: str | None, kind: str) -> Path:

@@ -13,17 +13,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from hotloop.cli.selection import selected_capture
+from hotloop.cli.selection import add_capture_argument, selected_capture
 from hotloop.errors import HotloopError
 from hotloop.report.formats import FORMATS, format_of
-from hotloop.report.terminal import write
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     exports = [name for name, each in FORMATS.items() if each.export]
-    parser.add_argument(
-        "capture", nargs="?", help="folder of a capture or an experiment (default: the newest)"
-    )
+    add_capture_argument(parser)
     parser.add_argument("--format", choices=exports, help="print it instead of writing a file")
     parser.add_argument("-o", "--output", help="write a file; its ending selects the format")
     parser.add_argument("-f", "--force", action="store_true", help="overwrite that file")
@@ -41,16 +38,10 @@ def main(options: argparse.Namespace) -> int:
     from hotloop.analyze.history import RunHistory
     from hotloop.analyze.training import read_capture
     from hotloop.report.document import make_report
-    from hotloop.report.output import render, save
+    from hotloop.report.output import put, render
 
     capture = read_capture(selected_capture(options.capture))
     # Findings are not part of what other tools show.
     content = render(format, make_report(analyze(capture), [], RunHistory(capture)))
-    if options.output:
-        save(Path(options.output), content, options.force)
-        print(f"hotloop: wrote {options.output}", file=sys.stderr)
-    elif isinstance(content, bytes):
-        sys.stdout.buffer.write(content)
-    else:
-        write(sys.stdout, content)
+    put(content, options.output, options.force)
     return 0

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hotloop.capture import private
-from hotloop.cli import experiments, to_return
+from hotloop.cli import experiments
 from hotloop.cli.selection import selected_capture
 from hotloop.errors import HotloopError
 from hotloop.experiment.marker import write_marker
@@ -65,6 +65,8 @@ def main(options: argparse.Namespace) -> int:
     try:
         plan = _read(options)
         if options.to_return is not None or plan.to_return is not None:
+            from hotloop.cli import to_return
+
             to_return.check_format(options)
             return to_return.of_plan(options, plan, _folder(options, plan), place)
         if options.seeds is not None:

@@ -18,13 +18,11 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from hotloop.cli.selection import selected_capture
+from hotloop.cli.selection import add_capture_argument, selected_capture
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "capture", nargs="?", help="folder of a capture or an experiment (default: the newest)"
-    )
+    add_capture_argument(parser)
     parser.add_argument("--web", action="store_true", help="serve a page at 127.0.0.1")
     parser.add_argument(
         "--port", type=int, default=0, metavar="N", help="port of that page (default: any)"

@@ -42,7 +42,7 @@ class Viewer:
         self._clock = clock
         self._style = style_for(sys.stderr if isinstance(screen, Foot) else sys.stdout)
         self._findings: list[Finding] = []
-        self._look_at = self._line_at = clock()
+        self._findings_at = self._line_at = clock()
         self._windows = -1
         self._killed = False
 
@@ -81,8 +81,8 @@ class Viewer:
 
     def _draw(self, capture: Capture, ended: bool) -> None:
         analysis = analyze(capture)
-        if self._clock() >= self._look_at or ended:
-            self._look_at = self._clock() + FINDINGS_INTERVAL_S
+        if self._clock() >= self._findings_at or ended:
+            self._findings_at = self._clock() + FINDINGS_INTERVAL_S
             self._findings = diagnose(analysis)
         now = live_state_of(capture, analysis, killed=self._killed)
         if isinstance(self._screen, Lines):

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from hotloop.cli.selection import selected
+from hotloop.cli.selection import add_capture_argument, selected
 from hotloop.run.folders import as_typed
 from hotloop.run.messages import notify
 
@@ -23,9 +23,7 @@ PAGE = "report.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "capture", nargs="?", help="folder of a capture or an experiment (default: the newest)"
-    )
+    add_capture_argument(parser)
     parser.add_argument(
         "--print",
         dest="only_print",

@@ -93,16 +93,23 @@ def _is_shard(path: Path) -> bool:
     """Whether a file begins with the header of a shard."""
     try:
         with open(path, "rb") as file:
-            header = json.loads(file.readline(_LONGEST_HEADER))
-    except (OSError, ValueError):
+            header = json_object(file.readline(_LONGEST_HEADER))
+    except OSError:
         return False
-    schema = header.get(Header.hotloop) if isinstance(header, dict) else None
-    return isinstance(schema, str) and schema.startswith(f"{CAPTURE_SCHEMA}/")
+    return str(header.get(Header.hotloop)).startswith(f"{CAPTURE_SCHEMA}/")
 
 
 def _parsed(path: Path) -> dict[str, Any]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return json_object(path.read_bytes())
+    except OSError:
         return {}
-    return document if isinstance(document, dict) else {}
+
+
+def json_object(text: bytes) -> dict[str, Any]:
+    """A JSON object; empty for anything else."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}

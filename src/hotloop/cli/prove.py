@@ -46,7 +46,7 @@ from hotloop.masking import MASK
 from hotloop.report.proof import proof_text
 from hotloop.report.terminal import style_for, write
 from hotloop.run.folders import as_typed, make_folder
-from hotloop.run.stopping import parse_stop_after
+from hotloop.run.stopping import parse_time
 
 #: The first run of `prove -- train.py` may take this part of the budget: rules need its length.
 FIRST_RUN_SHARE = 0.25
@@ -92,7 +92,7 @@ def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespac
 
 
 def main(options: argparse.Namespace) -> int:
-    budget_s = _budget(options.budget)
+    budget_s = parse_time("--budget", options.budget)
     if not options.program:
         capture = selected_capture(options.capture, proven=options.apply)
         command = command_of(analyze(read_capture(capture)))
@@ -187,13 +187,6 @@ def command_of(analysis: Analysis) -> Command:
     if started_in and Path(started_in).is_dir():
         command = replace(command, folder=started_in)
     return command
-
-
-def _budget(text: str) -> float:
-    limit = parse_stop_after(text)
-    if limit.what != "seconds":
-        raise HotloopError(f"--budget {text}: a time, such as 5m or 90s")
-    return limit.amount
 
 
 def _first_run(command: Command, folder: Path, seconds: float) -> Path:

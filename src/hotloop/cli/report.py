@@ -15,17 +15,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from hotloop.cli.numbers import above_zero
-from hotloop.cli.selection import selected
+from hotloop.cli.selection import add_capture_argument, selected
 from hotloop.errors import HotloopError
 from hotloop.report.formats import FORMATS, format_of, known_endings
-from hotloop.report.terminal import Style, style_for, write
+from hotloop.report.terminal import Style, style_for
 from hotloop.report.view import DEFAULT_VIEW, SORTS, View
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "capture", nargs="?", help="folder of a capture or an experiment (default: the newest)"
-    )
+    add_capture_argument(parser)
     parser.add_argument(
         "--format",
         choices=[name for name, each in FORMATS.items() if each.text],
@@ -57,14 +55,10 @@ def main(options: argparse.Namespace) -> int:
     format = format_of(Path(options.output)) if options.output else options.format
     view = View(options.sort, options.top, options.depth, options.process)
     style = Style() if options.output else style_for(sys.stdout)
-    content = rendered(folder, format, view, style)
-    if options.output:
-        from hotloop.report.output import save
+    from hotloop.report.output import put
 
-        save(Path(options.output), content, options.force)
-        print(f"hotloop: wrote {options.output}", file=sys.stderr)
-    else:
-        write(sys.stdout, content if isinstance(content, str) else content.decode())
+    content = rendered(folder, format, view, style)
+    put(content, options.output, options.force)
     return 0
 
 
@@ -72,25 +66,19 @@ def rendered(
     folder: Path, format: str, view: View = DEFAULT_VIEW, style: Style | None = None
 ) -> str | bytes:
     """The report of a capture, or the result of an experiment, in that format."""
-    from hotloop.analyze.analysis import analyze
-    from hotloop.analyze.history import RunHistory
-    from hotloop.analyze.training import read_capture
-    from hotloop.diagnose import diagnose
     from hotloop.experiment.own_lines import with_patches
     from hotloop.experiment.stored import is_stored, load
     from hotloop.report import experiments
-    from hotloop.report.document import make_report
+    from hotloop.report.document import report_of
     from hotloop.report.output import render
 
     if is_stored(folder):
         return experiments.render(load(folder), format, style or Style())
-    capture = read_capture(folder)
-    analysis = analyze(capture)
+    report = report_of(folder, with_patches)
+    analysis = report.analysis
     if view.process == analysis.notes.trains_in:
         view = replace(view, process="main")
     known = {process.name for process in analysis.processes} | {"all", "main"}
     if view.process not in known:
         raise HotloopError(f"--process {view.process}: there are {', '.join(sorted(known))}")
-    findings = with_patches(diagnose(analysis), analysis)
-    report = make_report(analysis, findings, RunHistory(capture))
     return render(format, report, view, style)

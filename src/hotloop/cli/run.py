@@ -144,31 +144,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "after the first half minute and scaled, which costs less (not with --trace, --scalars "
         "or a GPU)",
     )
+    parser.add_argument(
+        "--every-call-for",
+        metavar="TIME",
+        help="measure every call for this long, at the start of the loop and after each change of "
+        "behavior, before stretches begin (default: 30s)",
+    )
     parser.add_argument("-m", dest="module", help="run a module, as python -m does")
     parser.add_argument("-c", dest="code", help="run code, as python -c does")
 
 
 def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespace:
     """Options up to the program; the rest is the program's."""
-    takes_value = {
-        name: action.nargs != 0
-        for name, action in parser._option_string_actions.items()
-        if name not in ("-m", "-c")
-    }
+    options, words = split_at_program(parser, argv, "hotloop run train.py")
+    options.words, options.program = words, _find(words)
+    if not options.quiet:
+        known = parser._option_string_actions.keys() - {"-m", "-c"}
+        _hint_at_late_options(options.program, known)
+    return options
+
+
+def split_at_program(
+    parser: argparse.ArgumentParser, argv: list[str], example: str
+) -> tuple[argparse.Namespace, list[str]]:
+    """hotloop's options, and the words of the program: after `--`, or from the first positional."""
+    actions = parser._option_string_actions
     at = 0
     while at < len(argv):
         word = argv[at]
         if word in ("--", "-m", "-c") or not word.startswith("-") or word == "-":
             break
-        at += 2 if takes_value.get(word, False) else 1
+        at += 2 if word in actions and actions[word].nargs != 0 else 1
+    words = argv[at + 1 :] if argv[at : at + 1] == ["--"] else argv[at:]
     options = parser.parse_args(argv[:at])
-    rest = argv[at + 1 :] if argv[at : at + 1] == ["--"] else argv[at:]
-    if not rest:
-        raise HotloopError("no program to run; write: hotloop run train.py")
-    options.words, options.program = rest, _find(rest)
-    if not options.quiet:
-        _hint_at_late_options(options.program, takes_value)
-    return options
+    if not words:
+        raise HotloopError(f"no program to run; write: {example}")
+    return options, words
 
 
 def _hint_at_late_options(program: programs.Program, known: Collection[str]) -> None:
@@ -204,7 +215,8 @@ def main(options: argparse.Namespace) -> int:
 
     program: programs.Program = options.program
     stop = parse_stop_after(options.stop_after) if options.stop_after else None
-    summary_s = _seconds(options.summary_every) if options.summary_every else None
+    summary_s = _seconds("--summary-every", options.summary_every)
+    full_s = _seconds("--every-call-for", options.every_call_for) or 0.0
     phases = _phases(options.phase, program)
     check_alterations(options.skip, options.slow, options.every, options.fix)
     folder, joins = _folder(options, program)
@@ -224,6 +236,7 @@ def main(options: argparse.Namespace) -> int:
             scalars=SCALARS if options.scalars else "",
             gpu=options.gpu,
             every_call=options.every_call,
+            every_call_s=full_s,
         ),
         role=STARTED if joins else MAIN,
         root_code=program.root_code,
@@ -280,13 +293,10 @@ def _start_live(folder: Path) -> Callable[[], None]:
     return end
 
 
-def _seconds(text: str) -> float:
-    from hotloop.run.stopping import parse_stop_after
+def _seconds(option: str, text: str | None) -> float | None:
+    from hotloop.run.stopping import parse_time
 
-    limit = parse_stop_after(text)
-    if limit.what != "seconds":
-        raise HotloopError(f"--summary-every {text}: a time, such as 30s or 5m")
-    return limit.amount
+    return parse_time(option, text) if text else None
 
 
 def _phases(written: list[str], program: programs.Program) -> list[str]:

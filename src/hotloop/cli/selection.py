@@ -7,7 +7,7 @@ are never the newest.
 
 from __future__ import annotations
 
-import json
+import argparse
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from typing import Any
 from hotloop.capture import proofs
 from hotloop.capture.schema import Header
 from hotloop.cli.liveness import is_running
-from hotloop.cli.ownership import SHARD, has_result
+from hotloop.cli.ownership import SHARD, has_result, json_object
 from hotloop.cli.ownership import is_capture as is_own_capture
 from hotloop.errors import HotloopError
 from hotloop.experiment.marker import Marker, read_marker
@@ -45,6 +45,13 @@ class RecordedRun:
     command: str
     changed: float
     size: int
+
+
+def add_capture_argument(parser: argparse.ArgumentParser) -> None:
+    """The recording that a command shows."""
+    parser.add_argument(
+        "capture", nargs="?", help="folder of a capture or an experiment (default: the newest)"
+    )
 
 
 def selected(text: str | None) -> Path:
@@ -146,7 +153,7 @@ def _state_of(marker: Marker | None, last_run: str) -> str:
 
 def _experiment(folder: Path) -> RecordedRun:
     path = folder / RESULT
-    document = _parsed(path.read_bytes())
+    document = json_object(path.read_bytes())
     result = document.get("result")
     fields = result if isinstance(result, dict) else {}
     commands = fields.get("commands") or [fields.get("command") or fields.get("baseline") or ""]
@@ -171,9 +178,9 @@ def _finished_state(folder: Path, interrupted: bool) -> str:
 def _capture(folder: Path) -> RecordedRun:
     path = folder / SHARD
     with open(path, "rb") as file:
-        header = _parsed(file.readline())
+        header = json_object(file.readline())
         file.seek(max(path.stat().st_size - TAIL, 0))
-        last = _parsed(file.read().rstrip(b"\n").rpartition(b"\n")[2])
+        last = json_object(file.read().rstrip(b"\n").rpartition(b"\n")[2])
     command = header.get(Header.command)
     words = command if isinstance(command, list) else []
     return RecordedRun(
@@ -192,14 +199,6 @@ def _state(header: dict[str, Any], end: Any) -> str:
     pid, host = header.get(Header.pid), header.get(Header.host)
     running = is_running(pid if isinstance(pid, int) else None, str(host))
     return {True: RUNNING, False: KILLED, None: UNCERTAIN}[running]
-
-
-def _parsed(line: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _captures_in(folder: Path) -> Iterator[Path]:

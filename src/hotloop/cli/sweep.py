@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from hotloop.analyze.defaults import EXPECTATIONS, ROUNDS
 from hotloop.cli import experiments
 from hotloop.cli.numbers import above_zero, not_negative
+from hotloop.cli.run import split_at_program
 from hotloop.errors import HotloopError
 
 if TYPE_CHECKING:
@@ -64,9 +65,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def parse(parser: argparse.ArgumentParser, argv: list[str]) -> argparse.Namespace:
     """Options up to the program; the rest is the program's."""
-    return experiments.parse_up_to_program(
-        parser, argv, "hotloop sweep --vary envs=32,64 -- train.py --envs {envs}"
-    )
+    example = "hotloop sweep --vary envs=32,64 -- train.py --envs {envs}"
+    options, words = split_at_program(parser, argv, example)
+    options.program = words
+    return options
 
 
 def main(options: argparse.Namespace) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from hotloop.cli import experiments
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command, check_exists
 from hotloop.experiment.to_return import ReturnDesign, ReturnRuns, parse_target
-from hotloop.report.terminal import Style, style_for, write
+from hotloop.report.terminal import Style
 
 if TYPE_CHECKING:
     from hotloop.analyze.soonest import Soonest
@@ -85,13 +84,7 @@ def check_format(options: argparse.Namespace) -> None:
 def _show(
     options: argparse.Namespace, render: Callable[[str, Style], str], interrupted: bool
 ) -> int:
-    from hotloop.report.output import save
-
-    if options.output:
-        path = Path(options.output)
-        text = render(experiments.format_of(path, options.formats), Style())
-        save(path, text, options.force)
-    write(sys.stdout, render(options.format, style_for(sys.stdout)))
+    experiments.put(options, render)
     return 130 if interrupted else 0
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hotloop import units
 from hotloop.analyze.model import Analysis
+from hotloop.analyze.series import SeriesPoint
 from hotloop.analyze.trends import Trend
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
@@ -244,8 +247,14 @@ def _first_pace(analysis: Analysis, name: str) -> float:
     trends = analysis.trends
     for point in trends.learning if trends else ():
         if point.calls.get(name):
-            return point.total.get(name, 0.0) / point.calls[name]
+            return _pace([point], name)
     return 0.0
+
+
+def _pace(points: Sequence[SeriesPoint], name: str) -> float:
+    """Seconds per call over these points; 0 without calls."""
+    calls = sum(point.calls.get(name, 0) for point in points)
+    return sum(point.total.get(name, 0.0) for point in points) / calls if calls else 0.0
 
 
 def _beyond_fastest_s(analysis: Analysis, name: str) -> float:
@@ -274,11 +283,8 @@ def denormals(analysis: Analysis) -> list[Finding]:
     trends = analysis.trends
     if share < SUBNORMAL_SHARE or trends is None:
         return []
-    phases = [
-        name
-        for name in ("policy.act", "learn.forward", "learn.backward", "learn.optimizer")
-        if (trend := trends.per_call.get(name)) and trend.grows and trend.ratio >= SLOWER
-    ]
+    slower = _slower(analysis)
+    phases = list(slower)
     alive = gauge(analysis, schema.GRAPHS_ALIVE) or 0.0
     memory = trends.memory
     flat = memory is None or not memory.grows or memory.ratio < SLOWER
@@ -290,7 +296,7 @@ def denormals(analysis: Analysis) -> list[Finding]:
             analysis,
             "denormals",
             title=f"{share:.0%} of the weights or optimizer states are subnormal numbers, and "
-            f"{phases[0]} takes {trends.per_call[phases[0]].ratio:.1f} times longer than at first",
+            f"{phases[0]} takes {slower[phases[0]]:.1f} times longer than at first",
             phase=phases[0],
             seconds=seconds,
             low=DENORMAL_WINS[0],
@@ -306,6 +312,25 @@ def denormals(analysis: Analysis) -> list[Finding]:
             learning="Numbers below 1.2e-38 become zero, which changes results only there.",
         )
     ]
+
+
+def _slower(analysis: Analysis) -> dict[str, float]:
+    """Phases of networks that became slower, the one that did so most first: by what factor.
+
+    They do so at once or step by step: the later half of the loop is compared with its beginning.
+    What slowed all of them alike is the machine.
+    """
+    assert analysis.trends is not None
+    names = ("policy.act", "learn.forward", "learn.backward", "learn.optimizer")
+    learning = analysis.trends.learning
+    ratios = {}
+    for name in names:
+        first, last = _first_pace(analysis, name), _pace(learning[len(learning) // 2 :], name)
+        if first and last:
+            ratios[name] = last / first
+    machine = max(min(ratios.values(), default=1.0), 1.0) if len(ratios) > 1 else 1.0
+    found = {name: ratio / machine for name, ratio in ratios.items() if ratio >= SLOWER * machine}
+    return dict(sorted(found.items(), key=lambda each: -each[1]))
 
 
 RULES: tuple[Rule, ...] = (anomaly_mode, missing_no_grad, graph_retained, denormals)

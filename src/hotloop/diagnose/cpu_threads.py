@@ -227,15 +227,17 @@ def _one_thread_s(analysis: Analysis, phase: Phase) -> float:
 FASTEST = 0.05
 
 
-def fastest_s(analysis: Analysis, phase: Phase) -> float | None:
-    """Seconds of a fast call of a node that has no nodes inside; None if it has some."""
+def fastest_s(analysis: Analysis, phase: Phase, windows: int | None = None) -> float | None:
+    """Seconds of a fast call of a node that has no nodes inside; None if it has some.
+
+    Of the whole loop, or of the first windows in which it was called.
+    """
     if abs(phase.total_s - phase.self_s) > 0.01 * phase.total_s:
         return None
     counts: Histogram = {}
-    for window in analysis.loop_windows:
-        delta = window.phases.get(phase.path)
-        if delta is not None:
-            add_into(counts, delta.histogram)
+    called = [w.phases[phase.path] for w in analysis.loop_windows if phase.path in w.phases]
+    for delta in called[:windows]:
+        add_into(counts, delta.histogram)
     low = quantile(counts, FASTEST) if counts else None
     return low / 1e9 if low else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import TypeVar
 
 from hotloop import units
 from hotloop.analyze.model import Analysis, Frame, Sample
@@ -22,7 +23,14 @@ from hotloop.diagnose.evidence import (
     workers,
 )
 from hotloop.diagnose.finding import HIGH, LOW, MEDIUM, Finding, Rule
-from hotloop.diagnose.inside import SMALLEST_PART, InsideSteps, by_name, inside_steps, part_of
+from hotloop.diagnose.inside import (
+    SMALLEST_PART,
+    InsideSteps,
+    by_name,
+    inside_steps,
+    part_of,
+    step_functions,
+)
 from hotloop.diagnose.loading import functions_that_read, reads_files
 from hotloop.diagnose.recorded import at, copies_by_dumping, writes_table
 from hotloop.diagnose.step_parts import step_parts
@@ -226,7 +234,7 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
         return []
     # A reset that a vector makes inside of a step is a cause of its own.
     stepping = [s for s in inside.samples if "env.reset" not in names_of(s.path)]
-    helper, seconds, lines = _helper(replace(inside, samples=stepping))
+    helper, seconds, lines = _helper(replace(inside, samples=stepping), step_functions(analysis))
     if helper is None or seconds < HELPER_SHARE * inside.seconds:
         return []
     if of_loop(analysis, seconds) < SMALLEST_PART or _SIMULATES.search(helper.function):
@@ -289,13 +297,21 @@ def _waiting_part(samples: list[Sample]) -> float:
 NEARLY_ALL = 0.8
 
 
-def _helper(inside: InsideSteps) -> tuple[Frame | None, float, list[SourceLine]]:
+def _helper(
+    inside: InsideSteps, steps: frozenset[str]
+) -> tuple[Frame | None, float, list[SourceLine]]:
     """The program's function below the step itself with the most time, and its hot lines."""
     totals: dict[tuple[str, str], float] = {}
     lines: dict[tuple[str, str], dict[int, float]] = {}
     frames: dict[tuple[str, str], Frame] = {}
+    called: dict[tuple[str, str], dict[SourceLine, float]] = {}
     for sample in inside.samples:
-        for frame in _below_step(sample):
+        below = _below_step(sample, steps)
+        caller = _caller(sample, below)
+        if caller is not None:
+            entered = called.setdefault((below[-1].file, below[-1].function), {})
+            entered[caller] = entered.get(caller, 0.0) + sample.seconds
+        for frame in below:
             key = (frame.file, frame.function)
             totals[key] = totals.get(key, 0.0) + sample.seconds * inside.scale
             frames[key] = frame
@@ -311,22 +327,39 @@ def _helper(inside: InsideSteps) -> tuple[Frame | None, float, list[SourceLine]]
     key = max(named or large, key=lambda k: totals[k])
     # The innermost of those that hold nearly all of it says best where.
     inner = min(named or large, key=lambda k: totals[k])
-    entered_at = [
+    places = [
         SourceLine(each[0], _most(lines[each]), each[1]) for each in dict.fromkeys([inner, key])
     ]
-    return frames[key], totals[key], entered_at
+    # What calls it in `step` is the line that a table or a kept result replaces.
+    calls = called.get(key)
+    return frames[key], totals[key], [*places, *([_most(calls)] if calls else [])]
 
 
-def _most(lines: dict[int, float]) -> int:
+_Line = TypeVar("_Line", int, SourceLine)
+
+
+def _most(lines: dict[_Line, float]) -> _Line:
     return max(lines, key=lambda line: lines[line])
 
 
-def _below_step(sample: Sample) -> list[Frame]:
+def _caller(sample: Sample, below: list[Frame]) -> SourceLine | None:
+    """The line of `step` itself that called the outermost of the functions below it."""
+    own = [frame for frame in sample.frames if frame.of_program]
+    at = own.index(below[-1]) + 1 if below and below[-1] in own else 0
+    if not at or at >= len(own):
+        return None
+    return SourceLine(own[at].file, own[at].line, own[at].function)
+
+
+_STEPS = frozenset({"step", "step_wait", "step_async", "_step", "env_step"})
+
+
+def _below_step(sample: Sample, steps: frozenset[str]) -> list[Frame]:
     """The program's frames inside the innermost `step`, each function once."""
     found: dict[tuple[str, str], Frame] = {}
     for frame in sample.frames:  # from the inside out
         name = frame.function.rpartition(".")[2]
-        if name in ("step", "step_wait", "step_async", "_step", "env_step"):
+        if name in _STEPS or frame.function in steps:
             return list(found.values())
         if frame.of_program and not name.startswith("<"):
             found.setdefault((frame.file, frame.function), frame)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from hotloop.analyze.model import Analysis, Frame
+from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture.schema import SourceLine
-from hotloop.diagnose.evidence import Use, program_line, samples_under
+from hotloop.diagnose.evidence import Use, lines_by_time, program_line, samples_under
+from hotloop.diagnose.inside import step_functions
 from hotloop.diagnose.recorded import called_at
 from hotloop.phases import names_of
 
@@ -26,15 +27,13 @@ def evaluated_by(analysis: Analysis) -> list[SourceLine]:
     The innermost line of the program inside an evaluation is the network's or the environment's:
     what matters is the line that called it.
     """
-    totals: dict[SourceLine, float] = {}
-    for sample in samples_under(analysis, "evaluate"):
+
+    def calling(sample: Sample) -> SourceLine | None:
         frames = sample.frames
         judging = [i for i, frame in enumerate(frames) if _JUDGING.search(frame.function)]
-        outside = frames[judging[-1] + 1 :] if judging else ()
-        line = program_line(outside)
-        if line is not None:
-            totals[line] = totals.get(line, 0.0) + sample.seconds
-    return sorted(totals, key=lambda line: -totals[line])[:3]
+        return program_line(frames[judging[-1] + 1 :]) if judging else None
+
+    return lines_by_time(samples_under(analysis, "evaluate"), calling)
 
 
 def evaluated_inline(analysis: Analysis) -> Use:
@@ -61,6 +60,54 @@ def evaluated_inline(analysis: Analysis) -> Use:
                 use.lines[line] = use.lines.get(line, 0.0) + sample.seconds
                 break
     return use
+
+
+#: What only training does.
+_TRAINS = ("learn", "buffer.", "advantage")
+
+
+def played_apart(analysis: Analysis) -> Use:
+    """Time in a function that only plays, called by one that plays and learns itself.
+
+    What it plays is no data for the learner, whatever it is called.
+    """
+    samples = [s for s in samples_under(analysis) if "evaluate" not in names_of(s.path)]
+    steps = step_functions(analysis)
+    stacks = [(sample, _around_step(sample, steps)) for sample in samples]
+    stepping = {_key(own[0]) for sample, own in stacks if own and _is(sample, {"env.step"})}
+    acting = {_key(each) for sample, own in stacks if _is(sample, _ACTS) for each in own}
+    training = {_key(each) for sample, own in stacks if _trains(sample) for each in own}
+    use = Use()
+    for sample, own in stacks:
+        driver = next((i for i, f in enumerate(own) if _key(f) in stepping & training), 0)
+        apart = {_key(own[driver - 1])} if driver else set()
+        if apart and apart <= (stepping & acting) - training:
+            line = SourceLine(own[driver].file, own[driver].line, own[driver].function)
+            use.seconds += sample.seconds
+            use.lines[line] = use.lines.get(line, 0.0) + sample.seconds
+    return use
+
+
+_ACTS = {"policy.act", "inference"}
+
+
+def _around_step(sample: Sample, steps: frozenset[str]) -> list[Frame]:
+    """The program's frames of a stack from the inside out, without an environment's own."""
+    own = [frame for frame in sample.frames if frame.of_program]
+    inside = [i for i, f in enumerate(own) if f.function in steps or f.function.endswith(".step")]
+    return own[inside[-1] + 1 :] if inside and _is(sample, {"env.step"}) else own
+
+
+def _key(frame: Frame) -> tuple[str, str]:
+    return frame.file, frame.function
+
+
+def _is(sample: Sample, names: set[str]) -> bool:
+    return not names.isdisjoint(names_of(sample.path))
+
+
+def _trains(sample: Sample) -> bool:
+    return any(name.startswith(_TRAINS) for name in names_of(sample.path))
 
 
 def _judges(analysis: Analysis, frame: Frame) -> bool:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from hotloop.analyze.gauges import last
 from hotloop.analyze.model import Analysis, Frame, Phase, Sample
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.finding import CRITICAL, INFO, WARNING, Finding, Gain
 from hotloop.diagnose.proving import OTHER_WORK, verify_command
-from hotloop.phases import names_of
+from hotloop.phases import name_at, names_of
 
 #: A fix that could save less than this share of the run gets no warning: measured noise
 #: between two runs of the same program is of this size.
@@ -260,12 +261,36 @@ def in_package(*packages: str) -> Match:
 
 def inner_lines(samples: Iterable[Sample], most: int = 3) -> list[SourceLine]:
     """The program's innermost lines, by the time in them and in what they called."""
+    return lines_by_time(samples, lambda sample: program_line(sample.frames), most)
+
+
+def lines_by_time(
+    samples: Iterable[Sample],
+    choose: Callable[[Sample], Frame | SourceLine | None],
+    most: int = 3,
+    least: float = 0.0,
+) -> list[SourceLine]:
+    """The lines that `choose` finds in samples, by their time.
+
+    Those with less than `least` of the first one's time are left out.
+    """
     totals: dict[SourceLine, float] = {}
     for sample in samples:
-        line = program_line(sample.frames)
-        if line is not None:
+        found = choose(sample)
+        if found is not None:
+            line = SourceLine(found.file, found.line, found.function)
             totals[line] = totals.get(line, 0.0) + sample.seconds
-    return sorted(totals, key=lambda line: -totals[line])[:most]
+    lines = sorted(totals, key=lambda line: -totals[line])[:most]
+    return [line for line in lines if totals[line] >= least * totals[lines[0]]]
+
+
+def largest_phase(samples: Iterable[Sample]) -> str:
+    """The phase with the most time in these samples; empty where they are in none."""
+    totals: dict[str, float] = {}
+    for sample in samples:
+        name = name_at(sample.path)
+        totals[name] = totals.get(name, 0.0) + sample.seconds
+    return max(totals, key=lambda name: totals[name], default="")
 
 
 def where(
@@ -300,19 +325,17 @@ def callers(analysis: Analysis, *names: str, above: int = 0) -> list[SourceLine]
     """
     shapes = analysis.notes.shapes.values()
     labels = {label.partition(":")[2] for listed in shapes for label in listed}
-    totals: dict[SourceLine, float] = {}
-    for sample in samples_under(analysis, *names):
+
+    def caller(sample: Sample) -> Frame | None:
         own = [frame for frame in sample.frames if frame.of_program]
         outer = [
             frame
             for frame in own
             if frame.function not in labels and frame.function.rpartition(".")[2] not in CALLED
         ]
-        for frame in (outer[above:] or outer[-1:] or own)[:1]:
-            line = SourceLine(frame.file, frame.line, frame.function)
-            totals[line] = totals.get(line, 0.0) + sample.seconds
-    lines = sorted(totals, key=lambda line: -totals[line])[:3]
-    return [line for line in lines if totals[line] >= STRAY_SAMPLES * totals[lines[0]]]
+        return next(iter(outer[above:] or outer[-1:] or own), None)
+
+    return lines_by_time(samples_under(analysis, *names), caller, least=STRAY_SAMPLES)
 
 
 # -- facts --
@@ -320,10 +343,7 @@ def callers(analysis: Analysis, *names: str, above: int = 0) -> list[SourceLine]
 
 def gauge(analysis: Analysis, name: str) -> float | None:
     """The last value of a gauge in the loop."""
-    for window in reversed(analysis.loop_windows):
-        if name in window.gauges:
-            return window.gauges[name]
-    return None
+    return last(analysis.loop_windows, name)
 
 
 def uses(analysis: Analysis, title: str) -> bool:

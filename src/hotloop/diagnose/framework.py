@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from hotloop import units
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
@@ -14,6 +14,8 @@ from hotloop.diagnose.evidence import (
     calls_of,
     finding,
     gauge,
+    largest_phase,
+    lines_by_time,
     of_loop,
     program_line,
     samples_under,
@@ -237,16 +239,13 @@ def _looping(analysis: Analysis, *names: str) -> list[SourceLine]:
 
     One update may be a function of its own: the fault is in the loop that calls it.
     """
-    totals: dict[SourceLine, float] = {}
-    for sample in samples_under(analysis, *names):
-        for frame in sample.frames:
-            if not frame.of_program or frame.function.rpartition(".")[2] in CALLED:
-                continue
-            if called_at(analysis, frame)[1]:
-                line = SourceLine(frame.file, frame.line, frame.function)
-                totals[line] = totals.get(line, 0.0) + sample.seconds
-                break
-    found = sorted(totals, key=lambda line: -totals[line])[:3]
+
+    def looping(sample: Sample) -> Frame | None:
+        own = (frame for frame in sample.frames if frame.of_program)
+        outer = (frame for frame in own if frame.function.rpartition(".")[2] not in CALLED)
+        return next((frame for frame in outer if called_at(analysis, frame)[1]), None)
+
+    found = lines_by_time(samples_under(analysis, *names), looping)
     return found or callers(analysis, *names)
 
 
@@ -302,7 +301,36 @@ def recompilation(analysis: Analysis) -> list[Finding]:
             "update(params, batch[:n])     # a new n: compiled anew",
             "update(params, pad(batch, N)) # always N rows",
         )
-    return _torch_recompiles(analysis)
+    return (uses(analysis, "JAX") and _jitted_anew(analysis)) or _torch_recompiles(analysis)
+
+
+def _jitted_anew(analysis: Analysis) -> list[Finding]:
+    """New jitted functions are compiled for as long as the loop runs."""
+    traces, late = counted(analysis, schema.TRACES), _in_second_half(analysis, schema.TRACES)
+    # As many in the first half: what is beyond that is the program's warm-up.
+    seconds = seconds_in(analysis, "compile") * min(2 * late / traces, 1.0) if traces else 0.0
+    if late < FEW_COMPILES or of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    lines = callers(analysis, "compile")
+    return [
+        finding(
+            analysis,
+            "recompilation",
+            title=f"JAX compiles new functions in every part of the run{at(lines)}, "
+            f"{traces:.0f} in all: {of_loop(analysis, seconds):.0%} of the loop",
+            phase="compile",
+            seconds=seconds,
+            low=RECOMPILE_WINS[0],
+            high=RECOMPILE_WINS[1],
+            confidence=HIGH,
+            where=lines,
+            evidence={"traces": traces},
+            fix="A function that `jax.jit` returns has a cache of its own. Make it once, outside "
+            "the loop, and pass what changes as an argument.",
+            before="for rate in rates:\n    step = jax.jit(lambda p: update(p, rate))",
+            after="step = jax.jit(update)      # once\nparams = step(params, rate)",
+        )
+    ]
 
 
 def _traced_again(
@@ -346,11 +374,13 @@ def _traced_again(
 
 def _continues(analysis: Analysis, counter: str) -> bool:
     """Whether something still happens in the second half of the loop: warm-up is over there."""
+    return _in_second_half(analysis, counter) > 0
+
+
+def _in_second_half(analysis: Analysis, counter: str) -> float:
     windows = analysis.loop_windows
-    if not windows:
-        return False
-    middle = (windows[0].begin_ns + windows[-1].end_ns) / 2
-    return any(w.counters.get(counter) for w in windows if w.end_ns > middle)
+    middle = (windows[0].begin_ns + windows[-1].end_ns) / 2 if windows else 0.0
+    return sum(w.counters.get(counter, 0.0) for w in windows if w.end_ns > middle)
 
 
 #: Once for its first shape and once with sizes left open is how torch compiles a function; each
@@ -449,14 +479,13 @@ def gc_every_step(analysis: Analysis) -> list[Finding]:
 
 def _phase_around(analysis: Analysis, lines: list[SourceLine]) -> str:
     """The phase that the samples of a line were in the most."""
-    totals: dict[str, float] = {}
     wanted = {(line.file, line.line) for line in lines}
-    for sample in samples_under(analysis):
+
+    def is_at(sample: Sample) -> bool:
         line = program_line(sample.frames)
-        if line is not None and (line.file, line.line) in wanted:
-            name = sample.path.rpartition("/")[2]
-            totals[name] = totals.get(name, 0.0) + sample.seconds
-    return max(totals, key=lambda name: totals[name]) if totals else ""
+        return line is not None and (line.file, line.line) in wanted
+
+    return largest_phase(filter(is_at, samples_under(analysis)))
 
 
 RULES: tuple[Rule, ...] = (

@@ -63,6 +63,13 @@ def inside_steps(analysis: Analysis, *names: str) -> InsideSteps:
     return InsideSteps(samples, seconds, seconds / sampled if sampled > 0 else 0.0)
 
 
+def step_functions(analysis: Analysis) -> frozenset[str]:
+    """The program's functions that step an environment, whatever they are called."""
+    notes = (analysis.notes, *analysis.worker_notes.values())
+    labels = (label for each in notes for label in each.shapes.get("env.step", ()))
+    return frozenset(label.partition(":")[2] for label in labels)
+
+
 def side_by_side(analysis: Analysis, busy: list[float]) -> float:
     """How long work that is spread over processes takes with the cores that there are."""
     at_once = min(len(busy), cores(analysis) or len(busy))

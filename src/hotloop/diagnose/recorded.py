@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 
+from hotloop.analyze.gauges import values_of
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture import schema
 from hotloop.capture.schema import Network, Notes, SourceLine
@@ -37,7 +38,7 @@ def counted(analysis: Analysis, name: str) -> float:
 
 def gauge_range(analysis: Analysis, name: str) -> tuple[float, float] | None:
     """(first, last) value of a gauge in the loop."""
-    values = [w.gauges[name] for w in analysis.loop_windows if name in w.gauges]
+    values = values_of(analysis.loop_windows, name)
     return (values[0], values[-1]) if values else None
 
 
@@ -46,11 +47,10 @@ def gauge_rise(analysis: Analysis, name: str) -> float | None:
 
     The first value does not include the first window's own part, which is assumed to be the mean.
     """
-    known = gauge_range(analysis, name)
-    if known is None:
+    values = values_of(analysis.loop_windows, name)
+    if not values:
         return None
-    windows = [w for w in analysis.loop_windows if name in w.gauges]
-    return (known[1] - known[0]) * len(windows) / max(len(windows) - 1, 1)
+    return (values[-1] - values[0]) * len(values) / max(len(values) - 1, 1)
 
 
 def lines_of(analysis: Analysis, what: str) -> list[SourceLine]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hotloop.analyze.model import Analysis, Frame
+from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
@@ -15,6 +15,7 @@ from hotloop.diagnose.evidence import (
     gauge,
     in_package,
     inner_lines,
+    lines_by_time,
     of_loop,
     program_line,
     samples_under,
@@ -119,13 +120,12 @@ def render_in_step(analysis: Analysis) -> list[Finding]:
 
 def _drawn_for(inside: InsideSteps) -> list[SourceLine]:
     """The lines that call for drawing, outside of all that draws: those are to be removed."""
-    totals: dict[SourceLine, float] = {}
-    for sample in inside.samples:
+
+    def calling(sample: Sample) -> SourceLine | None:
         drawing = [i for i, frame in enumerate(sample.frames) if _is_drawing(frame)]
-        line = program_line(sample.frames[drawing[-1] + 1 :]) if drawing else None
-        if line is not None:
-            totals[line] = totals.get(line, 0.0) + sample.seconds
-    return sorted(totals, key=lambda line: -totals[line])[:1]
+        return program_line(sample.frames[drawing[-1] + 1 :]) if drawing else None
+
+    return lines_by_time(inside.samples, calling, most=1)
 
 
 def _rendering_regions(analysis: Analysis) -> set[str]:

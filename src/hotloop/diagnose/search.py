@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from hotloop import units
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
     calls_of,
     finding,
+    lines_by_time,
     of_loop,
     samples_under,
     seconds_in,
@@ -126,14 +129,13 @@ def _asking(analysis: Analysis) -> tuple[float, float]:
 
 def _asking_lines(analysis: Analysis) -> list[SourceLine]:
     """The lines in a loop that lead to those passes, the nearest of each stack."""
-    totals: dict[SourceLine, float] = {}
-    for sample in samples_under(analysis, "inference"):
+
+    def asking(sample: Sample) -> Frame | None:
         own = [frame for frame in sample.frames if frame.of_program]
-        looping = next((frame for frame in own if called_at(analysis, frame)[1]), None)
-        for frame in [looping] if looping else own[:1]:
-            line = SourceLine(frame.file, frame.line, frame.function)
-            totals[line] = totals.get(line, 0.0) + sample.seconds
-    return sorted(totals, key=lambda line: -totals[line])[:2]
+        looping = (frame for frame in own if called_at(analysis, frame)[1])
+        return next(chain(looping, own), None)
+
+    return lines_by_time(samples_under(analysis, "inference"), asking, most=2)
 
 
 RULES: tuple[Rule, ...] = (one_leaf_per_pass, one_row_inference)

@@ -11,6 +11,7 @@ from hotloop.diagnose.evidence import (
     finding,
     in_package,
     inner_lines,
+    largest_phase,
     memory_limit,
     of_loop,
     program_line,
@@ -140,12 +141,8 @@ def _validates(frame: Frame) -> bool:
 
 
 def _largest_phase(analysis: Analysis, match: Match) -> str:
-    totals: dict[str, float] = {}
-    for sample in samples_under(analysis):
-        names = names_of(sample.path)
-        if names and any(match(frame) for frame in sample.frames):
-            totals[names[-1]] = totals.get(names[-1], 0.0) + sample.seconds
-    return max(totals, key=lambda name: totals[name], default="policy.act")
+    in_phases = [sample for sample in samples_under(analysis) if sample.path]
+    return largest_phase(s for s in in_phases if any(map(match, s.frames))) or "policy.act"
 
 
 # -- target networks --
@@ -202,7 +199,8 @@ def _blending_line(analysis: Analysis, sample: Sample) -> SourceLine | None:
     called, loop = called_at(analysis, line)
     short = {name.rpartition(".")[2] for name in called}
     if loop == line.line:  # the loop's own line: `for t, p in zip(a.parameters(), …)`
-        return line if "parameters" in short and _blends_in(analysis, line.file, loop) else None
+        blends = _loop_calls(analysis, line.file, loop, _BLENDS)
+        return line if "parameters" in short and blends else None
     if not loop or not short & _BLENDS:
         return None
     header = called_at(analysis, SourceLine(line.file, loop, line.function))[0]
@@ -210,10 +208,10 @@ def _blending_line(analysis: Analysis, sample: Sample) -> SourceLine | None:
     return line if not header or walked & _WALKS else None
 
 
-def _blends_in(analysis: Analysis, file: str, loop: int) -> bool:
-    """Whether a line inside this loop blends tensors."""
+def _loop_calls(analysis: Analysis, file: str, loop: int, wanted: frozenset[str]) -> bool:
+    """Whether a line inside this loop calls one of these functions."""
     return any(
-        calls.loop_line == loop and {n.rpartition(".")[2] for n in calls.names} & _BLENDS
+        calls.loop_line == loop and {n.rpartition(".")[2] for n in calls.names} & wanted
         for calls in analysis.notes.lines.get(file, {}).values()
     )
 
@@ -288,7 +286,7 @@ def _stepping_line(analysis: Analysis, sample: Sample) -> SourceLine | None:
     if line is None:
         return None
     loop = called_at(analysis, line)[1]
-    return line if loop and not _updates_in(analysis, line.file, loop) else None
+    return line if loop and not _loop_calls(analysis, line.file, loop, _UPDATES) else None
 
 
 def _line_in(analysis: Analysis, sample: Sample, loops: set[tuple[str, int]]) -> SourceLine | None:
@@ -297,14 +295,6 @@ def _line_in(analysis: Analysis, sample: Sample, loops: set[tuple[str, int]]) ->
         if frame.of_program and (frame.file, called_at(analysis, frame)[1]) in loops:
             return SourceLine(frame.file, frame.line, frame.function)
     return None
-
-
-def _updates_in(analysis: Analysis, file: str, loop: int) -> bool:
-    """Whether a loop holds a gradient step."""
-    return any(
-        calls.loop_line == loop and {n.rpartition(".")[2] for n in calls.names} & _UPDATES
-        for calls in analysis.notes.lines.get(file, {}).values()
-    )
 
 
 # -- recomputation --

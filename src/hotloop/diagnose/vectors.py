@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture import schema
 from hotloop.capture.schema import Notes, SourceLine
 from hotloop.diagnose.evidence import (
@@ -14,6 +14,7 @@ from hotloop.diagnose.evidence import (
     finding,
     gauge,
     in_package,
+    lines_by_time,
     of_loop,
     phases_named,
     program_line,
@@ -204,15 +205,12 @@ def _whose(envs: int, agents: int) -> str:
 
 def _asking_lines(analysis: Analysis) -> list[SourceLine]:
     """The lines that choose one action after another: the innermost that are in a loop."""
-    totals: dict[SourceLine, float] = {}
-    for sample in samples_under(analysis, "policy.act"):
+
+    def asking(sample: Sample) -> Frame | None:
         own = (frame for frame in sample.frames if frame.of_program)
-        asking = next((frame for frame in own if called_at(analysis, frame)[1]), None)
-        if asking is not None:
-            line = SourceLine(asking.file, asking.line, asking.function)
-            totals[line] = totals.get(line, 0.0) + sample.seconds
-    lines = sorted(totals, key=lambda line: -totals[line])[:3]
-    return [line for line in lines if totals[line] >= STRAY_SAMPLES * totals[lines[0]]]
+        return next((frame for frame in own if called_at(analysis, frame)[1]), None)
+
+    return lines_by_time(samples_under(analysis, "policy.act"), asking, least=STRAY_SAMPLES)
 
 
 #: A loop that only acts, over uncounted agents or games, is reported from this share on.

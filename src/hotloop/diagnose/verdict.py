@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hotloop import units
-from hotloop.analyze.accounting import training_phases
 from hotloop.analyze.awaited_threads import THREAD
 from hotloop.analyze.contention import cores_used
 from hotloop.analyze.kind import (
@@ -26,8 +25,9 @@ from hotloop.analyze.model import Analysis
 from hotloop.analyze.run_table import BETWEEN, SLOWEST, WAITING, WAITS
 from hotloop.diagnose.evidence import calls_of
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
+from hotloop.diagnose.hot_lines import hottest_line
 from hotloop.diagnose.quiet import BUSY_MACHINE, cpu_wait_share, keeps_cores_busy
-from hotloop.phases import PARENTS, names_of
+from hotloop.phases import PARENTS, is_of_thread, names_of
 
 #: With fewer environment steps a share may be that of the first, slow calls.
 ENOUGH_STEPS = 200
@@ -134,7 +134,7 @@ def without_rule(analysis: Analysis, findings: list[Finding]) -> dict[str, float
     loop_s = analysis.run.loop_s
     if loop_s <= 0:
         return {}
-    phases = training_phases(analysis)
+    phases = analysis.training_phases
     left = {NOTHING_KNOWN: max(1 - sum(max(p.loop_self_s, 0.0) for p in phases) / loop_s, 0.0)}
     inside: dict[str, set[str]] = {}
     for phase in phases:
@@ -202,7 +202,7 @@ def samples(analysis: Analysis) -> int:
         count
         for window in analysis.loop_windows
         for (path, _, _), (count, _) in window.samples.items()
-        if not path.startswith("@thread")
+        if not is_of_thread(path)
     )
 
 
@@ -247,7 +247,7 @@ def _headline(
         matched = f"No cause worth {worth} matched (the largest, {quiet[0].id}, is {size} of it)"
     else:
         matched = "No known cause matched"
-    largest = _awaited(analysis, left) or _largest(left, span_of(analysis))
+    largest = _awaited(analysis, left) or _largest(analysis, left)
     return f"{matched}; {largest}."
 
 
@@ -306,13 +306,14 @@ def _awaited(analysis: Analysis, left: dict[str, float]) -> str:
     )
 
 
-def _largest(left: dict[str, float], of: str) -> str:
+def _largest(analysis: Analysis, left: dict[str, float]) -> str:
     if not left:
         return "every phase is explained"
-    name = max(left, key=lambda name: left[name])
-    if name == NOTHING_KNOWN:
-        return f"{left[name]:.0%} of the {of} is in no phase"
-    return f"{left[name]:.0%} of the {of} is `{name}`, which no rule explains"
+    of, name = span_of(analysis), max(left, key=lambda name: left[name])
+    where = "in no phase" if name == NOTHING_KNOWN else f"`{name}`, which no rule explains"
+    line = hottest_line(analysis, name)
+    hottest = f"; its hottest line is {line}, {line.share:.0%} of the {of}" if line else ""
+    return f"{left[name]:.0%} of the {of} is {where}{hottest}"
 
 
 def _details(analysis: Analysis, findings: list[Finding]) -> list[str]:

@@ -125,9 +125,8 @@ def _exists(command: str) -> bool:
 def largest_phases(analysis: Analysis) -> list[Phase]:
     """Phases that are worth skipping once, the largest first."""
     by_name: dict[str, Phase] = {}
-    for phase in analysis.phases:
-        own = phase.process == "main" and phase.thread == "main"
-        if own and phase.how == "named" and phase.name not in NOT_SKIPPED:
+    for phase in analysis.training_phases:
+        if phase.how == "named" and phase.name not in NOT_SKIPPED:
             known = by_name.get(phase.name)
             if known is None or phase.share > known.share:
                 by_name[phase.name] = phase

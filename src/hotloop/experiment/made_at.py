@@ -15,6 +15,7 @@ from pathlib import Path
 
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.finding import Finding
+from hotloop.experiment.patches.source import called
 
 _IN_PROCESS = ("SyncVectorEnv", "DummyVecEnv", "DummyVectorEnv", "SerialEnv", "make_vec_env",
                "make_vec")  # fmt: skip
@@ -63,15 +64,9 @@ def _search(
 ) -> None:
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         function = node.name
-    if isinstance(node, ast.Call) and _last_name(node.func) in names:
+    if isinstance(node, ast.Call) and called(node) in names:
         line = SourceLine(file, node.lineno, function)
         if line not in found:
             found.append(line)
     for child in ast.iter_child_nodes(node):
         _search(child, function, file, names, found)
-
-
-def _last_name(called: ast.expr) -> str:
-    if isinstance(called, ast.Attribute):
-        return called.attr
-    return called.id if isinstance(called, ast.Name) else ""

@@ -9,10 +9,11 @@ from pathlib import Path
 from statistics import median
 
 from hotloop.analyze import weights
-from hotloop.analyze.compare import Comparison
+from hotloop.analyze.compare import Comparison, Figures
 from hotloop.analyze.judgement import FASTER, SAME, SLOWER
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.sequential import Rule
+from hotloop.analyze.series import RunSeries
 from hotloop.analyze.statistics import looks, science
 from hotloop.analyze.weights import DIFFER, compare_weights, worst
 from hotloop.capture import private
@@ -44,6 +45,8 @@ from hotloop.experiment.scratch import ScratchPlace, removed_after, why_not_agai
 
 #: Pairs that a fix should get at least, and gets at most.
 FEWEST_PAIRS, MOST_PAIRS = 4, 14
+#: The first look at a fix that may get more pairs than the fewest.
+EARLY_LOOK = 3
 #: A run's loop takes at least this long, where the program itself does.
 SHORTEST_LOOP_S = 3.0
 #: A confirmed gain is known well enough when its interval is this narrow, end over end.
@@ -67,6 +70,14 @@ class NoTimeError(HotloopError):
     """No pair of runs was made, so nothing is known about the fix."""
 
 
+class DoesNotRunAgainError(HotloopError):
+    """The unchanged program failed, so nothing can be proven."""
+
+    def __init__(self, error: RunFailedError) -> None:
+        hint = why_not_again(error.run.last_lines)
+        super().__init__(f"{error}\nthe program does not run again; {hint}")
+
+
 @dataclass(frozen=True)
 class ProofRule(Rule):
     """Run pairs until there is clearly no gain, or the gain is known precisely enough."""
@@ -75,7 +86,9 @@ class ProofRule(Rule):
 
     @property
     def schedule(self) -> list[int]:
-        return looks(self.most)
+        planned = looks(self.most)
+        # A large gain is clear after three pairs; looking then costs little where more are to come.
+        return [EARLY_LOOK, *planned] if self.most > FEWEST_PAIRS else planned
 
     def enough(self, comparison: Comparison) -> bool:
         whole = comparison.whole
@@ -121,6 +134,8 @@ class Prover:
         self._confirmed: list[Fix] = []
         self._stopped = False
         run = analysis.run
+        #: Whether the unchanged program is known to run again.
+        self._runs_again = False
         #: What a run costs besides its loop, the start of Python and hotloop included.
         self._aside_s = max(run.wall_s - run.loop_s, 0.0) + 1.0
         self._run_s = run.wall_s
@@ -136,7 +151,6 @@ class Prover:
         plan = [(finding, self._allowed(finding)) for finding in self.findings]
         tries = sum(bool(fixes) for _, fixes in plan)
         self._plan_runs(max(tries, 1))
-        self._check_baseline()
         self.say(
             f"{tries} of {len(plan)} findings have a fix to try; a pair of runs takes about "
             f"{2 * self._run_s:.0f} s, all of it at most {self._end - self.clock():.0f} s"
@@ -168,7 +182,8 @@ class Prover:
         share = (self._end - self.clock()) / tries
         loop_s = max(share / (2 * (FEWEST_PAIRS + 1)) - self._aside_s, SHORTEST_LOOP_S)
         if run.env_steps and run.steps_per_s:
-            steps = min(run.env_steps, max(int(run.steps_per_s * loop_s), 1))
+            steps = max(int(run.steps_per_s * loop_s), 2 * steps_before_learning(self.analysis), 1)
+            steps = min(run.env_steps, steps)
             self.proof.stop_after = f"{steps}steps"
             loop_s = steps / run.steps_per_s
         else:
@@ -177,7 +192,9 @@ class Prover:
         self._run_s = loop_s + self._aside_s
 
     def _check_baseline(self) -> None:
-        """Run the unchanged program first: if it fails, nothing can be proven."""
+        """Run the unchanged program: if it fails, nothing can be proven."""
+        if self._runs_again:
+            return
         launch = Launch(
             AS_IT_IS, self.command, str(self.folder / "as-it-is"), self.proof.stop_after
         )
@@ -186,14 +203,17 @@ class Prover:
             try:
                 measured(outcomes[0], launch)
             except RunFailedError as error:
-                hint = why_not_again(error.run.last_lines)
-                raise HotloopError(f"{error}\nthe program does not run again; {hint}") from None
-            self._run_s = outcomes[0].seconds
+                raise DoesNotRunAgainError(error) from None
+        self._runs_again = True
 
     def _share(self, left: int) -> float:
-        """The deadline of the next fix, dividing the remaining time evenly."""
+        """The deadline of the next fix: the remaining time divided evenly, if that is enough.
+
+        A clear result for the likeliest fix is worth more than unclear ones for all.
+        """
         now = self.clock()
-        return now + (self._end - now) / max(left, 1)
+        fewest_s = FEWEST_PAIRS * 2 * self._run_s
+        return min(now + max((self._end - now) / max(left, 1), fewest_s), self._end)
 
     # -- one finding --
 
@@ -201,7 +221,7 @@ class Prover:
         """Its fixes in turn, until one is confirmed."""
         for number, fix in enumerate(fixes, 1):
             self.say(f"{finding.id}: {fix.name}")
-            tried = _plausible(self._try(finding.id, [fix], until), finding.ceiling)
+            tried = self._try(finding.id, [fix], until, finding.ceiling)
             self.proof.tried.append(tried)
             self._say_result(tried)
             if self._stopped:
@@ -218,14 +238,19 @@ class Prover:
         self.proof.together = self._try("", self._confirmed, self._end)
         self._say_result(self.proof.together)
 
-    def _try(self, finding: str, fixes: list[Fix], until: float) -> TriedFix:
+    def _try(
+        self, finding: str, fixes: list[Fix], until: float, ceiling: float | None = None
+    ) -> TriedFix:
         folder = self.folder / slug(finding or "together") / slug(fixes[0].name)
         learned = LearningSeen()
         all_fixes = _joined(fixes)
         try:
             command = self._changed(fixes, folder)
-            result = self._pairs(command, all_fixes.name, folder, until, learned, all_fixes)
+            runs = self._pairs(command, all_fixes.name, folder, until, learned, all_fixes)
+        except DoesNotRunAgainError:
+            raise
         except RunFailedError as error:
+            self._check_baseline()
             last = error.run.last_lines[-1:] or ["it printed nothing"]
             why = f"{error.run.why}: {last[0]}"
             return _tried(finding, all_fixes, FAILED, why=why)
@@ -233,6 +258,9 @@ class Prover:
             return _tried(finding, all_fixes, NOT_TRIED, why=str(error))
         except HotloopError as error:
             return _tried(finding, all_fixes, FAILED, why=str(error))
+        result = runs.verdict()
+        if _is_beyond(result, ceiling):
+            result = _with_waiting(runs)
         verdict, why = _verdict(result)
         if verdict == CONFIRMED and learned.are_other and all(f.keeps_weights for f in fixes):
             verdict, why = UNSAFE, "faster, but the weights differ, which this change must not do"
@@ -268,7 +296,7 @@ class Prover:
         until: float,
         learned: LearningSeen,
         fix: Fix | None,
-    ) -> Comparison:
+    ) -> PairedRuns:
         pair_s = 2 * self._run_s
         most = min(max(int((until - self.clock()) / pair_s), FEWEST_PAIRS), MOST_PAIRS)
         design = Design(
@@ -285,6 +313,7 @@ class Prover:
         )
 
         def check(first: Measured, second: Measured) -> None:
+            self._runs_again = True
             check_skipped(first, second)
             if fix is not None:
                 _check_effect(fix, second.analysis)
@@ -293,11 +322,14 @@ class Prover:
         runs.check = check
         result = runs.go()
         if runs.error is not None:
+            if runs.error.run.name == AS_IT_IS and not self._runs_again:
+                raise DoesNotRunAgainError(runs.error)
             raise runs.error
         self._stopped = result.interrupted
         if not result.comparison.pairs:
             raise NoTimeError(INTERRUPTED if result.interrupted else NO_TIME)
-        return result.comparison
+        self._run_s = place.job_s / 2
+        return runs
 
     def _say_result(self, tried: TriedFix) -> None:
         gain = f", {tried.gain:.2f} times" if tried.gain is not None else ""
@@ -319,9 +351,9 @@ class Prover:
         command = replace(self.command, options=(*self.command.options, "--skip", phase))
         folder = self.folder / slug(finding.id) / "without"
         try:
-            found = self._pairs(
-                command, f"without {phase}", folder, self._end, LearningSeen(), None
-            )
+            runs = self._pairs(command, f"without {phase}", folder, self._end, LearningSeen(), None)
+        except DoesNotRunAgainError:
+            raise
         except HotloopError as error:
             reason = str(error).splitlines()[0]
             why = f"no fix can be applied automatically, and no ceiling: {reason}"
@@ -329,7 +361,7 @@ class Prover:
             return
         why = f"no fix can be applied automatically; none can gain more than skipping {phase}"
         skipped = Fix(f"without {phase}", "")
-        self.proof.tried.append(_tried(finding.id, skipped, CEILING, found, why))
+        self.proof.tried.append(_tried(finding.id, skipped, CEILING, runs.verdict(), why))
         self._say_result(self.proof.tried[-1])
 
 
@@ -380,16 +412,36 @@ def _check_effect(fix: Fix, analysis: Analysis) -> None:
             raise HotloopError(f"{each} never took effect: the program makes no such call")
 
 
-def _plausible(tried: TriedFix, ceiling: float | None) -> TriedFix:
-    """A gain far above what removing the whole cost could bring is an artifact of a busy machine.
+def _is_beyond(comparison: Comparison, ceiling: float | None) -> bool:
+    """Whether a gain is far above what removing the finding's whole cost could bring.
 
     Time spent waiting for a core is taken out of both sides; where that is nearly all of a short
     run, little is left to divide by.
     """
-    if tried.verdict != CONFIRMED or not ceiling or (tried.low or 0.0) <= BEYOND * ceiling:
-        return tried
-    why = f"more than its share of the loop allows ({ceiling:.2f} times): the machine is too busy"
-    return replace(tried, verdict=UNCLEAR, why=why)
+    return ceiling is not None and (comparison.whole.low or 0.0) > BEYOND * ceiling
+
+
+def _with_waiting(runs: PairedRuns) -> Comparison:
+    """The verdict on plain wall-clock time, in which nothing is estimated."""
+
+    def plain(figures: Figures) -> Figures:
+        return replace(figures, seconds=figures.seconds / (1.0 - figures.waited))
+
+    pairs = [(plain(a), plain(b)) for a, b in runs.pairs]
+    return runs.design.rule.verdict(pairs, runs.verdict().unit, runs.names)
+
+
+def steps_before_learning(analysis: Analysis) -> int:
+    """Environment steps before the first gradient step; 0 without any.
+
+    A comparison that ends before is one of another loop.
+    """
+    steps = 0.0
+    for point in RunSeries(analysis).points:
+        if point.updates:
+            return int(steps)
+        steps += point.steps
+    return 0
 
 
 def _verdict(comparison: Comparison) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from hotloop.experiment import guard
+from hotloop.experiment import remover
 from hotloop.experiment.here import Job, Place
 from hotloop.experiment.launch import Outcome
 from hotloop.experiment.patch import LEFT_OUT, copy_folder, linked_in_copy
@@ -47,7 +47,7 @@ def why_not_again(lines: Sequence[str]) -> str:
 @contextmanager
 def removed_after(folder: Path) -> Iterator[Path]:
     """A folder for copies, removed when the block ends, also if hotloop is killed in it."""
-    words = [sys.executable, "-I", "-S", guard.__file__, str(folder.absolute())]
+    words = [sys.executable, "-I", "-S", remover.__file__, str(folder.absolute())]
     # A session of its own: Ctrl-C in the terminal does not reach it.
     process = subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True)
     try:
@@ -79,7 +79,8 @@ class ScratchPlace:
         self._place = place
         self._scratch = scratch
         self._until = until
-        self._job_s = job_s
+        #: Seconds that a job takes: as expected, then as the last one took.
+        self.job_s = job_s
         self._clock = clock
         self._name = name
 
@@ -91,7 +92,7 @@ class ScratchPlace:
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, list[Outcome]]]:
         for job in jobs:
             begin = self._clock()
-            if begin + self._job_s > self._until:
+            if begin + self.job_s > self._until:
                 return
             outcomes: list[Outcome] = []
             for launch in job.launches:
@@ -99,7 +100,7 @@ class ScratchPlace:
                 if outcomes[-1].failure:
                     break
             yield job, outcomes
-            self._job_s = self._clock() - begin
+            self.job_s = self._clock() - begin
 
     def _run(self, job: Job) -> list[Outcome]:
         command = job.launches[0].command

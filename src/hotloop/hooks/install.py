@@ -34,6 +34,11 @@ class Hooks:
         self.context = context
         self._profiler = profiler = context.profiler
         self._waiting = dict(LIBRARIES if libraries is None else libraries)
+        #: Package or module -> the tables that its import wakes.
+        self._tables: dict[str, list[str]] = {}
+        for table, wakers in self._waiting.items():
+            for waker in wakers:
+                self._tables.setdefault(waker, []).append(table)
         #: Module -> the targets in it that wait for it to be imported.
         self._waiting_targets: dict[str, list[tuple[Library, Target]]] = {}
         #: Methods that are hooked in subclasses as well: (class, name, target).
@@ -88,10 +93,6 @@ class Hooks:
         """Also do this when the hooks are removed."""
         self._undo.append(call)
 
-    def remark(self, ask: Callable[[], list[str]]) -> None:
-        """Add a remark to the report."""
-        self._remarks.append(ask)
-
     def notes(self) -> dict[str, Any]:
         """The notes on libraries."""
         notes: dict[str, Any] = {
@@ -120,10 +121,11 @@ class Hooks:
 
     def _imported(self, name: str) -> None:
         package = name.partition(".")[0]
-        for table, wakers in list(self._waiting.items()):
-            if (package in wakers or name in wakers) and package in sys.modules:
-                del self._waiting[table]
-                self._read_table(table, wakers)
+        for waker in (package, name):
+            for table in self._tables.get(waker, ()) if package in sys.modules else ():
+                wakers = self._waiting.pop(table, None)
+                if wakers is not None:
+                    self._read_table(table, wakers)
         for library, target in self._waiting_targets.pop(name, ()):
             self._put_on(library, target)
         if self._setups:

@@ -3,8 +3,9 @@
     from hotloop.integrations import record, SB3Callback, KerasCallback
 
 `recording` measures part of a program that continues afterwards; callbacks, notebooks and the
-pytest plugin are thin layers over it. `scalars` writes phase times to the program's own learning
-curves. A library is imported only when its integration is used. Imports nothing of `cli`.
+pytest plugin (with `marked_test` and `baseline`) are thin layers over it. `scalars` writes phase
+times to the program's own learning curves, `profiler_reports` are those of a profiler without a
+capture. A library is imported only when its integration is used. Imports nothing of `cli`.
 """
 
 from __future__ import annotations

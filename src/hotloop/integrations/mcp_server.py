@@ -41,11 +41,11 @@ def serve() -> None:
         raise HotloopError("`hotloop mcp` needs the MCP SDK: pip install 'hotloop[mcp]'") from None
     server = MCPServer("hotloop", instructions=INSTRUCTIONS)
     for tool in (run, report, prove, compare):
-        server.tool()(_telling(tool, ToolError))
+        server.tool()(_with_readable_errors(tool, ToolError))
     server.run("stdio")
 
 
-def _telling(tool: Callable[..., dict[str, Any]], error_type: type[Exception]) -> Any:
+def _with_readable_errors(tool: Callable[..., dict[str, Any]], error_type: type[Exception]) -> Any:
     """The tool, whose failures the client may read; others the SDK keeps to itself."""
 
     @functools.wraps(tool)

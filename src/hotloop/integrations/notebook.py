@@ -31,17 +31,11 @@ class CellReport:
     """A capture's report, in whatever way a front end can show it."""
 
     def __init__(self, folder: Path, text_only: bool = False) -> None:
-        from hotloop.analyze.analysis import analyze
-        from hotloop.analyze.history import RunHistory
-        from hotloop.analyze.training import read_capture
-        from hotloop.diagnose import diagnose
-        from hotloop.report.document import make_report
+        from hotloop.report.document import report_of
 
         self.folder = folder
         self._text_only = text_only
-        capture = read_capture(folder)
-        analysis = analyze(capture)
-        self._report = make_report(analysis, diagnose(analysis), RunHistory(capture))
+        self._report = report_of(folder)
 
     def __repr__(self) -> str:
         return self._render("text") + f"\nNext: hotloop open {self.folder}"
@@ -138,7 +132,7 @@ def _run(shell: Any, source: str, recording: Recording) -> Any:
         else:
             exec(shell.compile(ast.Module([node], []), name, "exec"), shell.user_ns)
         if own_code is not None:
-            own_code.look_at_main()  # what this statement has defined
+            own_code.inspect_main()  # what this statement has defined
     return value
 
 

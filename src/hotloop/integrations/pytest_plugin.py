@@ -51,22 +51,22 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
         yield
         return
     from hotloop.errors import HotloopError
-    from hotloop.integrations.guard import Guard, limits_of
+    from hotloop.integrations.marked_test import MarkedTest, limits_of
 
     try:
         limits = limits_of(mark.args, mark.kwargs)
         update = bool(item.config.getoption("--hotloop-update-baseline"))
-        guard = Guard(item.nodeid, limits, _folder(item.config), update)
-        guard.recording.begin()
+        test = MarkedTest(item.nodeid, limits, _folder(item.config), update)
+        test.recording.begin()
     except HotloopError as error:
         pytest.fail(f"hotloop: {error}", pytrace=False)
-    if not guard.recording.is_on:
+    if not test.recording.is_on:
         _note(item, "measured by `hotloop run` already; limits are not checked")
         yield
         return
     outcome: Any = None
     try:
-        with guard.measuring():
+        with test.measuring():
             outcome = yield
             outcome.get_result()
     except BaseException:
@@ -74,10 +74,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
             raise
         return  # the test failed by itself: it is not judged, and its error stays the outcome
     try:
-        failure = guard.judge()
+        failure = test.judge()
     except HotloopError as error:
         failure = str(error)
-    for line in guard.lines:
+    for line in test.lines:
         _note(item, line)
     if failure is not None:
         _fail(outcome, f"hotloop: {failure}")

@@ -94,7 +94,7 @@ class Recording:
         Recording.current = self
         self._session.start(self._command)
         if self._session.attached.own_code is not None:
-            self._session.attached.own_code.look_at_main()
+            self._session.attached.own_code.inspect_main()
         return self
 
     def end(self, reason: str = "end") -> Path | None:

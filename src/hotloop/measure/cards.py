@@ -166,7 +166,7 @@ class CardWatch:
         self.remarks: list[str] = []
         self._off = False
 
-    def look(self, gauges: dict[str, float], uuid: str, index: int, used: int) -> None:
+    def read(self, gauges: dict[str, float], uuid: str, index: int, used: int) -> None:
         """Read the card once; an error is reported once and ends the readings."""
         if self._off:
             return

@@ -249,7 +249,7 @@ class DeviceWatch:
                 self._failures = MOST_FAILURES
                 self.remarks.append(why)
         self._call_driver()
-        self._look_at_memory(self.device)
+        self._read_memory(self.device)
         if self._failures < MOST_FAILURES and self._due():
             if self._mode == WINDOWS:
                 self._await_phase()
@@ -307,7 +307,7 @@ class DeviceWatch:
             if node < len(paths) and paths[node] == wanted:
                 return
 
-    def _look_at_memory(self, device: Device) -> None:
+    def _read_memory(self, device: Device) -> None:
         node = self._profiler.core.main_node()
         memory = device.memory()
         if memory is None:

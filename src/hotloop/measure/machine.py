@@ -43,6 +43,16 @@ def affinity_cores() -> int:
         return os.cpu_count() or 1
 
 
+def cpu_ticks(root: Path = ROOT) -> tuple[int, int] | None:
+    """Busy and all ticks of all cores since the system started."""
+    name, *fields = _read(root / "proc/stat").partition("\n")[0].split() or [""]
+    ticks = [int(field) for field in fields[:8] if field.isdigit()]
+    if name != "cpu" or len(ticks) < 5:
+        return None
+    idle = ticks[3] + ticks[4]  # and waiting for disks
+    return sum(ticks) - idle, sum(ticks)
+
+
 def quota_cores(root: Path = ROOT) -> float | None:
     """Cores' worth of time that the container may use; None where nothing limits it."""
     limits = [

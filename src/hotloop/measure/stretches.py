@@ -59,9 +59,17 @@ class StretchingCore(Protocol):
 class Stretches:
     """Decides after every window of one process."""
 
-    def __init__(self, core: StretchingCore, gauges: dict[str, float], rested: set[str]) -> None:
+    def __init__(
+        self,
+        core: StretchingCore,
+        gauges: dict[str, float],
+        rested: set[str],
+        full_s: float = FULL_S,
+    ) -> None:
         self._core = core
         self._gauges = gauges
+        #: Seconds to measure in full.
+        self._longest_full_s = full_s
         #: Phases that rest between stretches, of every plan so far.
         self._rested = rested
         #: Phases that were seen before the last change; another one is a change.
@@ -100,7 +108,7 @@ class Stretches:
         for path, delta in window.phases.items():
             self._calls[path] += delta.calls
         self._counts.update({name: int(n) for name, n in window.counters.items()})
-        if self._full_s < FULL_S:
+        if self._full_s < self._longest_full_s:
             return
         self._head = self._choose_head()
         if self._head:

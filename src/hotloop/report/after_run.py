@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-from hotloop.analyze.analysis import analyze
-from hotloop.analyze.model import Analysis
-from hotloop.analyze.training import read_capture
-from hotloop.diagnose import diagnose
-from hotloop.diagnose.finding import CRITICAL, WARNING, Finding
+from hotloop.diagnose.finding import CRITICAL, WARNING
 from hotloop.errors import HotloopError
-from hotloop.report.document import Report, make_report
+from hotloop.report.document import Refine, Report, report_of
 from hotloop.report.terminal import style_for, write
 from hotloop.report.text import text_report
 from hotloop.report.view import View
@@ -25,19 +20,19 @@ def show_end(
     folder: Path,
     typed: str,
     is_newest: bool,
-    refine: Callable[[list[Finding], Analysis], list[Finding]] | None = None,
+    refine: Refine | None = None,
 ) -> None:
     """Print the report of what was just recorded, and what to type next.
 
     `typed` is its folder as the user would type it; commands need no folder if it `is_newest`.
-    `refine` adds to findings what needs more than a capture.
+    `refine` is as in `report_of`.
     """
     try:
-        analysis = analyze(read_capture(folder))
+        report = report_of(folder, refine)
     except HotloopError as error:
         write(sys.stderr, f"hotloop: {error}")
         return
-    run = analysis.run
+    run = report.analysis.run
     if run.failed and not run.env_steps and not run.gradient_steps:
         # The program's error is printed above; a table of imports would hide it.
         write(
@@ -46,8 +41,6 @@ def show_end(
             f"what was recorded: {typed}",
         )
         return
-    findings = diagnose(analysis)
-    report = make_report(analysis, refine(findings, analysis) if refine else findings)
     style = style_for(sys.stderr)
     text = text_report(report, style, View(top=FEW_FUNCTIONS))
     next_steps = _next_steps(report, "" if is_newest else f" {typed}")

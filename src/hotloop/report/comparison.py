@@ -10,7 +10,7 @@ from hotloop.analyze.compare import Comparison, PhaseJudgement, WorkChange, desc
 from hotloop.analyze.experiments import PairedResult
 from hotloop.analyze.judgement import FASTER, NOT_COMPARABLE, SAME, SLOWER, UNKNOWN, Judgement
 from hotloop.phases import NO_PHASE, NO_PHASE_LABEL, PARENTS
-from hotloop.report.terminal import Style, beside, clean, fit, paragraph, paragraphs
+from hotloop.report.terminal import Style, beside, clean, columns, fit, joined, paragraphs, wrapped
 
 SCHEMA = "hotloop.compare/1"
 
@@ -42,8 +42,7 @@ def in_words(judgement: Judgement) -> str:
         if judgement.width is not None and judgement.width <= ANYTHING:
             parts.append(f"±{_percent(judgement.width)}")
         if judgement.more_pairs:
-            pairs = "pair" if judgement.more_pairs == 1 else "pairs"
-            parts.append(f"about {judgement.more_pairs} more {pairs}")
+            parts.append(f"about {units.plural(judgement.more_pairs, 'more pair')}")
         return f"cannot tell ({'; '.join(parts)})" if parts else "cannot tell"
     if judgement.verdict == NOT_COMPARABLE:
         return f"not comparable ({clean(judgement.why)})"
@@ -106,15 +105,13 @@ def comparison_text(
     """The whole comparison, as text."""
     blocks = [
         _title(comparison, style, result),
-        paragraph(
-            headline(comparison), style, "bold", _COLORS.get(comparison.whole.verdict, "cyan")
-        ),
-        paragraph(because(comparison), style),
+        wrapped(headline(comparison), style, "bold", _COLORS.get(comparison.whole.verdict, "cyan")),
+        wrapped(because(comparison), style),
         _table(comparison, style),
         paragraphs(work_notes(comparison), style, "yellow"),
         paragraphs(small_print(comparison, result), style, "dim"),
     ]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return joined(blocks)
 
 
 def _title(comparison: Comparison, style: Style, result: PairedResult | None) -> str:
@@ -158,17 +155,13 @@ def _table(comparison: Comparison, style: Style) -> str:
         for text, row in rows
     ]
     first, second = (fit(clean(name), _NAME).rstrip() for name in comparison.names)
-    table.insert(0, [f"per {one_of(comparison.unit)}", first, second, "times faster"])
-    widths = [max(len(cells[column]) for cells in table) for column in range(4)]
-    lines = []
-    for index, (name, a, b, faster) in enumerate(table):
-        cells = f"{name:<{widths[0]}}  {a:>{widths[1]}}  {b:>{widths[2]}}  {faster:<{widths[3]}}  "
-        if index == 0:
-            lines.append(style.paint(cells + "verdict", "dim"))
-            continue
-        judgement = rows[index - 1][1]
+    titles = [f"per {one_of(comparison.unit)}", first, second, "times faster"]
+    head, *cells = columns([titles, *table], "<>><")
+    lines = [style.paint(head + "  verdict", "dim")]
+    for line, (_, judgement) in zip(cells, rows, strict=True):
         color = _COLORS.get(judgement.verdict)
-        lines.append(beside(cells, in_words(judgement), style, *([color] if color else [])))
+        words = in_words(judgement)
+        lines.append(beside(line + "  ", words, style, *([color] if color else [])))
     return "\n".join(line.rstrip() for line in lines)
 
 

@@ -42,13 +42,13 @@ def page_data(comparison: Comparison, result: PairedResult | None = None) -> dic
         **comparison_document(comparison, result),
         **shown(comparison),
         "schema": SCHEMA,
-        "look": _look(comparison, result),
+        "to_open": _command_to_open(comparison, result),
         "small_print": small_print(comparison, result),
         "colors": colors([category for _, category, *_ in _parts(comparison)]),
     }
 
 
-def _look(comparison: Comparison, result: PairedResult | None) -> str | None:
+def _command_to_open(comparison: Comparison, result: PairedResult | None) -> str | None:
     """The command that opens one of the runs."""
     if result is None or not comparison.pairs:
         return None

@@ -8,7 +8,7 @@ from hotloop.analyze.device_use import FEW_CALLS, DeviceUse
 from hotloop.analyze.functions import short_file
 from hotloop.analyze.kind import span_of
 from hotloop.analyze.model import Analysis
-from hotloop.phases import NO_PHASE_LABEL, names_of
+from hotloop.phases import NO_PHASE_LABEL, name_at
 from hotloop.report.document import transfer_lines
 from hotloop.report.terminal import Style, clean, fit, wrapped
 
@@ -47,7 +47,7 @@ def _waits_for(analysis: Analysis) -> str:
     assert analysis.bound is not None
     phases = analysis.device.phases if analysis.device is not None else []
     awaited = sorted(phases, key=lambda each: -each.awaited_s)
-    names = [names_of(each.path)[-1] for each in awaited[:3] if each.path and each.awaited_s > 0]
+    names = [name_at(each.path) for each in awaited[:3] if each.path and each.awaited_s > 0]
     whose = f", most of them launched by {', '.join(names)}" if names else ""
     return f"{analysis.bound.kernels:.0%} of the loop waits for kernels{whose}."
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from textwrap import fill
 from typing import Any
 
+from hotloop import units
 from hotloop.analyze.doctor import OK, PROBLEM, Check, Survey
-from hotloop.report.terminal import Style, clean
+from hotloop.report.terminal import Style, wrapped
 
 SCHEMA = "hotloop.doctor/1"
 
@@ -17,15 +17,15 @@ def doctor_text(checks: list[Check], style: Style) -> str:
     lines = []
     for check in checks:
         mark, color = _mark(check, style)
-        body = _wrapped(check.text, style, "  ")
+        body = wrapped(check.text, style, indent=2)
         lines.append(style.paint(mark, "bold", color) + " " + body.lstrip())
         if check.remedy:
-            lines.append(_wrapped("→ " * style.unicode + check.remedy, style, "    "))
+            lines.append(wrapped("→ " * style.unicode + check.remedy, style, indent=4))
     problems = sum(check.state == PROBLEM for check in checks)
     lines.append("")
     if problems:
-        noun = "problem" if problems == 1 else "problems"
-        lines.append(style.paint(f"{problems} {noun} found.", "bold", "red"))
+        found = units.plural(problems, "problem")
+        lines.append(style.paint(f"{found} found.", "bold", "red"))
     elif any(check.unfinished for check in checks):
         said = "No problems found in what was checked; the rest needs more time."
         lines.append(style.paint(said, "bold", "yellow"))
@@ -41,10 +41,6 @@ def _mark(check: Check, style: Style) -> tuple[str, str]:
     if check.state == OK:
         return ("✓" if style.unicode else "+"), "green"
     return ("·" if style.unicode else "-"), "cyan"
-
-
-def _wrapped(text: str, style: Style, indent: str) -> str:
-    return fill(clean(text), style.width, initial_indent=indent, subsequent_indent=indent)
 
 
 def doctor_document(survey: Survey, checks: list[Check], wrong: bool) -> dict[str, Any]:

@@ -6,23 +6,29 @@ how it looks. Other tools build on the names in the JSON: fields may be added, n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from hotloop import units
 from hotloop.analyze.accounting import Accounting, account, categories, unidentified
+from hotloop.analyze.analysis import analyze
 from hotloop.analyze.history import RunHistory
 from hotloop.analyze.imports import import_lines
 from hotloop.analyze.language_models import tokens
 from hotloop.analyze.model import Analysis, Function, Run
-from hotloop.analyze.training import LAUNCHER
+from hotloop.analyze.training import LAUNCHER, read_capture
 from hotloop.analyze.workers import split_steps
+from hotloop.diagnose import diagnose
 from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.verdict import Verdict, judge
 from hotloop.errors import HotloopError
 from hotloop.report.returns import returns_document
 
 SCHEMA = "hotloop.report/2"
+
+Refine = Callable[[list[Finding], Analysis], list[Finding]]
 
 #: Functions in the document; the page and the exports have all of them.
 MOST_FUNCTIONS = 100
@@ -79,6 +85,18 @@ def make_report(
         " ".join(filter(None, [ending(analysis.run), failed_workers(analysis)])),
         history,
     )
+
+
+def report_of(folder: Path, refine: Refine | None = None) -> Report:
+    """The report of the capture in a folder.
+
+    `refine` adds to findings what needs more than a capture.
+    """
+    capture = read_capture(folder)
+    analysis = analyze(capture)
+    findings = diagnose(analysis)
+    refined = refine(findings, analysis) if refine is not None else findings
+    return make_report(analysis, refined, RunHistory(capture))
 
 
 _FAILED = {"exit": "failed", "os._exit": "failed in os._exit"}

@@ -6,20 +6,20 @@ from hotloop import units
 from hotloop.analyze.accounting import unidentified
 from hotloop.analyze.kind import span_of
 from hotloop.analyze.model import Analysis, Function
-from hotloop.phases import NO_PHASE_LABEL
+from hotloop.phases import NO_PHASE_LABEL, name_at
 from hotloop.report.paths import path_from_here
 from hotloop.report.sampled import (
-    SMALLEST_OF_THREADS,
+    callers_words,
+    functions_of,
     place_words,
     short_lines,
     source_line,
     states_words,
+    thread_functions_of,
 )
 from hotloop.report.terminal import Style, clean, fit
 from hotloop.report.view import View
 
-#: Functions below this share of the loop are left out.
-_SMALLEST_SHARE = 0.005
 #: Columns of a phase's name, and of two events.
 _PHASE = 16
 _GAP = 32
@@ -44,8 +44,7 @@ def unidentified_code(analysis: Analysis, style: Style) -> str:
 def hot_functions(analysis: Analysis, style: Style, view: View) -> str:
     """Sampled functions by their own time; empty where nothing was sampled."""
     process = "main" if view.process == "all" else view.process
-    of_process = [f for f in analysis.functions if f.process == process]
-    functions = [f for f in of_process if f.share >= _SMALLEST_SHARE][: view.top]
+    functions = functions_of(analysis, [process])[: view.top]
     if not functions:
         return ""
     whose = "" if process == "main" else f" of {clean(process)}"
@@ -61,7 +60,7 @@ def hot_functions(analysis: Analysis, style: Style, view: View) -> str:
 
 def thread_functions(analysis: Analysis, style: Style, view: View) -> str:
     """What other threads of the main process ran; empty where they only waited."""
-    known = [f for f in analysis.thread_functions if f.share >= SMALLEST_OF_THREADS]
+    known = thread_functions_of(analysis)
     if not known:
         return ""
     title = "Hot functions of other threads, by the time they ran (sampled)"
@@ -70,7 +69,7 @@ def thread_functions(analysis: Analysis, style: Style, view: View) -> str:
 
 
 def _line(function: Function, style: Style) -> str:
-    phase = function.phase.rpartition("/")[2] or NO_PHASE_LABEL
+    phase = name_at(function.phase) or NO_PHASE_LABEL
     left = f"  {units.percent(function.share):>6}  {fit(clean(phase), _PHASE)}  "
     name, state = _name_and_state(function, style.width - len(left))
     return (left + name + style.paint(state, "dim")).rstrip()
@@ -82,7 +81,7 @@ def _name_and_state(function: Function, room: int) -> tuple[str, str]:
     Where that is too long, the library's own line is left out first, then the state; names last.
     """
     name, state = clean(function.function), states_words(function)
-    called = f"  from {path_from_here(function.from_file)}:{function.from_line}"
+    called = f"  {callers_words(function)}"
     whole = f"{name}  {clean(place_words(function))}"
     short = name + clean(called) if function.from_file else whole
     for words, behind in ((whole, state), (short, state), (short, ""), (name, "")):

@@ -9,10 +9,11 @@ from hotloop.analyze.compare import one_of
 from hotloop.analyze.experiments import Investigation, Tried
 from hotloop.analyze.hypothesis import CEILING, CONFIRMED, FAILED, REFUTED, UNKNOWN
 from hotloop.analyze.judgement import finite
-from hotloop.analyze.statistics import Interval
 from hotloop.phases import NO_PHASE_LABEL
 from hotloop.report.comparison import comparison_document, ratio
-from hotloop.report.terminal import Style, beside, clean, fit, paragraphs
+from hotloop.report.markdown import code, escape, markdown_table
+from hotloop.report.plain_data import interval_document
+from hotloop.report.terminal import Style, beside, clean, columns, fit, joined, paragraphs
 
 SCHEMA = "hotloop.investigate/1"
 
@@ -71,31 +72,20 @@ def together_in_words(investigation: Investigation) -> str:
 def investigation_text(investigation: Investigation, style: Style) -> str:
     """The whole investigation, as text."""
     head = style.paint("hotloop investigate", "bold", "cyan") + f"  {clean(investigation.baseline)}"
-    rows = [["hypothesis", "expected", "measured", "verdict"]]
+    rows = [["hypothesis", "expected", "measured"]]
     for tried in investigation.tried:
-        hypothesis = tried.hypothesis
-        rows.append(
-            [
-                fit(clean(hypothesis.name), style.width // 3).rstrip(),
-                clean(hypothesis.expected_text),
-                measured_in_words(tried),
-                verdict_in_words(tried),
-            ]
-        )
-    widths = [max(len(row[column]) for row in rows) for column in range(3)]
-    lines = []
-    for index, row in enumerate(rows):
-        cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False))
-        if not index:
-            lines.append(style.paint(f"{cells}  {row[3]}", "dim"))
-            continue
-        color = _COLORS[investigation.tried[index - 1].finding.verdict]
-        lines.append(beside(cells + "  ", row[3], style, color))
+        name = fit(clean(tried.hypothesis.name), style.width // 3).rstrip()
+        rows.append([name, clean(tried.hypothesis.expected_text), measured_in_words(tried)])
+    titles, *cells = columns(rows, "<<<")
+    lines = [style.paint(titles + "  verdict", "dim")]
+    for line, tried in zip(cells, investigation.tried, strict=True):
+        color = _COLORS[tried.finding.verdict]
+        lines.append(beside(line + "  ", verdict_in_words(tried), style, color))
     blocks = [head, "\n".join(line.rstrip() for line in lines)]
     end = [together_in_words(investigation), *goal_in_words(investigation)]
     blocks.append(paragraphs(end, style, "bold"))
     blocks.append(paragraphs(small_print(investigation), style, "dim"))
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return joined(blocks)
 
 
 def small_print(investigation: Investigation) -> list[str]:
@@ -133,9 +123,9 @@ def _warnings(investigation: Investigation) -> list[str]:
 def investigation_markdown(investigation: Investigation, date: str, machine: str) -> str:
     """A record that a team can keep."""
     lines = [
-        f"# Investigation of `{_code(investigation.baseline)}`",
+        f"# Investigation of {code(investigation.baseline)}",
         "",
-        f"{date}, on {_text(machine)}. "
+        f"{date}, on {escape(machine)}. "
         + (f"Each run ends after {investigation.stop_after}. " if investigation.stop_after else "")
         + "Runs are interleaved pairs; gains are of the time per step, with intervals; all "
         "verdicts on one hypothesis together are wrong at most 1 time in 20.",
@@ -143,26 +133,17 @@ def investigation_markdown(investigation: Investigation, date: str, machine: str
         "## Result",
         "",
         *_baseline(investigation),
-        f"- {_text(together_in_words(investigation))}",
-        *[f"- {_text(sentence)}" for sentence in goal_in_words(investigation)],
+        f"- {escape(together_in_words(investigation))}",
+        *[f"- {escape(sentence)}" for sentence in goal_in_words(investigation)],
         "",
         "## Hypotheses",
         "",
-        "| hypothesis | expected | confidence | measured | pairs | verdict |",
-        "|---|---|---|---|---|---|",
+        markdown_table(
+            ["hypothesis", "expected", "confidence", "measured", "pairs", "verdict"],
+            [_row(tried) for tried in investigation.tried],
+            numbers_from=6,
+        ),
     ]
-    for tried in investigation.tried:
-        hypothesis = tried.hypothesis
-        pairs = tried.comparison.pairs if tried.comparison else len(tried.slopes)
-        cells = [
-            hypothesis.name,
-            hypothesis.expected_text,
-            hypothesis.confidence,
-            measured_in_words(tried),
-            str(pairs or ""),
-            verdict_in_words(tried),
-        ]
-        lines.append("| " + " | ".join(_text(cell) for cell in cells) + " |")
     for tried in investigation.tried:
         lines += ["", *_details(tried)]
     notes = _warnings(investigation)
@@ -172,8 +153,16 @@ def investigation_markdown(investigation: Investigation, date: str, machine: str
     if investigation.interrupted:
         notes.append("The investigation was interrupted; `--resume` continues it.")
     if notes:
-        lines += ["", "## Notes", "", *[f"- {_text(note)}" for note in notes]]
+        lines += ["", "## Notes", "", *[f"- {escape(note)}" for note in notes]]
     return "\n".join(lines) + "\n"
+
+
+def _row(tried: Tried) -> list[str]:
+    hypothesis = tried.hypothesis
+    pairs = tried.comparison.pairs if tried.comparison else len(tried.slopes)
+    cells = [hypothesis.name, hypothesis.expected_text, hypothesis.confidence]
+    cells += [measured_in_words(tried), str(pairs or ""), verdict_in_words(tried)]
+    return [escape(cell) for cell in cells]
 
 
 def _baseline(investigation: Investigation) -> list[str]:
@@ -187,35 +176,23 @@ def _baseline(investigation: Investigation) -> list[str]:
 def _details(tried: Tried) -> list[str]:
     hypothesis = tried.hypothesis
     lines = [
-        f"### {_text(hypothesis.name)}: {tried.finding.verdict}",
+        f"### {escape(hypothesis.name)}: {tried.finding.verdict}",
         "",
-        _text(hypothesis.claim),
+        escape(hypothesis.claim),
         "",
-        f"Change: `{_code(hypothesis.change)}`",
+        f"Change: {code(hypothesis.change)}",
     ]
     comparison = tried.comparison
     if comparison is None or not comparison.phases:
         return lines
-    lines += ["", f"| per {one_of(comparison.unit)} | baseline | changed | times faster |"]
-    lines.append("|---|---|---|---|")
-    rows = [("whole", comparison.whole)]
-    rows += [(p.name or NO_PHASE_LABEL, p.own) for p in comparison.phases if not p.own.why]
-    for name, judgement in rows:
-        first, second = (units.seconds(s or 0.0) for s in (judgement.first, judgement.second))
-        lines.append(f"| {_text(name)} | {first} | {second} | {ratio(judgement)} |")
-    return lines
-
-
-def _text(text: str) -> str:
-    """Text from a plan or a program, with nothing that Markdown or HTML would take as its own."""
-    escaped = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    for mark in "\\`*_[]|#":
-        escaped = escaped.replace(mark, "\\" + mark)
-    return escaped
-
-
-def _code(text: str) -> str:
-    return clean(text).replace("`", "'").replace("|", "\\|")
+    judged = [("whole", comparison.whole)]
+    judged += [(p.name or NO_PHASE_LABEL, p.own) for p in comparison.phases if not p.own.why]
+    rows = [
+        [escape(name), *(units.seconds(s or 0.0) for s in (each.first, each.second)), ratio(each)]
+        for name, each in judged
+    ]
+    head = [f"per {one_of(comparison.unit)}", "baseline", "changed", "times faster"]
+    return [*lines, "", markdown_table(head, rows)]
 
 
 # -- JSON --
@@ -250,7 +227,7 @@ def investigation_document(investigation: Investigation) -> dict[str, Any]:
 
 
 def _tried(tried: Tried) -> dict[str, Any]:
-    hypothesis = tried.hypothesis
+    hypothesis, measured = tried.hypothesis, tried.finding.measured
     return {
         "name": hypothesis.name,
         "claim": hypothesis.claim,
@@ -264,17 +241,7 @@ def _tried(tried: Tried) -> dict[str, Any]:
         "confidence": hypothesis.confidence,
         "verdict": tried.finding.verdict,
         "why": tried.finding.why,
-        "measured": _interval(tried.finding.measured),
+        "measured": interval_document(measured) if measured else None,
         "comparison": comparison_document(tried.comparison) if tried.comparison else None,
         "slopes": tried.slopes,
-    }
-
-
-def _interval(interval: Interval | None) -> dict[str, float | None] | None:
-    if interval is None:
-        return None
-    return {
-        "estimate": finite(interval.estimate),
-        "low": finite(interval.low),
-        "high": finite(interval.high),
     }

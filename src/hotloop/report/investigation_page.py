@@ -49,7 +49,7 @@ def page_data(investigation: Investigation) -> dict[str, Any]:
     return {
         **document,
         "schema": SCHEMA,
-        "look": f"{investigation.folder}/record.md",
+        "to_open": f"{investigation.folder}/record.md",
         "headline": together_in_words(investigation),
         "goal_sentences": goal_in_words(investigation),
         "small_print": small_print(investigation),

@@ -16,17 +16,17 @@ from hotloop.diagnose.advice import recommendations, summary
 from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.proven import is_refuted
 from hotloop.diagnose.verdict import starvation_of
-from hotloop.phases import NO_PHASE_LABEL
+from hotloop.phases import NO_PHASE_LABEL, name_at
 from hotloop.report import one_process
 from hotloop.report.device_text import bound_line, limits_in_words
 from hotloop.report.document import Report
 from hotloop.report.evidence import evidence_in_words
 from hotloop.report.gains import promised, proven
+from hotloop.report.headline import headline_parts
 from hotloop.report.paths import place_of
-from hotloop.report.returns import headline_part
 from hotloop.report.run_table import TITLE, line_of, shown_rows, who
-from hotloop.report.sampled import SMALLEST_OF_THREADS, place_words, states_words
-from hotloop.report.terminal import clean
+from hotloop.report.sampled import functions_of, place_words, states_words, thread_functions_of
+from hotloop.report.terminal import clean, joined
 from hotloop.report.view import DEFAULT_VIEW, View
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~])")
@@ -66,7 +66,7 @@ def render(report: Report, view: View = DEFAULT_VIEW) -> str:
         _processes(analysis),
         _machine(report),
     ]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return joined(blocks)
 
 
 def _starved(sentence: str) -> str:
@@ -75,7 +75,7 @@ def _starved(sentence: str) -> str:
 
 def _process_report(analysis: Analysis, view: View) -> str:
     """A process other than the main one: its phases, limits and functions."""
-    known = [f for f in analysis.functions if f.process == view.process and f.share >= 0.005]
+    known = functions_of(analysis, [view.process])
     blocks = [
         _starved(starvation_of(analysis, view.process)),
         f"# {prose(one_process.headline(analysis, view.process))}",
@@ -83,7 +83,7 @@ def _process_report(analysis: Analysis, view: View) -> str:
         _phases(analysis, view.process),
         f"## Hot functions (sampled)\n\n{_function_table(known[: view.top])}" if known else "",
     ]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return joined(blocks)
 
 
 def escape(text: str) -> str:
@@ -109,22 +109,8 @@ def prose(text: str) -> str:
 
 
 def _headline(analysis: Analysis) -> str:
-    run = analysis.run
-    parts = [f"training loop {units.seconds(run.loop_s)} of {units.seconds(run.wall_s)}"]
-    if run.env_steps:
-        parts.append(f"**{units.rate(run.steps_per_s)} steps/s**")
-    if returned := headline_part(analysis):
-        parts.append(returned)
-    if run.env_steps:
-        parts.append(f"{units.count(run.env_steps)} steps")
-    if run.gradient_steps:
-        parts.append(units.plural(run.gradient_steps, "gradient step"))
-    if run.memory_peak_mb:
-        parts.append(f"peak memory {units.megabytes(run.memory_peak_mb)}")
-    parts.append(escape(run.device))
-    if run.processes > 1:
-        parts.append(f"{run.processes} processes")
-    return f"{code(' '.join(run.command))}\n\n{' · '.join(parts)}"
+    parts = " · ".join(map(escape, headline_parts(analysis)))
+    return f"{code(' '.join(analysis.run.command))}\n\n{parts}"
 
 
 def _in_short(analysis: Analysis, findings: list[Finding]) -> str:
@@ -199,7 +185,7 @@ def _phases(analysis: Analysis, process: str) -> str:
     if outside >= _SMALLEST_SHARE:
         row = [NO_PHASE_LABEL, units.percent(outside), "", units.seconds(analysis.outside_s)]
         rows.append([*row, *[""] * (len(head) - len(row))])
-    return _table(head, rows)
+    return markdown_table(head, rows)
 
 
 def _phase_row(phase: Phase, run: Run) -> list[str]:
@@ -222,12 +208,12 @@ def _phase_row(phase: Phase, run: Run) -> list[str]:
 def _functions(analysis: Analysis, top: int) -> str:
     blocks = []
     for group, processes in groups(analysis).items():
-        known = [f for f in analysis.functions if f.process in processes and f.share >= 0.005]
+        known = functions_of(analysis, processes)
         most = top if group == "main" else min(top, _FEW_FUNCTIONS)
         if known:
             title = "" if group == "main" else f" of {escape(group)}"
             blocks.append(f"## Hot functions{title} (sampled)\n\n{_function_table(known[:most])}")
-    known = [f for f in analysis.thread_functions if f.share >= SMALLEST_OF_THREADS]
+    known = thread_functions_of(analysis)
     if known:
         title = "## Hot functions of other threads, by the time they ran (sampled)"
         blocks.append(f"{title}\n\n{_function_table(known[:_FEW_FUNCTIONS])}")
@@ -239,14 +225,14 @@ def _function_table(functions: list[Function]) -> str:
         [
             code(f.function),
             code(place_words(f)),
-            escape(f.phase.rpartition("/")[2]) or NO_PHASE_LABEL,
+            escape(name_at(f.phase)) or NO_PHASE_LABEL,
             units.percent(f.share),
             units.seconds(f.self_s),
             states_words(f),
         ]
         for f in functions
     ]
-    return _table(["function", "line", "in", "share", "own", "how"], rows, numbers_from=3)
+    return markdown_table(["function", "line", "in", "share", "own", "how"], rows, numbers_from=3)
 
 
 def _processes(analysis: Analysis) -> str:
@@ -262,7 +248,7 @@ def _processes(analysis: Analysis) -> str:
         ]
         for p in analysis.processes[:32]
     ]
-    table = _table(["process", "time", "in phases", "peak memory", "limited by"], rows)
+    table = markdown_table(["process", "time", "in phases", "peak memory", "limited by"], rows)
     more = len(analysis.processes) - len(rows)
     return "## Processes\n\n" + table + (f"\n\n… and {more} more." if more else "")
 
@@ -282,7 +268,7 @@ def _run_table(analysis: Analysis) -> str:
     if not rows:
         return ""
     head = ["phase", "process", "kind", "most of it at", "share", "time"]
-    return f"## {TITLE}\n\n" + _table(head, rows, numbers_from=4)
+    return f"## {TITLE}\n\n" + markdown_table(head, rows, numbers_from=4)
 
 
 def _machine(report: Report) -> str:
@@ -304,6 +290,7 @@ def _machine(report: Report) -> str:
     )
 
 
-def _table(head: list[str], rows: list[list[str]], numbers_from: int = 1) -> str:
+def markdown_table(head: list[str], rows: list[list[str]], numbers_from: int = 1) -> str:
+    """A table whose columns of numbers are aligned on the right."""
     align = ["---:" if i >= numbers_from and title else "---" for i, title in enumerate(head)]
     return "\n".join("| " + " | ".join(row) + " |" for row in [head, align, *rows])

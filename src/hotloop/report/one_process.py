@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, of_main_thread
 from hotloop.diagnose.verdict import starvation_of
 from hotloop.report.document import MOST_FUNCTIONS, Report, report_document
 from hotloop.report.view import View
@@ -18,7 +18,7 @@ def is_selected(view: View) -> bool:
 
 def headline(analysis: Analysis, process: str) -> str:
     """Which process it is, and the phase that takes most of its time."""
-    own = [p for p in analysis.phases if p.process == process and p.thread == "main"]
+    own = of_main_thread(analysis.phases, process)
     largest = max(own, key=lambda phase: phase.self_s, default=None)
     most = f": most of its time in phases is `{largest.name}`" if largest is not None else ""
     return f"{process}, a process of the run{most}."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hotloop.errors import HotloopError
 from hotloop.report import one_process
 from hotloop.report.document import Report
 from hotloop.report.formats import FORMATS
-from hotloop.report.terminal import Style
+from hotloop.report.terminal import Style, write
 from hotloop.report.text import text_report
 from hotloop.report.view import DEFAULT_VIEW, View
 
@@ -37,6 +38,17 @@ def save(path: Path, content: str | bytes, force: bool) -> None:
         raise HotloopError(f"{path}: already exists; use -f to overwrite") from None
     except OSError as error:
         raise HotloopError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def put(content: str | bytes, output: str | None, force: bool) -> None:
+    """Write a report to that file, or to standard output without one."""
+    if output:
+        save(Path(output), content, force)
+        print(f"hotloop: wrote {output}", file=sys.stderr)
+    elif isinstance(content, bytes):
+        sys.stdout.buffer.write(content)
+    else:
+        write(sys.stdout, content)
 
 
 def _json(report: Report, view: View = DEFAULT_VIEW) -> str:

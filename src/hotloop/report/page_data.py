@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from hotloop.analyze import series, step_cost
-from hotloop.analyze.accounting import outside_share
+from hotloop.analyze.accounting import outside_share, phase_categories
 from hotloop.analyze.flame import FUNCTION, Box, flame, groups
 from hotloop.analyze.history import RunHistory
 from hotloop.analyze.model import Analysis, Function, Process
@@ -21,7 +21,7 @@ from hotloop.report.palette import colors
 from hotloop.report.paths import place_of
 from hotloop.report.returns import returns_document
 from hotloop.report.run_table import line_of, shown_rows, who
-from hotloop.report.sampled import SMALLEST_OF_THREADS, place_words, states_words
+from hotloop.report.sampled import place_words, states_words, thread_functions_of
 
 SCHEMA = "hotloop.page/1"
 
@@ -188,11 +188,7 @@ def _course(
     history: RunHistory, analysis: Analysis, run: list[series.SeriesPoint]
 ) -> dict[str, Any]:
     parts = history.parts(analysis)
-    known = {
-        phase.name: phase.category
-        for phase in [*analysis.startup, *analysis.after, *analysis.phases]
-        if phase.process == "main"
-    }
+    known = phase_categories(analysis)
     bands = step_cost.bands(run, known, MOST_BANDS)
     of_parts = step_cost.per_step_bands(parts, list(bands))
     return {
@@ -317,7 +313,7 @@ def _phases(analysis: Analysis) -> dict[str, Any]:
 def _functions(analysis: Analysis) -> list[dict[str, Any]]:
     return [
         {
-            **{key: short(value) for key, value in asdict(function).items()},
+            **{key: short(value) for key, value in asdict(function).items() if key != "callers"},
             "group": group,
             "place": place_words(function),
             "states": states_words(function),
@@ -334,7 +330,7 @@ def _by_group(analysis: Analysis) -> dict[str, list[Function]]:
     for function in analysis.functions:
         found.setdefault(group_of.get(function.process, "main"), []).append(function)
     shown = dict(list(found.items())[:MOST_GROUPS])
-    threads = [f for f in analysis.thread_functions if f.share >= SMALLEST_OF_THREADS]
+    threads = thread_functions_of(analysis)
     return {**shown, "other threads": threads} if threads else shown
 
 

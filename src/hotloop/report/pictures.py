@@ -1,4 +1,4 @@
-"""A picture for a paper or a pull request: breakdown, categories, the run as it went, memory."""
+"""A picture for a paper or a pull request: breakdown, categories, the run over time, memory."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hotloop import units
 from hotloop.analyze import series, step_cost
-from hotloop.analyze.accounting import outside_share
+from hotloop.analyze.accounting import outside_share, phase_categories
 from hotloop.analyze.history import RunHistory
 from hotloop.analyze.model import Analysis
 from hotloop.analyze.timeline import LOOP
@@ -27,6 +27,8 @@ MOST_BARS = 10
 #: A smaller share of the loop has no visible bar.
 SMALLEST_BAR = 0.001
 MOST_BANDS = 8
+#: A start-up that takes more of the run than this is left out of the picture.
+FOLDED_SHARE = 0.04
 #: Fits a column and a half of a paper and a comment on a pull request.
 INCHES = (11.0, 7.4)
 
@@ -79,10 +81,9 @@ def _headline(analysis: Analysis) -> str:
 def _breakdown(axes: Axes, analysis: Analysis) -> None:
     """Each phase's own time, in all places where it is, the largest first."""
     own: dict[str, tuple[float, str]] = {NO_PHASE_LABEL: (analysis.outside_s, NO_PHASE_LABEL)}
-    for phase in analysis.phases:
-        if phase.process == "main" and phase.thread == "main":
-            seconds, _ = own.get(phase.name, (0.0, ""))
-            own[phase.name] = (seconds + phase.loop_self_s, phase.category)
+    for phase in analysis.training_phases:
+        seconds, _ = own.get(phase.name, (0.0, ""))
+        own[phase.name] = (seconds + phase.loop_self_s, phase.category)
     ordered = sorted(own.items(), key=lambda item: -item[1][0])
     rows = [(name, *row) for name, row in ordered if row[0] > 0]
     seen = [row for row in rows if analysis.run.share(row[1]) >= SMALLEST_BAR][:MOST_BARS]
@@ -132,15 +133,13 @@ def _categories(axes: Axes, report: Report) -> None:
 def _over_time(
     axes: Axes, history: RunHistory, analysis: Analysis, run: list[series.SeriesPoint]
 ) -> None:
-    """Share of time by phase over the run, with start-up, end and interruptions marked."""
-    axes.set_title("As it went: share of time by phase", pad=12)
+    """Share of time by phase over the loop, with its end and interruptions marked."""
+    startup = _folded_startup(analysis, run)
+    folded = f" (start-up {units.seconds(startup)} not shown)" if startup else ""
+    axes.set_title(f"Over time: share of time by phase{folded}", pad=12)
     if not run:
         return
-    known = {
-        phase.name: phase.category
-        for phase in [*analysis.startup, *analysis.after, *analysis.phases]
-        if phase.process == "main"
-    }
+    known = phase_categories(analysis)
     bands = step_cost.bands(run, known, MOST_BANDS)
     palette = colors(list(known.values())) | {step_cost.OTHER_PHASES: OTHER}
     edges = [run[0].begin_s, *(point.end_s for point in run)]
@@ -158,7 +157,7 @@ def _over_time(
         below = above
     _backdrop(axes, history, analysis, run)
     axes.set_ylim(0, 1)
-    axes.set_xlim(edges[0], edges[-1])
+    axes.set_xlim(startup or edges[0], edges[-1])
     axes.set_yticks([0, 0.5, 1], ["0%", "50%", "100%"])
     axes.tick_params(axis="x", labelbottom=False)
     # Names of three columns fit between this axis and the edge of the picture; of four, not all do.
@@ -168,6 +167,13 @@ def _over_time(
     )  # fmt: skip
 
 
+def _folded_startup(analysis: Analysis, run: list[series.SeriesPoint]) -> float:
+    """Seconds of start-up that would only take space from the loop; 0 if it is short."""
+    begin = analysis.run.startup_s
+    has_loop = any(point.part == LOOP for point in run)
+    return begin if has_loop and begin > FOLDED_SHARE * run[-1].end_s else 0.0
+
+
 def _backdrop(
     axes: Axes, history: RunHistory, analysis: Analysis, run: list[series.SeriesPoint]
 ) -> None:
@@ -175,8 +181,6 @@ def _backdrop(
     for left, right in ((run[0].begin_s, begin), (end, run[-1].end_s)):
         if right > left:
             axes.axvspan(left, right, color="#14181d", alpha=0.08, linewidth=0)
-    if begin > 0.04 * run[-1].end_s:
-        axes.text(begin / 2, 0.02, "start-up", rotation=90, ha="center", va="bottom", fontsize=8.5)
     for event in history.events():
         width = max(event.end_s - event.begin_s, (run[-1].end_s - run[0].begin_s) / 400)
         color = colors([])["Model" if event.name == "compile" else "Logging"]

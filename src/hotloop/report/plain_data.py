@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
+
+from hotloop.analyze.statistics import Interval
 
 
 def json_ready(value: Any) -> Any:
@@ -15,3 +18,11 @@ def json_ready(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def interval_document(
+    interval: Interval, scale: Callable[[float], float] = float
+) -> dict[str, float | None]:
+    """An estimate with its interval; None for an end that is not known."""
+    ends = {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
+    return {name: scale(end) if math.isfinite(end) else None for name, end in ends.items()}

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import linecache
 import os
+from collections.abc import Collection
 
+from hotloop import units
 from hotloop.analyze.model import Analysis, Function
 from hotloop.report.paths import path_from_here
 
 #: Longer source lines are cut.
 _MOST_SOURCE = 100
-#: Functions of other threads below this share are left out: they have a fifth of the samples.
+#: Functions below this share of the loop are left out; those of other threads, which have a fifth
+#: of the samples, below a larger one.
+SMALLEST_SHARE = 0.005
 SMALLEST_OF_THREADS = 0.03
+
+
+def functions_of(analysis: Analysis, processes: Collection[str]) -> list[Function]:
+    """The functions to show of these processes, the most first."""
+    own = (f for f in analysis.functions if f.process in processes)
+    return [function for function in own if function.share >= SMALLEST_SHARE]
+
+
+def thread_functions_of(analysis: Analysis) -> list[Function]:
+    """The same of the other threads of the main process."""
+    return [f for f in analysis.thread_functions if f.share >= SMALLEST_OF_THREADS]
 
 
 def states_words(function: Function) -> str:
@@ -23,9 +38,17 @@ def states_words(function: Function) -> str:
 def place_words(function: Function) -> str:
     """The hottest line, and for a library's function the line of the program that led to it."""
     place = f"{path_from_here(function.file)}:{function.hot_line}"
-    if function.from_file:
-        place += f", from {path_from_here(function.from_file)}:{function.from_line}"
-    return place
+    called = callers_words(function)
+    return f"{place}, {called}" if called else place
+
+
+def callers_words(function: Function) -> str:
+    """The line of the program that led to a library's function, and how many others did."""
+    if not function.from_file:
+        return ""
+    words = f"from {path_from_here(function.from_file)}:{function.from_line}"
+    more = len(function.callers) - 1
+    return f"{words} and {units.plural(more, 'more line')}" if more > 0 else words
 
 
 def short_lines(lines: str) -> str:

@@ -9,7 +9,7 @@ from hotloop import units
 from hotloop.analyze.soonest import Soonest
 from hotloop.analyze.time_to_return import Factor, median_of
 from hotloop.report.plain_data import json_ready
-from hotloop.report.terminal import Style, clean, wrapped
+from hotloop.report.terminal import Style, clean, joined, wrapped
 from hotloop.report.to_return import method, table
 
 SCHEMA = "hotloop.soonest/1"
@@ -72,8 +72,8 @@ def render(result: Soonest, form: str, style: Style) -> str:
         document = {"schema": SCHEMA, "sentence": headline(result), **asdict(result)}
         return json.dumps(json_ready(document), indent=1) + "\n"
     blocks = [wrapped(headline(result), style, "bold")]
-    blocks += [wrapped(each, style) for each in (against(result), front(result)) if each]
+    blocks += [wrapped(each, style) for each in (against(result), front(result))]
     blocks.append("\n".join(table(result)))
     blocks.append(wrapped(method(result), style, "dim"))
     blocks += [wrapped(note, style, "dim") for note in result.notes]
-    return "\n\n".join(blocks) + "\n"
+    return joined(blocks)

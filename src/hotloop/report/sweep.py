@@ -14,7 +14,8 @@ from hotloop.analyze.statistics import Interval
 from hotloop.capture import schema
 from hotloop.phases import NO_PHASE, NO_PHASE_LABEL
 from hotloop.report.comparison import times
-from hotloop.report.terminal import Style, clean, paragraph, paragraphs
+from hotloop.report.plain_data import interval_document
+from hotloop.report.terminal import Style, clean, columns, joined, paragraphs, wrapped
 
 SCHEMA = "hotloop.sweep/1"
 
@@ -26,13 +27,13 @@ def sweep_text(sweep: Sweep, style: Style) -> str:
     """The whole sweep, as text."""
     blocks = [
         _title(sweep, style),
-        paragraph(headline(sweep), style, "bold", "green"),
+        wrapped(headline(sweep), style, "bold", "green"),
         _table(sweep, style),
         *[_expectation(expected, sweep, style) for expected in sweep.expected],
         paragraphs(growth_sentences(sweep), style),
         paragraphs(small_print(sweep), style, "dim"),
     ]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return joined(blocks)
 
 
 def _title(sweep: Sweep, style: Style) -> str:
@@ -118,13 +119,8 @@ def _cells(sweep: Sweep, phases: list[str]) -> list[list[str]]:
 
 def _aligned(rows: list[list[str]]) -> list[str]:
     """Align numbers on the right and the marks behind them on the left."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    return [
-        "  ".join(
-            [*(f"{cell:>{width}}" for cell, width in zip(row, widths, strict=False)), row[-1]]
-        ).rstrip()
-        for row in rows
-    ]
+    sides = ">" * (len(rows[0]) - 1) + "<"
+    return [line.rstrip() for line in columns(rows, sides)]
 
 
 def _short(unit: str) -> str:
@@ -323,9 +319,9 @@ def _growth(growth: PowerLaw) -> dict[str, Any]:
     return {
         "variable": growth.variable,
         "of": "step_s",
-        "exponent": _interval(growth.exponent),
+        "exponent": interval_document(growth.exponent),
         "phases": [
-            {"name": name or NO_PHASE_LABEL, "exponent": _interval(interval)}
+            {"name": name or NO_PHASE_LABEL, "exponent": interval_document(interval)}
             for name, interval in growth.phases.items()
         ],
     }
@@ -341,7 +337,7 @@ def _expect(expected: Expectation) -> dict[str, Any]:
                 "value": row.value,
                 "expected": row.expected,
                 "actual": row.actual,
-                "times_slower": _interval(row.factor, math.exp),
+                "times_slower": interval_document(row.factor, math.exp),
                 "in_words": slower_in_words(row),
             }
             for row in expected.rows
@@ -350,15 +346,4 @@ def _expect(expected: Expectation) -> dict[str, Any]:
         "part": expected.part,
         "steps_factor": expected.steps_factor,
         "step_time_factor": expected.step_time_factor,
-    }
-
-
-def _interval(interval: Interval, scale: Any = float) -> dict[str, float | None]:
-    def plain(value: float) -> float | None:
-        return scale(value) if math.isfinite(value) else None
-
-    return {
-        "estimate": plain(interval.estimate),
-        "low": plain(interval.low),
-        "high": plain(interval.high),
     }

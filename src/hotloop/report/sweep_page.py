@@ -52,7 +52,7 @@ def page_data(sweep: Sweep) -> dict[str, Any]:
     return {
         **document,
         "schema": SCHEMA,
-        "look": _look(sweep),
+        "to_open": _command_to_open(sweep),
         "headline": headline(sweep),
         "design": design_in_words(sweep),
         "step": one_of(sweep.unit),
@@ -66,7 +66,7 @@ def page_data(sweep: Sweep) -> dict[str, Any]:
     }
 
 
-def _look(sweep: Sweep) -> str:
+def _command_to_open(sweep: Sweep) -> str:
     """The command that opens one of the runs."""
     folder = f"{sweep.folder}/round-1/{folder_name(setting_name(sweep, sweep.points[0]))}"
     return f"hotloop report {shlex.quote(folder)}"

@@ -7,7 +7,7 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import wrap
@@ -72,6 +72,15 @@ def fit(text: str, width: int) -> str:
     return text[: width - 1 - tail] + "…" + text[-tail:]
 
 
+def columns(rows: Sequence[Sequence[str]], sides: str) -> list[str]:
+    """Rows of cells as lines; `sides` has < or > for each column: aligned on the left or right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(f"{c:{side}{width}}" for c, side, width in zip(row, sides, widths, strict=True))
+        for row in rows
+    ]
+
+
 def beside(cells: str, words: str, style: Style, *paint: str) -> str:
     """A row of a table with words at its end: below the row where there is no room beside it."""
     if len(cells) + len(words) <= style.width:
@@ -87,15 +96,14 @@ def wrapped(text: str, style: Style, *paint: str, indent: int = 0) -> str:
     return "\n".join(style.paint(line, *paint) for line in lines)
 
 
-def paragraph(text: str, style: Style, *paint: str) -> str:
-    """Sentences, wrapped."""
-    lines = [line for part in text.splitlines() for line in wrap(clean(part), style.width)]
-    return "\n".join(style.paint(line, *paint) for line in lines)
+def paragraphs(texts: Iterable[str], style: Style, *paint: str) -> str:
+    """Texts that may have several lines, wrapped; each starts on a new line."""
+    return "\n".join(wrapped(line, style, *paint) for text in texts for line in text.splitlines())
 
 
-def paragraphs(texts: list[str], style: Style, *paint: str) -> str:
-    """Each starts on a new line."""
-    return "\n".join(paragraph(text, style, *paint) for text in texts)
+def joined(blocks: Iterable[str]) -> str:
+    """The blocks of a report that are not empty, with an empty line between two of them."""
+    return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def style_for(stream: TextIO) -> Style:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from hotloop import units
-from hotloop.analyze.kind import has_training_loop, span_of, steps_per_s_after_warm_up
-from hotloop.analyze.language_models import tokens
+from hotloop.analyze.kind import has_training_loop, span_of
 from hotloop.analyze.model import Analysis, Overhead
 from hotloop.analyze.workers import split_steps
 from hotloop.diagnose.verdict import starvation_of
@@ -18,12 +17,12 @@ from hotloop.report.function_tables import (
     thread_functions,
     unidentified_code,
 )
+from hotloop.report.headline import headline_parts
 from hotloop.report.imports import import_table
 from hotloop.report.phase_table import phase_table
-from hotloop.report.returns import headline_part
 from hotloop.report.returns import small_print as returns_print
 from hotloop.report.run_table import run_table_text
-from hotloop.report.terminal import Style, clean, fit, wrapped
+from hotloop.report.terminal import Style, clean, fit, joined, wrapped
 from hotloop.report.view import DEFAULT_VIEW, View
 
 #: Processes in the list; `--process NAME` shows any of them.
@@ -54,7 +53,7 @@ def text_report(report: Report, style: Style, view: View = DEFAULT_VIEW) -> str:
         _processes(analysis, style),
         _small_print(report, style),
     ]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return joined(blocks)
 
 
 def _process_report(report: Report, style: Style, view: View) -> str:
@@ -71,74 +70,13 @@ def _process_report(report: Report, style: Style, view: View) -> str:
         _processes(analysis, style),
         _small_print(report, style),
     ]
-    return "\n\n".join(block for block in blocks if block) + "\n"
+    return joined(blocks)
 
 
 def _headline(analysis: Analysis, style: Style) -> str:
-    run = analysis.run
-    parts = [f"{units.seconds(run.wall_s)} total"]
-    if has_training_loop(analysis):
-        parts[0] += f", training loop {units.seconds(run.loop_s)}"
-    if run.env_steps:
-        steps = units.plural(run.env_steps, "step")
-        parts.append(f"{steps}, {units.rate(run.steps_per_s)} steps/s")
-        if learning := steps_per_s_after_warm_up(analysis):
-            parts[-1] += f" ({units.rate(learning)} after learning began)"
-    if run.agent_steps:
-        agents = units.plural(run.agent_steps, "agent step")
-        parts.append(f"{agents}, {units.rate(run.agent_steps_per_s)} agent steps/s")
-    if returned := headline_part(analysis):
-        parts.append(returned)
-    if run.episodes:
-        episodes = units.plural(run.episodes, "episode")
-        length = analysis.returns.training.mean_length or run.steps_per_episode or 0
-        parts.append(f"{episodes} of {units.rate(length)} steps")
-    if run.gradient_steps:
-        updates = units.plural(run.gradient_steps, "gradient step")
-        if run.batch_size:
-            updates += f" (batch size {units.count(run.batch_size)})"
-        if not run.env_steps:
-            updates += f", {units.rate(run.gradient_steps_per_s)} gradient steps/s"
-            if run.samples_per_s:
-                updates += f", {units.rate(run.samples_per_s)} training examples/s"
-        parts.append(updates)
-    parts += _token_parts(analysis)
-    if run.generations:
-        generations = units.plural(run.generations, "generation")
-        parts.append(f"{generations}, {units.rate(run.generations_per_s)}/s")
-    if run.games:
-        parts.append(f"{units.plural(run.games, 'game')}, {units.rate(run.games_per_s)}/s")
-    if run.searches:
-        searches = units.plural(run.searches, "search", "es")
-        parts.append(f"{searches}, {units.rate(run.searches_per_s)}/s")
-        parts.append(f"{units.rate(run.leaves_per_s)} positions/s evaluated in them")
-    parts.append(run.device)
-    if run.processes > 1:
-        parts.append(f"{run.processes} processes")
-    if run.memory_peak_mb:
-        parts.append(f"peak memory {units.megabytes(run.memory_peak_mb)}")
-    command = fit(clean(" ".join(run.command)), style.width - 9).rstrip()
+    command = fit(clean(" ".join(analysis.run.command)), style.width - 9).rstrip()
     title = style.paint("hotloop", "bold", "cyan") + "  " + command
-    return title + "\n" + _listed(parts, style)
-
-
-def _token_parts(analysis: Analysis) -> list[str]:
-    """What a run generated and learned, where it trains a language model."""
-    made = tokens(analysis)
-    if made is None:
-        return []
-    completions = units.plural(made.completions, "completion")
-    parts = [
-        f"{completions}, {units.rate(made.completions_per_s)}/s",
-        f"{units.rate(made.generated_per_s)} tokens/s generated",
-        f"prompts of {units.rate(made.prompt_length)} and completions of "
-        f"{units.rate(made.completion_length)} tokens",
-    ]
-    if made.learned:
-        parts.append(f"{units.rate(made.learned_per_s)} tokens/s learned")
-    if made.padding_share:  # unknown where masks are on a device
-        parts.append(f"{units.percent(made.padding_share)} padding")
-    return parts
+    return title + "\n" + _listed(headline_parts(analysis), style)
 
 
 def _listed(parts: list[str], style: Style) -> str:

@@ -20,7 +20,7 @@ from hotloop.analyze.time_to_return import (
     median_of,
 )
 from hotloop.report.plain_data import json_ready
-from hotloop.report.terminal import Style, clean, wrapped
+from hotloop.report.terminal import Style, clean, joined, wrapped
 
 SCHEMA = "hotloop.to_return/1"
 
@@ -107,7 +107,7 @@ def text(result: TimeToReturn, style: Style) -> str:
     blocks.append("\n".join(table(result)))
     blocks.append(wrapped(method(result), style, "dim"))
     blocks += [wrapped(note, style, "dim") for note in result.notes]
-    return "\n\n".join(blocks) + "\n"
+    return joined(blocks)
 
 
 def table(result: TimeToReturn | Soonest) -> list[str]:

@@ -63,7 +63,7 @@ class Attachments:
         self.own_code = OwnCode(hooks, self._profiler, self._settings.phases)
         self._recorder.ask(self.own_code.notes)
         self._recorder.ask(LineNames(self._profiler).notes)
-        self._recorder.every_window(self.own_code.look_at_main)
+        self._recorder.every_window(self.own_code.inspect_main)
         context.telemetry.install()
         self._record_telemetry(context.telemetry)
         self._watch_devices(context)
@@ -108,9 +108,10 @@ class Attachments:
             return
         core: Any = self._profiler.core
         if hasattr(core, "stretches"):  # the twin measures every call
-            from hotloop.measure.stretches import Stretches
+            from hotloop.measure.stretches import FULL_S, Stretches
 
-            stretches = Stretches(core, self._profiler.gauges, self._profiler.rested)
+            full_s = settings.every_call_s or FULL_S
+            stretches = Stretches(core, self._profiler.gauges, self._profiler.rested, full_s)
             self._recorder.watch(stretches.take)
 
     def end_watching(self) -> None:
@@ -145,7 +146,7 @@ class Attachments:
     def _record_watching(self, watching: Watching) -> None:
         self.watching = watching
         self._recorder.ask(watching.notes)
-        self._recorder.every_window(watching.look)
+        self._recorder.every_window(watching.read_card)
 
     def _record_telemetry(self, telemetry: Telemetry | None) -> None:
         self.telemetry = telemetry

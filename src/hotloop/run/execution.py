@@ -28,7 +28,7 @@ def run_program(
         _summary_every(session, summary_s)
     own_code = session.attached.own_code
     try:
-        programs.execute(program, own_code.look_at_main if own_code else None)
+        programs.execute(program, own_code.inspect_main if own_code else None)
     except BaseException as error:
         asked = any(stopper.asked for stopper in stoppers)
         if not asked or isinstance(error, KeyboardInterrupt):

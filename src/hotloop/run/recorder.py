@@ -18,6 +18,7 @@ from hotloop.capture.writer import ShardWriter, warn
 from hotloop.masking import mask_all
 from hotloop.measure.profiler import Profiler
 from hotloop.measure.threads import Alarm, OwnThread, stay_unregistered
+from hotloop.phases import name_at
 
 try:
     import resource
@@ -227,6 +228,6 @@ class Recorder:
 def _did_something(window: Window) -> bool:
     """Whether a window has anything but imports and waiting in it."""
     return bool(window.counters) or any(
-        delta.calls and path.rpartition("/")[2] not in ("import", "wait")
+        delta.calls and name_at(path) not in ("import", "wait")
         for path, delta in window.phases.items()
     )

@@ -149,11 +149,11 @@ class Session:
         stopper = Stopper(notify)
         if limit.what == "seconds":
             self.profiler.at_loop.append(stopper.training_began)
-            self.recorder.every_window(stopper.looks_for_training(Path(self.settings.folder)))
+            self.recorder.every_window(stopper.watch_training(Path(self.settings.folder)))
             OwnThread(lambda: stopper.stop_in(limit, lambda: self.finished)).start()
         else:
             self.profiler.core.watch(limit.what, limit.amount, self._stop_by(stopper))
-            self.recorder.every_window(stopper.looks_at(Path(self.settings.folder), limit))
+            self.recorder.every_window(stopper.watch_counter(Path(self.settings.folder), limit))
         self.recorder.every_window(stopper.check)
         self.recorder.note(Notes.stop_after, str(limit))
         # A program may end by itself before that.

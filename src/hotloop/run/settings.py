@@ -41,6 +41,8 @@ class Settings:
     gpu: str = "windows"
     #: Whether to measure every call, rather than stretches after the first half minute.
     every_call: bool = False
+    #: How long to measure every call before that; 0 for half a minute.
+    every_call_s: float = 0.0
     #: The capture's folder, if this machine cannot reach it; `folder` is then a local one.
     away_from: str = ""
 

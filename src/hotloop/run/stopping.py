@@ -89,6 +89,17 @@ def parse_stop_after(text: str) -> StopAfter:
     return StopAfter(unit[0], amount, in_total=bool(match[3]))
 
 
+def parse_time(option: str, text: str) -> float:
+    """The seconds that an option gives: `90s`, `10m`."""
+    try:
+        limit = parse_stop_after(text)
+    except HotloopError:
+        limit = None
+    if limit is None or limit.what != "seconds":
+        raise HotloopError(f"{option} {text}: a time, such as 90s or 10m")
+    return limit.amount
+
+
 def end_children() -> None:
     """End the processes that the program would wait for at its exit, forever."""
     processes = sys.modules.get("multiprocessing")
@@ -133,15 +144,15 @@ class Stopper:
         if self._began is None:
             self._began = self._clock()
 
-    def looks_for_training(self, folder: Path) -> Callable[[], None]:
+    def watch_training(self, folder: Path) -> Callable[[], None]:
         """What to call once a second, where other processes may be the ones that train."""
         counting = Counting(folder)
 
-        def look() -> None:
+        def check() -> None:
             if self._began is None and counting.others() and counting.trains():
                 self.training_began()
 
-        return look
+        return check
 
     def stop_in(self, limit: StopAfter, is_over: Callable[[], bool]) -> None:
         """Wait for the seconds of a limit, then stop the program if it is still running."""
@@ -164,13 +175,13 @@ class Stopper:
             return self._began + limit.amount
         return started + limit.amount + UNRECOGNISED_SECONDS
 
-    def looks_at(self, folder: Path, limit: StopAfter) -> Callable[[], None]:
+    def watch_counter(self, folder: Path, limit: StopAfter) -> Callable[[], None]:
         """What to call once a second, where other processes may do what is counted."""
         counting = Counting(folder)
         hint_at = self._clock() + HINT_SECONDS
         hinted = False
 
-        def look() -> None:
+        def check() -> None:
             nonlocal hinted
             if self.asked:
                 return
@@ -188,7 +199,7 @@ class Stopper:
                         "--stop-after may never end this run; a time such as 60s would"
                     )
 
-        return look
+        return check
 
     def check(self) -> None:
         """Stop the program again if it caught the exception; called about once a second."""

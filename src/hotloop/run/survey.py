@@ -14,7 +14,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from hotloop.measure import machine
@@ -124,28 +123,15 @@ def survey(time_limit_s: float = TIME_LIMIT_S) -> dict[str, Any]:
     }
 
 
-def busy_cores(seconds: float, path: Path = Path("/proc/stat")) -> float | None:
+def busy_cores(seconds: float) -> float | None:
     """Cores that were busy during a short time; None if the system does not report it."""
-    before = _cpu_ticks(path)
+    before = machine.cpu_ticks()
     time.sleep(seconds)
-    after = _cpu_ticks(path)
+    after = machine.cpu_ticks()
     if before is None or after is None or after[1] <= before[1]:
         return None
     share = (after[0] - before[0]) / (after[1] - before[1])
     return max(share, 0.0) * (os.cpu_count() or 1)
-
-
-def _cpu_ticks(path: Path) -> tuple[int, int] | None:
-    """Busy and all ticks of all cores since the machine started."""
-    try:
-        name, *fields = path.read_text(encoding="utf-8").split("\n", 1)[0].split()
-        ticks = [int(field) for field in fields[:8]]
-    except (OSError, ValueError):
-        return None
-    if name != "cpu" or len(ticks) < 5:
-        return None
-    idle = ticks[3] + ticks[4]
-    return sum(ticks) - idle, sum(ticks)
 
 
 def card_error() -> str | None:

@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass, field
 from time import time as wall_clock
 
+from hotloop.measure import machine
 from hotloop.measure.threads import Flag, OwnThread
 
 INTERVAL_S = 0.1
@@ -42,7 +43,7 @@ class Watch:
         self._tree = _tree_seconds(self._itself)
         self._done = Flag()
         self._thread: OwnThread | None = None
-        if self._look():
+        if self._read():
             self._main_before = self._main_s if self._itself else 0.0
             self._thread = OwnThread(self._run)
             self._thread.start()
@@ -57,14 +58,15 @@ class Watch:
         machine_s = (_machine_seconds() or self._machine) - self._machine
         tree_s = _tree_seconds(self._itself) - self._tree
         main_s = self._main_s - self._main_before
-        return Observed(self._marks, main_s, tree_s, machine_s, _usable_share())
+        usable = machine.affinity_cores() / (os.cpu_count() or 1)
+        return Observed(self._marks, main_s, tree_s, machine_s, usable)
 
     def _run(self) -> None:
         while not self._done.wait(INTERVAL_S):
-            if not self._look():
+            if not self._read():
                 return
 
-    def _look(self) -> bool:
+    def _read(self) -> bool:
         try:
             with open(self._file, encoding="ascii") as file:
                 ran, waited, _ = file.read().split()
@@ -77,12 +79,8 @@ class Watch:
 
 def _machine_seconds() -> float | None:
     """CPU time of everything on this machine since it started."""
-    try:
-        with open("/proc/stat", encoding="ascii") as file:
-            user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
-        return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError):
-        return None
+    ticks = machine.cpu_ticks()
+    return ticks[0] / os.sysconf("SC_CLK_TCK") if ticks is not None else None
 
 
 def _tree_seconds(itself: bool) -> float:
@@ -90,10 +88,3 @@ def _tree_seconds(itself: bool) -> float:
     times = os.times()
     own = times.user + times.system if itself else 0.0
     return own + times.children_user + times.children_system
-
-
-def _usable_share() -> float:
-    try:
-        return len(os.sched_getaffinity(0)) / (os.cpu_count() or 1)
-    except AttributeError:
-        return 1.0

@@ -20,7 +20,7 @@ from hotloop.measure.twin import core, stacks
 
 @pytest.mark.parametrize(
     "module",
-    [events, returns, phases, histogram, core, stacks, episodes, sample_modes, slices],
+    [events, returns, phases, histogram, core, stacks, episodes, sample_modes],
 )
 def test_constants_are_those_of_the_native_module(module: Any) -> None:
     native = pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
@@ -30,6 +30,11 @@ def test_constants_are_those_of_the_native_module(module: Any) -> None:
     assert {name: getattr(module, name) for name in shared} == {
         name: getattr(native, name) for name in shared
     }
+
+
+def test_a_slice_on_disk_has_the_size_of_the_native_one() -> None:
+    native = pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
+    assert slices.SLICE.size == native.SLICE_BYTES
 
 
 def test_every_event_is_exported() -> None:

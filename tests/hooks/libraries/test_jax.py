@@ -62,7 +62,6 @@ def test_whole_loop_under_one_jit_is_said(profile: Any) -> None:
     assert any(p["path"] == "jax.train/compile" for p in run.report["startup"])
 
 
-@pytest.mark.real_time
 def test_steps_of_a_compiled_loop_are_counted_from_its_sizes(profile: Any) -> None:
     run = profile(PROGRAMS / "jax_scanned_envs.py")
     assert run.counter("env_steps") == 3 * 4 * 5 * 6  # calls, updates, steps, environments

@@ -110,15 +110,14 @@ class Source:
         """Put other lines in a statement's place, each with the statement's indent."""
         start = self._starts[node.lineno - 1]
         end = self._starts[node.end_lineno or node.lineno]
-        indent = self.indent(node)
-        return Edit(start, end, "".join(f"{indent}{line}\n" if line else "\n" for line in lines))
+        return Edit(start, end, self._indented(node, lines))
 
     def before(self, node: ast.stmt, lines: list[str]) -> Edit:
         """Put lines before a statement or a decorated function."""
         decorators = getattr(node, "decorator_list", [])
         first = min([node.lineno, *(each.lineno for each in decorators)])
-        at, indent = self._starts[first - 1], self.indent(node)
-        return Edit(at, at, "".join(f"{indent}{line}\n" if line else "\n" for line in lines))
+        at = self._starts[first - 1]
+        return Edit(at, at, self._indented(node, lines))
 
     def importing(self, module: str, name: str | None = None) -> list[Edit]:
         """An import of a module at the top, where the file has none."""
@@ -148,6 +147,10 @@ class Source:
         except (ValueError, SyntaxError):
             return ""
         return unified_diff(self.name, self.text, after)
+
+    def _indented(self, node: ast.stmt, lines: list[str]) -> str:
+        indent = self.indent(node)
+        return "".join(f"{indent}{line}\n" if line else "\n" for line in lines)
 
     def _span(self, node: ast.AST) -> tuple[int, int]:
         start = self._starts[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]

@@ -53,7 +53,7 @@ class Watching:
         prepare = observe(context, before=lambda *_, **__: self.watch.give_way())
         context.undo.append(replace(owner, "_prepare_trace", prepare))
 
-    def look(self) -> None:
+    def read_card(self) -> None:
         """Once per window, in the recorder's thread: read the card's driver."""
         device = self.watch.device
         if not isinstance(device, TorchCuda):
@@ -61,7 +61,7 @@ class Watching:
         if self._cards is None:
             self._cards = cards(device)
         try:
-            self._cards.look(self._profiler.gauges, device.uuid(), device.index(), device.used())
+            self._cards.read(self._profiler.gauges, device.uuid(), device.index(), device.used())
         except Exception as error:  # a device that was lost may fail anywhere
             self._cards = None
             self.watch.device = None

@@ -16,6 +16,9 @@ from hotloop.hooks.context import HookContext
 from hotloop.hooks.protocols import Function
 from hotloop.hooks.redirect import redirect, replace
 
+#: (positional, keyword arguments of a call) -> keyword arguments that it gets instead.
+Arguments = Callable[[tuple[Any, ...], dict[str, Any]], dict[str, Any]]
+
 
 class Applied:
     """One fix in this process: its value, and how often it took effect."""
@@ -41,6 +44,20 @@ class Applied:
         """Let `owner.name` be another class or object."""
         if hasattr(owner, name):
             self.context.undo.append(replace(owner, name, lambda _: new))
+
+    def pass_on(self, owner: object, name: str, changed: Arguments) -> None:
+        """Let calls of `owner.name` have the keyword arguments that `changed` returns, if any."""
+
+        def make(original: Function) -> Function:
+            def call(*args: Any, **kwargs: Any) -> object:
+                more = changed(args, kwargs)
+                if more:
+                    self.took_effect()
+                return original(*args, **{**kwargs, **more})
+
+            return call
+
+        self.redirect(owner, name, make)
 
     def never(self, owner: object, name: str, result: object = None) -> None:
         """Let calls of `owner.name` do nothing."""

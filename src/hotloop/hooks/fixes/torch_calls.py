@@ -12,7 +12,8 @@ from hotloop.hooks.protocols import Foreign, Function
 
 #: Optimizers with a fused implementation.
 _FUSED = ("Adam", "AdamW", "SGD", "Adagrad")
-#: Positional arguments of a `DataLoader` with which `num_workers` and `pin_memory` are not given.
+#: Positional arguments of `DataLoader.__init__`, `self` left out, before `num_workers`, and before
+#: `pin_memory`.
 _BEFORE_WORKERS, _BEFORE_PIN_MEMORY = 6, 8
 
 
@@ -125,14 +126,7 @@ def _eager(applied: Applied, torch: ModuleType) -> None:
 
 
 def _dynamic_shapes(applied: Applied, torch: ModuleType) -> None:
-    def make(original: Function) -> Function:
-        def compile(*args: object, **kwargs: object) -> object:
-            applied.took_effect()
-            return original(*args, **{**kwargs, "dynamic": True})
-
-        return compile
-
-    applied.redirect(torch, "compile", make)
+    applied.pass_on(torch, "compile", lambda args, kwargs: {"dynamic": True})
 
 
 def _full_precision(applied: Applied, torch: ModuleType) -> None:
@@ -161,46 +155,32 @@ def _tf32(applied: Applied, torch: ModuleType) -> None:
 
 
 def _pinned(applied: Applied, data: ModuleType) -> None:
-    def make(original: Function) -> Function:
-        def init(self: object, *args: object, **kwargs: object) -> None:
-            if "pin_memory" not in kwargs and len(args) < _BEFORE_PIN_MEMORY:
-                applied.took_effect()
-                kwargs["pin_memory"] = True
-            original(self, *args, **kwargs)
+    def pinned(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        given = "pin_memory" in kwargs or len(args) > _BEFORE_PIN_MEMORY
+        return {} if given else {"pin_memory": True}
 
-        return init
-
-    applied.redirect(data.DataLoader, "__init__", make)
+    applied.pass_on(data.DataLoader, "__init__", pinned)
 
 
 def _loader_workers(applied: Applied, data: ModuleType) -> None:
-    def make(original: Function) -> Function:
-        def init(self: object, *args: object, **kwargs: Foreign) -> None:
-            fewer = (kwargs.get("num_workers") or 0) < applied.number
-            if len(args) < _BEFORE_WORKERS and fewer:
-                applied.took_effect()
-                kwargs |= {"num_workers": applied.number, "persistent_workers": True}
-            original(self, *args, **kwargs)
+    def more(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        enough = (kwargs.get("num_workers") or 0) >= applied.number
+        if len(args) > _BEFORE_WORKERS or enough:
+            return {}
+        return {"num_workers": applied.number, "persistent_workers": True}
 
-        return init
-
-    applied.redirect(data.DataLoader, "__init__", make)
+    applied.pass_on(data.DataLoader, "__init__", more)
 
 
 def _persistent_workers(applied: Applied, data: ModuleType) -> None:
     """Loader workers stay between epochs."""
 
-    def make(original: Function) -> Function:
-        def init(self: Any, *args: Any, **kwargs: Any) -> None:
-            workers = (*args[_BEFORE_WORKERS - 1 : _BEFORE_WORKERS], kwargs.get("num_workers"))
-            if any(workers) and not kwargs.get("persistent_workers"):
-                applied.took_effect()
-                kwargs["persistent_workers"] = True
-            original(self, *args, **kwargs)
+    def persistent(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        workers = (*args[_BEFORE_WORKERS : _BEFORE_WORKERS + 1], kwargs.get("num_workers"))
+        stay = not any(workers) or kwargs.get("persistent_workers")
+        return {} if stay else {"persistent_workers": True}
 
-        return init
-
-    applied.redirect(data.DataLoader, "__init__", make)
+    applied.pass_on(data.DataLoader, "__init__", persistent)
 
 
 def _no_recomputation(applied: Applied, checkpoint: ModuleType) -> None:

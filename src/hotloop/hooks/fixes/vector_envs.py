@@ -65,16 +65,11 @@ def _sb3_in_processes(applied: Applied, util: Any) -> None:
 
 
 def _shared_memory(applied: Applied, module: ModuleType) -> None:
-    def make(original: Function) -> Function:
-        def init(self: object, env_fns: object, *args: object, **kwargs: object) -> None:
-            if not args and kwargs.get("shared_memory") is False:
-                applied.took_effect()
-                kwargs["shared_memory"] = True
-            original(self, env_fns, *args, **kwargs)
+    def shared(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        own = len(args) <= 2 and kwargs.get("shared_memory") is False
+        return {"shared_memory": True} if own else {}
 
-        return init
-
-    applied.redirect(module.AsyncVectorEnv, "__init__", make)
+    applied.pass_on(module.AsyncVectorEnv, "__init__", shared)
 
 
 def _count(applied: Applied, module: ModuleType) -> None:

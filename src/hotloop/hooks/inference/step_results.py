@@ -50,6 +50,11 @@ def outcome_of(result: object) -> Outcome | None:
     return Outcome(envs, ended, rewards_of(reward), flags, agents_of(reward))
 
 
+def has_flags(result: object) -> bool:
+    """Whether a part of this says true or false, as the end of an episode does."""
+    return isinstance(result, tuple) and any(map(_is_flag, result[1:]))
+
+
 def _of_arrays(result: object) -> Outcome | None:
     """The result of a vector of environments as NumPy arrays: the most frequent, so read first."""
     numpy = sys.modules.get("numpy")

@@ -2,7 +2,7 @@
 
 Most programs have their own replay buffer, advantage function, agent or environment. `recognition`
 decides what a class or a function is; this attaches the phases once its module is imported. For
-the script itself, `run.definitions` marks when its definitions have run (`look_at_main`). Only the
+the script itself, `run.definitions` marks when its definitions have run (`inspect_main`). Only the
 program's own files are inspected, and never a class that a library's table has hooked.
 """
 
@@ -21,7 +21,7 @@ from hotloop.hooks import LIBRARIES
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.inference.gaps import ACT, ADD, FORWARD, SAMPLE, has_gradients
 from hotloop.hooks.inference.jitted import is_jitted
-from hotloop.hooks.inference.step_results import Outcome, outcome_of
+from hotloop.hooks.inference.step_results import Outcome, has_flags, outcome_of
 from hotloop.hooks.install import Hooks
 from hotloop.hooks.program.files import is_program_file
 from hotloop.hooks.program.named_phases import NamedPhases
@@ -75,13 +75,13 @@ class Shapes:
 
     # -- as modules come --
 
-    def look_at(self, name: str) -> None:
+    def inspect(self, name: str) -> None:
         """A module has been imported."""
         module = sys.modules.get(name)
         if name not in _MAIN and is_really(module, ModuleType) and self._is_own(module):
-            self._look(module)
+            self._inspect(module)
 
-    def look_at_main(self) -> None:
+    def inspect_main(self) -> None:
         """Inspect what the script has defined since the last time."""
         for name in _MAIN:
             module = sys.modules.get(name)
@@ -90,8 +90,8 @@ class Shapes:
             size = len(vars(module))
             if size != self._sizes.get(name) and self._is_own(module):
                 self._sizes[name] = size
-                self._named.look_at(name)
-                self._look(module)
+                self._named.inspect(name)
+                self._inspect(module)
 
     def _is_own(self, module: ModuleType) -> bool:
         if (module.__name__ or "").partition(".")[0] in self._hooked_packages:
@@ -100,7 +100,7 @@ class Shapes:
         # Code typed into a notebook or an interpreter is in no file.
         return (file is None and module.__name__ in _MAIN) or is_program_file(file)
 
-    def _look(self, module: ModuleType) -> None:
+    def _inspect(self, module: ModuleType) -> None:
         for name, value in list(vars(module).items()):
             is_class = is_really(value, type)
             # Attributes of other objects are not read.
@@ -110,7 +110,7 @@ class Shapes:
                 continue
             try:
                 if is_class:
-                    self._look_at_class(value)
+                    self._inspect_class(value)
                 elif value not in self._hooked:
                     for found in in_function(module, name, value):
                         self._put_on(found, [])
@@ -118,14 +118,14 @@ class Shapes:
                 self._hooks.failures[f"{module.__name__}.{name}"] = repr(error)
             self._seen.add((module.__name__, name))
 
-    def look_at_unpickled(self, cls: type) -> None:
+    def inspect_unpickled(self, cls: type) -> None:
         """Inspect a class that came by value, whatever file it was written in."""
         try:
-            self._look_at_class(cls, lambda each: each.__module__ == cls.__module__)
+            self._inspect_class(cls, lambda each: each.__module__ == cls.__module__)
         except Exception as error:
             self._hooks.failures[f"{cls.__module__}.{cls.__name__}"] = repr(error)
 
-    def _look_at_class(self, cls: type, is_own: Callable[[type], bool] | None = None) -> None:
+    def _inspect_class(self, cls: type, is_own: Callable[[type], bool] | None = None) -> None:
         libraries = {base.__module__.partition(".")[0] for base in cls.__mro__}
         hooked = libraries & self._hooked_packages
         if hooked and not _is_network(cls):
@@ -188,8 +188,8 @@ class Shapes:
             after = self._searched
         elif found.kind == "generation":
             after = self._generation_ended
-        elif found.kind == "env.step":
-            after = self._stepped(hooks)
+        elif found.kind.startswith("env.step"):
+            after = self._stepped(hooks, by_shape=found.kind != "env.step")
         elif found.kind == "env.reset":
             after = self._context.environment_was_reset
         elif found.kind == "buffer.sample":
@@ -214,11 +214,14 @@ class Shapes:
             return call
         return self._profiler.core.region(found.phases[0]).wrap(function, instead=call)
 
-    def _stepped(self, hooks: list[Undo]) -> Callable[..., object]:
-        """Count a `step`; if its result is not an environment's, the class is not one either."""
+    def _stepped(self, hooks: list[Undo], by_shape: bool) -> Callable[..., object]:
+        """Count a `step`; if its result is not an environment's, the class is not one either.
+
+        A class that no name says to be one has to tell whether an episode ended.
+        """
 
         def read(result: object) -> Outcome | None:
-            outcome = outcome_of(result)
+            outcome = outcome_of(result) if has_flags(result) or not by_shape else None
             if outcome is None:
                 for undo in hooks:
                     undo()

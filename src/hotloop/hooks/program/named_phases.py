@@ -137,7 +137,7 @@ class NamedPhases:
         """Whether a pattern has named this function."""
         return function in self._taken
 
-    def look_at(self, name: str) -> None:
+    def inspect(self, name: str) -> None:
         """Hook the named functions of a module that has been imported."""
         if not self._patterns:
             return

@@ -13,7 +13,7 @@ from hotloop.hooks.program.named_phases import NamedPhases
 from hotloop.measure.profiler import Profiler
 
 #: Inspecting takes milliseconds; a lock that was held during a fork is never released.
-LONGEST_LOOK_S = 1.0
+LONGEST_INSPECTION_S = 1.0
 
 
 class OwnCode:
@@ -23,28 +23,28 @@ class OwnCode:
         self.named = NamedPhases(hooks, profiler, patterns)
         self.shapes = Shapes(hooks, profiler, self.named)
         self._hooks = hooks
-        self._looking = threading.RLock()
+        self._inspecting = threading.RLock()
         hooks.on_import.append(self._imported)
-        hooks.on_class.append(self.shapes.look_at_unpickled)
+        hooks.on_class.append(self.shapes.inspect_unpickled)
         # The script's definitions are inspected as they are made (`run.definitions`). Whatever
         # is defined in another way is inspected when the loop begins, or within a second.
-        profiler.at_loop.append(self.look_at_main)
+        profiler.at_loop.append(self.inspect_main)
 
     def _imported(self, name: str) -> None:
-        self.named.look_at(name)
-        self.shapes.look_at(name)
+        self.named.inspect(name)
+        self.shapes.inspect(name)
 
-    def look_at_main(self) -> None:
+    def inspect_main(self) -> None:
         """Inspect what the script has defined since the last time."""
         # The recorder's thread may be inspecting: the program waits until it is done.
-        if not self._looking.acquire(timeout=LONGEST_LOOK_S):
+        if not self._inspecting.acquire(timeout=LONGEST_INSPECTION_S):
             return
         try:
-            self.shapes.look_at_main()
+            self.shapes.inspect_main()
         except Exception as error:
             self._hooks.failures["__main__"] = repr(error)
         finally:
-            self._looking.release()
+            self._inspecting.release()
 
     def notes(self) -> dict[str, Any]:
         """The notes on recognized functions, and on whose code the program is."""

@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any
 
 from hotloop.hooks.program import vocabulary as v
+from hotloop.hooks.program.stepping import looks_like_step, resets
 from hotloop.hooks.redirect import function_behind, is_really, plain_function, written
 
 #: A transition has at least a state, an action, a reward and what came of it.
@@ -68,8 +69,9 @@ def in_class(cls: type, is_own: Callable[[type], bool]) -> list[Recognized]:
         _learner,
         _advantage,
         _rest,
+        _environment_by_shape,
     ):
-        if module_like and rule in (_environment, _buffer):
+        if module_like and rule in (_environment, _environment_by_shape, _buffer):
             continue
         for each in rule(cls, methods):
             found.setdefault(each.name, each)
@@ -136,6 +138,24 @@ def _environment(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     for name in ("render", "draw"):
         if name in methods:
             yield Recognized(methods[name].owner, name, ("env.render",))
+
+
+def _environment_by_shape(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
+    """An environment in any language: what it is shows in the code of its one step."""
+    if any(_environment(cls, methods)):
+        return
+    if any(len(method.parameters) >= TRANSITION_PARTS for method in methods.values()):
+        return  # it stores transitions
+    steps = [m for m in methods.values() if looks_like_step(m.function, cls)]
+    step = methods.get("step") if methods.get("step") in steps else None
+    if step is None and len(steps) == 1:
+        step = steps[0]
+    if step is None:
+        return
+    yield Recognized(step.owner, step.name, ("env.step",), "env.step by shape")
+    begins = [m for m in methods.values() if resets(m.function, step.function, cls)]
+    if len(begins) == 1:
+        yield Recognized(begins[0].owner, begins[0].name, ("env.reset",), "env.reset")
 
 
 # -- tree search --

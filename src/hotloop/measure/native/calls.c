@@ -10,14 +10,15 @@
 
 #include "events.h"
 
-#define ROOM (2 * MOST_CALLS) /* of the hash table; a power of two */
+/* Most programs make a few kinds of calls: these fit on one page of memory. */
+#define FIRST_ROOM 64
 /* Instead of an event or a batch size: entries for all of them. */
 #define ANY -1
 
 static void
 forget_calls(EventOrder *self)
 {
-    memset(self->calls, 0, ROOM * sizeof(NetworkCall));
+    memset(self->calls, 0, self->call_room * sizeof(NetworkCall));
     self->call_count = self->waiting_count = 0;
     self->actors = 0;
 }
@@ -29,7 +30,7 @@ find_call(EventOrder *self, const NetworkCall *key)
     uintptr_t mixed = ((uintptr_t)key->network >> 4) * 31u + (uintptr_t)key->batch_size * 131u +
                       (uintptr_t)(key->gradients * 17 + key->before);
     for (uint32_t slot = (uint32_t)(mixed ^ (mixed >> 13));; slot++) {
-        NetworkCall *call = &self->calls[slot & (ROOM - 1)];
+        NetworkCall *call = &self->calls[slot & (self->call_room - 1)];
         if (call->network == NULL ||
             (call->network == key->network && call->batch_size == key->batch_size &&
              call->gradients == key->gradients && call->before == key->before)) {
@@ -38,13 +39,39 @@ find_call(EventOrder *self, const NetworkCall *key)
     }
 }
 
+/* A table with twice the room, or the first one. 0 without memory: then the table stays. */
+HOTLOOP_COLD static int
+grow_calls(EventOrder *self)
+{
+    NetworkCall *old = self->calls;
+    uint32_t old_room = self->call_room, room = old != NULL ? 2 * old_room : FIRST_ROOM;
+    NetworkCall *bigger = PyMem_RawCalloc(room, sizeof(NetworkCall));
+    if (bigger == NULL) {
+        return 0;
+    }
+    self->calls = bigger;
+    self->call_room = room;
+    for (uint32_t i = 0; i < old_room; i++) {
+        if (old[i].network != NULL) {
+            *find_call(self, &old[i]) = old[i];
+        }
+    }
+    for (uint32_t i = 0; i < self->waiting_count; i++) {
+        self->waiting[i] = (uint32_t)(find_call(self, &old[self->waiting[i]]) - bigger);
+    }
+    PyMem_RawFree(old);
+    return 1;
+}
+
 static NetworkCall *
 keep_call(EventOrder *self, const NetworkCall *key, int purpose)
 {
     NetworkCall *call = find_call(self, key);
     if (call->network == NULL) {
-        if (self->call_count >= MOST_CALLS) {
-            forget_calls(self);
+        if (2 * self->call_count >= self->call_room) {
+            if (self->call_count >= MOST_CALLS || !grow_calls(self)) {
+                forget_calls(self);
+            }
             call = find_call(self, key);
         }
         self->call_count++;
@@ -104,10 +131,8 @@ calls_purpose(EventOrder *self, void *network, int gradients, long long batch_si
     if (purpose_in_library(self, &purpose)) {
         return purpose;
     }
-    if (self->calls == NULL) {
-        self->calls = PyMem_RawCalloc(ROOM, sizeof(NetworkCall));
-    }
-    if (!self->envs || PyThread_get_thread_ident() != self->thread || self->calls == NULL) {
+    if (!self->envs || PyThread_get_thread_ident() != self->thread ||
+        (self->calls == NULL && !grow_calls(self))) {
         return purpose_without_environment(self, gradients, batch_size);
     }
     self->active = 1;
@@ -140,13 +165,9 @@ calls_purpose(EventOrder *self, void *network, int gradients, long long batch_si
 void
 calls_decide(EventOrder *self, int purpose)
 {
-    uint32_t count = self->waiting_count;
-    self->waiting_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
+    /* A table that was full begins anew meanwhile: then none waits any more. */
+    for (uint32_t i = 0; i < self->waiting_count; i++) {
         NetworkCall key = self->calls[self->waiting[i]];
-        if (key.network == NULL) {
-            return; /* the table was full and has begun anew */
-        }
         forecast_learn(&self->calls[self->waiting[i]].purpose, purpose);
         key.before = ANY;
         keep_call(self, &key, purpose)->purpose.expected = purpose;
@@ -156,4 +177,5 @@ calls_decide(EventOrder *self, int purpose)
             self->actors++;
         }
     }
+    self->waiting_count = 0;
 }

@@ -92,6 +92,7 @@ typedef struct {
     GapForecast gaps[EVENTS * CIRCUMSTANCES * 2];
     NetworkCall *calls; /* a hash table, made at the first call */
     uint32_t call_count;
+    uint32_t call_room; /* a power of two */
     uint32_t waiting[MOST_WAITING]; /* calls whose purpose the next event decides */
     uint32_t waiting_count;
 } EventOrder;

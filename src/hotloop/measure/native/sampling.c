@@ -20,7 +20,6 @@
 #define STRICT_ATTEMPTS 5  /* then frames that fit together are enough */
 #define PROBE_NS 20000     /* for how long a thread gets its core back */
 #define PROBES 3
-#define DELAY_EVERY 4      /* ticks between reads of the scheduler's count */
 #define MOST_COUNTED 16    /* Python threads whose CPU time is read in each tick */
 #define ENOUGH_SEEN 3      /* samples of an instruction that tell how it runs */
 #define MOST_SEEN 16
@@ -305,47 +304,6 @@ native_threads_ran(Sampler *self, uint64_t now)
     return native_used >= (int64_t)(now - last.at_ns) / 8 && native_used > python - last.python_ns;
 }
 
-/* Shares `ns` between running and waiting for a core. Who is woken on a core sees the thread that it has
- * just taken it from as waiting: so what samples give to waiting is kept equal to the scheduler's own
- * count, which knows of a wait when it has ended. Within two samples either way that is chance: a wait is
- * charged where it was seen, not to the code that runs next. */
-static void
-add_running(Sampler *self, Sampled *sampled, const Look *look, uint64_t ns)
-{
-    int ready = sampled->mode == MODE_WAITING_CORE;
-    uint64_t waited = 0;
-    if (ready || self->tick % DELAY_EVERY == 0) {
-        uint64_t delay = thread_delay_ns(&sampled->system);
-        sampled->owed_delay += (int64_t)(delay - sampled->last_delay);
-        sampled->last_delay = delay;
-    }
-    if (ready && (look->cpu == sampled->cpu || sampled->owed_delay > -2 * (int64_t)self->interval)) {
-        waited = ns;
-    }
-    else if (sampled->owed_delay > 2 * (int64_t)self->interval) {
-        waited = (uint64_t)sampled->owed_delay < ns ? (uint64_t)sampled->owed_delay : ns;
-    }
-    sampled->owed_delay -= (int64_t)waited;
-    uint32_t mode = sampled->mode;
-    if (ready && waited < ns) {
-        mode = mode_when_running(self, sampled, look);
-    }
-    LOCK(self);
-    samples_add(&self->samples, sampled->node, sampled->stack, mode, 1, ns - waited);
-    samples_add(&self->samples, sampled->node, sampled->stack, MODE_WAITING_CORE, waited == ns, waited);
-    self->taken++;
-    UNLOCK(self);
-}
-
-static void
-add_waiting(Sampler *self, Sampled *sampled, uint64_t ns)
-{
-    LOCK(self);
-    samples_add(&self->samples, sampled->node, sampled->stack, sampled->mode, 1, ns);
-    self->taken++;
-    UNLOCK(self);
-}
-
 static uint32_t
 number_stack(Sampler *self, const Node *node)
 {
@@ -385,11 +343,12 @@ sample_thread(Sampler *self, Sampled *sampled, uint32_t root)
         if (sampled->mode == MODE_WAITING_CORE) {
             sampled->owed_delay -= (int64_t)ns;
         }
-        add_waiting(self, sampled, ns);
+        charge_waiting(self, sampled, ns);
         return;
     }
     Look look = look_at(self, sampled, find_phase(self, sampled));
     uint32_t mode = look.found == STACK_READ ? find_mode(sampled, &look) : MODE_UNKNOWN;
+    int runs = mode == MODE_WAITING_CORE || mode == MODE_PYTHON || mode == MODE_NATIVE;
     if (helped && mode == MODE_WAITING_LOCK) {
         mode = MODE_NATIVE;
     }
@@ -408,17 +367,22 @@ sample_thread(Sampler *self, Sampled *sampled, uint32_t root)
     if (look.found == STACK_EMPTY) {
         sampled->last_ns = now;
         sampled->stack = 0;
+        sampled->cpu = 0; /* what it uses without Python is no sample's */
     }
     if (look.found != STACK_READ) {
         return; /* of a torn one the time goes to the next sample */
     }
     sampled->mode = mode;
     sampled->last_ns = now;
-    if (mode == MODE_WAITING_CORE || mode == MODE_PYTHON || mode == MODE_NATIVE) {
-        add_running(self, sampled, &look, ns);
+    count_cpu(sampled, look.cpu, ns);
+    if (runs) {
+        int ready = mode == MODE_WAITING_CORE;
+        uint64_t waited = find_delay(self, sampled, ready, look.cpu == sampled->cpu, ns);
+        int would_run = ready && waited < ns;
+        charge_running(self, sampled, would_run ? mode_when_running(self, sampled, &look) : mode, ns, waited);
     }
     else {
-        add_waiting(self, sampled, ns);
+        charge_waiting(self, sampled, ns);
     }
     sampled->cpu = look.cpu;
 }

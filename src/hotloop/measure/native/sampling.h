@@ -1,4 +1,5 @@
-/* The sampler's state, shared by its thread (sampler.c) and what it does with one thread (sampling.c). */
+/* The sampler's state, shared by its thread (sampler.c), what it does with one thread (sampling.c), and what
+ * that charges time to (charging.c). */
 #ifndef HOTLOOP_SAMPLING_H
 #define HOTLOOP_SAMPLING_H
 
@@ -8,6 +9,14 @@
 
 #define MOST_THREADS 256
 
+/* What time was charged to. */
+typedef struct {
+    uint32_t node;
+    uint32_t stack;
+    uint32_t mode;
+    uint64_t at_ns; /* 0: never */
+} Charge;
+
 typedef struct {
     uint64_t id; /* of its PyThreadState, never used twice; 0 is a free place */
     uintptr_t state;
@@ -16,6 +25,10 @@ typedef struct {
     uint64_t cpu; /* as of the last sample */
     uint64_t last_delay;
     int64_t owed_delay; /* waited for a core by the scheduler's count, less what samples say */
+    int64_t owed_cpu;   /* ran by its CPU clock, less what samples say */
+    int counts_cpu;     /* whether that is known */
+    Charge ran;         /* the last time it ran, and the last time it was blocked */
+    Charge waited;
     uint32_t node;
     uint32_t stack;
     uint32_t mode;
@@ -89,5 +102,11 @@ typedef struct {
 /* Takes one sample of a thread; `root` is the node of a thread that has entered no region. */
 void sample_thread(Sampler *self, Sampled *sampled, uint32_t root);
 uint32_t next_random(Sampler *self);
+
+/* Before one of the next two: the thread's CPU clock, for a sample of `ns`. */
+void count_cpu(Sampled *sampled, uint64_t cpu, uint64_t ns);
+uint64_t find_delay(Sampler *self, Sampled *sampled, int ready, int still, uint64_t ns);
+void charge_running(Sampler *self, Sampled *sampled, uint32_t mode, uint64_t ns, uint64_t waited);
+void charge_waiting(Sampler *self, Sampled *sampled, uint64_t ns);
 
 #endif

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from hotloop.analyze.history import RunHistory
-from hotloop.analyze.tracks import ProcessTracks, Track, name_of
+from hotloop.analyze.tracks import ProcessTracks, Track
 from hotloop.errors import HotloopError
-from hotloop.phases import category_of
+from hotloop.phases import category_of, name_at
 from hotloop.report.document import Report, history_of
 from hotloop.report.terminal import clean
 from hotloop.report.view import DEFAULT_VIEW, View
@@ -72,7 +72,7 @@ def _slices(
     track: Track, process: ProcessTracks, pid: int, tid: int, categories: dict[str, Any]
 ) -> Iterator[_Event]:
     for slice in track.slices:
-        name = name_of(slice)
+        name = name_at(slice.path)
         yield {
             "ph": "X",
             "name": clean(name),

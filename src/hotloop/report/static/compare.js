@@ -83,7 +83,7 @@ function comparePage(data) {
     data.pairs > 0 && ["table", "Table", section("table", "Every figure", null, comparisonTable(data))],
     ["runs", "Runs", section("runs", "These runs", null,
       commands && h("div", { class: "facts" }, facts("Commands", commands)),
-      data.look && h("div", null, h("p", { class: "small muted", style: { "margin-top": "14px" } }, "To look into one of them"), copyLine(data.look)),
+      data.to_open && h("div", null, h("p", { class: "small muted", style: { "margin-top": "14px" } }, "To look into one of them"), copyLine(data.to_open)),
       sentences(data.small_print, "print small muted"))],
   ]);
 }

@@ -40,11 +40,11 @@ function flameView(data) {
   const boxes = new Map();
 
   function describe(node) {
-    const rows = [["of the whole", format.percent(share(node))], ["time", format.seconds(node.kind === "root" ? tree.whole : node.total)], ["of its own", format.seconds(node.self)]];
+    const rows = [["share", format.percent(share(node))], ["time", format.seconds(node.kind === "root" ? tree.whole : node.total)], ["own time", format.seconds(node.self)]];
     if (node.kind === "phase" && tree === trees[0] && data.run.env_steps) rows.push(["per environment step", format.seconds(node.total / data.run.env_steps)]);
     if (node.calls) rows.push(["calls", format.count(node.calls)], ["per call", format.seconds(node.total / node.calls)]);
     if (node.waiting > 0.005) rows.push(["waiting", format.percent(node.waiting)]);
-    if (node.hidden > 0) rows.push(["in smaller ones", format.seconds(node.hidden)]);
+    if (node.hidden > 0) rows.push(["too small to draw", format.seconds(node.hidden)]);
     return rows;
   }
 
@@ -93,7 +93,7 @@ function flameView(data) {
     const above = [];
     for (let node = zoomed.parent; node; node = node.parent) above.unshift(node);
     replace(crumbs, above.map((node) => [h("button", { type: "button", on: { click: () => choose(node) } }, node.name), " › "]),
-      above.length > 0 ? zoomed.name : "Click a box to open it; arrow keys walk, Enter opens, Escape goes back.");
+      above.length > 0 ? zoomed.name : "Click a box to zoom in. Arrow keys move, Enter zooms in, Escape zooms out.");
   }
 
   function drawDetail() {

@@ -41,7 +41,7 @@ function investigatePage(data) {
     slopes.length > 0 && ["delays", "Delays", section("delays", "What a delay does", "How much of an added delay shows up in the total time: 1 is on the critical path, 0 is hidden behind other work.", intervalChart(claimRows(slopes), { even: true, middle: 0, marks: [[1, "critical path"]], label: "Slopes of time over delay" }))],
     data.hypotheses.length > 0 && ["hypotheses", "Hypotheses", section("hypotheses", "One by one", "In the order in which they were tried.", data.hypotheses.map(claimCard))],
     together.comparison && together.of.length > 1 && ["together", "Together", section("together", "All that was confirmed", together.of.join(", "), comparisonChart(together.comparison), comparisonBars(together.comparison))],
-    ["runs", "Runs", section("runs", "This investigation", null, h("p", { class: "small muted" }, "Its record"), copyLine(data.look), sentences(data.small_print, "print small muted"))],
+    ["runs", "Runs", section("runs", "This investigation", null, h("p", { class: "small muted" }, "Its record"), copyLine(data.to_open), sentences(data.small_print, "print small muted"))],
   ]);
 }
 

@@ -32,7 +32,7 @@ function machine(data) {
   ].filter(Boolean);
   return [
     h("div", { class: "facts" },
-      facts("Run", [["command", h("span", { class: "mono" }, run.command.join(" "))], ["began", run.started && new Date(run.started * 1000).toLocaleString()], ["ended", exit], ["stopped after", known.stop_after], ["start-up", format.seconds(run.startup_s)], ["after the loop", format.seconds(run.after_s)], ["steps per episode", run.steps_per_episode && format.rate(run.steps_per_episode)], ["gradient steps per step", run.updates_per_step && Number(run.updates_per_step.toPrecision(3))]]),
+      facts("Run", [["command", h("span", { class: "mono" }, run.command.join(" "))], ["started", run.started && new Date(run.started * 1000).toLocaleString()], ["ended", exit], ["stopped after", known.stop_after], ["start-up", format.seconds(run.startup_s)], ["after the loop", format.seconds(run.after_s)], ["steps per episode", run.steps_per_episode && format.rate(run.steps_per_episode)], ["gradient steps per step", run.updates_per_step && Number(run.updates_per_step.toPrecision(3))]]),
       facts("Machine", [["host", known.host], ["platform", known.platform], ["cores", known.cores], ["device", run.device], ["Python", known.python]]),
       facts("Libraries", Object.entries(known.libraries).map(([name, facts]) => [name, libraryText(facts)])),
       facts("Counted", Object.entries(known.counters).map(([name, value]) => [name.replaceAll("_", " "), format.count(value)])),
@@ -50,11 +50,11 @@ function reportPage(data) {
   };
   const flame = data.trees.length > 0 && flameView(data);
   const phases = rows.length > 0 && phasesTable(data, rows);
-  const sampled = "Sampled " + (data.facts.samples_per_second || 100) + " times per second; the most of their own time first.";
+  const sampled = "Sampled " + (data.facts.samples_per_second || 100) + " times per second; sorted by own time.";
   const parts = [
     ["findings", "Findings", findingsSection(data, resolve)],
     flame && ["breakdown", "Breakdown", section("breakdown", `Where the ${format.seconds(data.run.loop_s)} of the loop went`, data.run.critical_path ? "Categories: shares of the critical path. Boxes: host time, in which a phase may wait for kernels of another." : "Phases are timed exactly, the functions inside them sampled. Width is time.", categoryBar(data), flame.element)],
-    data.course.points.length > 1 && ["timeline", "Timeline", section("timeline", "As it went", "Marks above are evaluations, checkpoints and compilations. Drag to zoom.", timelineView(data))],
+    data.course.points.length > 1 && ["timeline", "Timeline", section("timeline", "Over time", "Marks above are evaluations, checkpoints and compilations. Drag to zoom.", timelineView(data))],
     data.returns && data.returns.curve.length > 1 && ["returns", "Returns", section("returns", "Return", "Sum of rewards per training episode: mean, and the middle 80% of the episodes. Dots are evaluations.", returnsView(data))],
     data.run_table.length > 0 && ["across", "Across processes", section("across", "The loop across processes", "Waiting is replaced by what the processes that were waited for did meanwhile.", runTable(data))],
     data.processes.rows.length > 1 && ["processes", "Processes", section("processes", "Processes side by side", "Busy is time in phases other than waiting. The limits of a process add up to its time.", processesView(data))],

@@ -61,7 +61,7 @@ function sweepPage(data) {
     ["time", "Time", section("time", `What one ${data.step} is made of`, "Each phase's own time, the median of the runs.", stackedBars(bars, "Time per step by phase", data.step))],
     data.growths.some((growth) => growth.rows.length > 0) && ["growth", "Growth", section("growth", "What grows with it", "The power with which the time per step grows: 0 does not depend on it, 1 is in proportion.", data.growths.map((growth) => growthChart(data, growth)))],
     ["table", "Table", section("table", "Every setting", null, settingsTable(data))],
-    ["runs", "Runs", section("runs", "These runs", null, h("p", { class: "small muted" }, "To look into one of them"), copyLine(data.look), sentences(data.small_print, "print small muted"))],
+    ["runs", "Runs", section("runs", "These runs", null, h("p", { class: "small muted" }, "To look into one of them"), copyLine(data.to_open), sentences(data.small_print, "print small muted"))],
   ]);
 }
 

@@ -66,7 +66,7 @@ def limits_of(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Limits:
     return limits
 
 
-class Guard:
+class MarkedTest:
     """One marked test: measures it, then judges."""
 
     def __init__(self, test: str, limits: Limits, folder: Path, update: bool) -> None:
@@ -151,4 +151,4 @@ class Guard:
         return checks
 
 
-__all__ = ["Guard", "Limits", "limits_of"]
+__all__ = ["Limits", "MarkedTest", "limits_of"]

@@ -1,0 +1,68 @@
+"""The hottest line of the program's own code, for what no rule explains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hotloop.analyze.model import Analysis, Sample
+from hotloop.capture.schema import SourceLine
+from hotloop.diagnose.evidence import of_loop, samples_under
+from hotloop.diagnose.recorded import called_at
+from hotloop.phases import names_of
+
+#: The path is followed as long as one line holds this part of what is below the line before it.
+HOLDS = 0.5
+#: A line below this share of the loop is not named: the table of functions lists them.
+WORTH_NAMING = 0.05
+#: Calls of a line that a sentence names.
+MOST_CALLS = 2
+
+
+@dataclass(frozen=True)
+class HotLine:
+    """A line of the program, with everything that it calls."""
+
+    line: SourceLine
+    share: float
+    #: Functions that the line calls, as it names them.
+    calls: tuple[str, ...]
+
+    def __str__(self) -> str:
+        file = self.line.file.replace("\\", "/").rpartition("/")[2]
+        calls = f" (calls {', '.join(f'`{name}`' for name in self.calls)})" if self.calls else ""
+        inside = "" if self.line.function == "<module>" else f" in `{self.line.function}`"
+        return f"{file}:{self.line.line}{inside}{calls}"
+
+
+def hottest_line(analysis: Analysis, phase: str) -> HotLine | None:
+    """The innermost line with most of what is below its callers, in a phase or in none (`""`)."""
+    samples = [s for s in samples_under(analysis) if _ends_in(s, phase)]
+    stacks = [(_lines_of(s), s.seconds) for s in samples]
+    total = sum(seconds for lines, seconds in stacks if lines)
+    found: SourceLine | None = None
+    depth, held = 0, total
+    while stacks and held > 0:
+        at: dict[SourceLine, float] = {}
+        for lines, seconds in stacks:
+            if len(lines) > depth:
+                at[lines[depth]] = at.get(lines[depth], 0.0) + seconds
+        largest = max(at, key=lambda line: at[line], default=None)
+        if largest is None or (found is not None and at[largest] < HOLDS * held):
+            break
+        found, held = largest, at[largest]
+        stacks = [each for each in stacks if len(each[0]) > depth and each[0][depth] == largest]
+        depth += 1
+    share = of_loop(analysis, held)
+    if found is None or share < WORTH_NAMING:
+        return None
+    return HotLine(found, share, tuple(sorted(called_at(analysis, found)[0])[:MOST_CALLS]))
+
+
+def _ends_in(sample: Sample, phase: str) -> bool:
+    return (names_of(sample.path) or [""])[-1] == phase
+
+
+def _lines_of(sample: Sample) -> list[SourceLine]:
+    """The program's lines of a stack, from the outside in."""
+    own = [frame for frame in sample.frames if frame.of_program]
+    return [SourceLine(frame.file, frame.line, frame.function) for frame in reversed(own)]

@@ -1,0 +1,80 @@
+"""The figures of a run in one line, for every renderer: how long, how many, how fast."""
+
+from __future__ import annotations
+
+from hotloop import units
+from hotloop.analyze.kind import has_training_loop, steps_per_s_after_warm_up
+from hotloop.analyze.language_models import tokens
+from hotloop.analyze.model import Analysis, Run
+from hotloop.report.returns import headline_part
+
+
+def headline_parts(analysis: Analysis) -> list[str]:
+    """Each figure with its unit, the most important first; what was not counted is left out."""
+    run = analysis.run
+    parts = [f"{units.seconds(run.wall_s)} total"]
+    if has_training_loop(analysis):
+        parts[0] += f", training loop {units.seconds(run.loop_s)}"
+    if run.env_steps:
+        steps = units.plural(run.env_steps, "step")
+        parts.append(f"{steps}, {units.rate(run.steps_per_s)} steps/s")
+        if learning := steps_per_s_after_warm_up(analysis):
+            parts[-1] += f" ({units.rate(learning)} after learning began)"
+    if run.agent_steps:
+        agents = units.plural(run.agent_steps, "agent step")
+        parts.append(f"{agents}, {units.rate(run.agent_steps_per_s)} agent steps/s")
+    if returned := headline_part(analysis):
+        parts.append(returned)
+    if run.episodes:
+        episodes = units.plural(run.episodes, "episode")
+        length = analysis.returns.training.mean_length or run.steps_per_episode or 0
+        parts.append(f"{episodes} of {units.rate(length)} steps")
+    if run.gradient_steps:
+        updates = units.plural(run.gradient_steps, "gradient step")
+        if run.batch_size:
+            updates += f" (batch size {units.count(run.batch_size)})"
+        if not run.env_steps:
+            updates += f", {units.rate(run.gradient_steps_per_s)} gradient steps/s"
+            if run.samples_per_s:
+                updates += f", {units.rate(run.samples_per_s)} training examples/s"
+        parts.append(updates)
+    parts += [*_token_parts(analysis), *_search_parts(run), run.device]
+    if run.processes > 1:
+        parts.append(f"{run.processes} processes")
+    if run.memory_peak_mb:
+        parts.append(f"peak memory {units.megabytes(run.memory_peak_mb)}")
+    return parts
+
+
+def _search_parts(run: Run) -> list[str]:
+    """What was tried, played and searched, where a run does that."""
+    parts = []
+    if run.generations:
+        generations = units.plural(run.generations, "generation")
+        parts.append(f"{generations}, {units.rate(run.generations_per_s)}/s")
+    if run.games:
+        parts.append(f"{units.plural(run.games, 'game')}, {units.rate(run.games_per_s)}/s")
+    if run.searches:
+        searches = units.plural(run.searches, "search", "es")
+        parts.append(f"{searches}, {units.rate(run.searches_per_s)}/s")
+        parts.append(f"{units.rate(run.leaves_per_s)} positions/s evaluated in them")
+    return parts
+
+
+def _token_parts(analysis: Analysis) -> list[str]:
+    """What a run generated and learned, where it trains a language model."""
+    made = tokens(analysis)
+    if made is None:
+        return []
+    completions = units.plural(made.completions, "completion")
+    parts = [
+        f"{completions}, {units.rate(made.completions_per_s)}/s",
+        f"{units.rate(made.generated_per_s)} tokens/s generated",
+        f"prompts of {units.rate(made.prompt_length)} and completions of "
+        f"{units.rate(made.completion_length)} tokens",
+    ]
+    if made.learned:
+        parts.append(f"{units.rate(made.learned_per_s)} tokens/s learned")
+    if made.padding_share:  # unknown where masks are on a device
+        parts.append(f"{units.percent(made.padding_share)} padding")
+    return parts
