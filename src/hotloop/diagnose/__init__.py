@@ -14,6 +14,7 @@ from hotloop.diagnose import (
     across,
     advantages,
     autograd,
+    awaited_threads,
     compiling,
     copies,
     cpu_threads,
@@ -49,6 +50,7 @@ FAMILIES: tuple[tuple[Rule, ...], ...] = (
     vectors.RULES,
     processes.RULES,
     (across.rules,),  # none of them where there is one process
+    awaited_threads.RULES,
     data.RULES,
     advantages.RULES,
     loaders.RULES,

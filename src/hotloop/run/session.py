@@ -184,6 +184,7 @@ class Session:
         if self.finished or self._pid != os.getpid():
             return
         self.finished = True
+        self._guarded(self._termination.defer)
         self._take_weights()
         self._guarded(self._functions.end_samples)
         self._guarded(self.attached.end_watching)
