@@ -115,3 +115,16 @@ def test_a_thread_that_mostly_waits_is_listed_for_as_long_as_it_ran() -> None:
 )
 def test_the_programs_own_files_are_known(file: str, own: bool) -> None:
     assert is_program_file(file) is own
+
+
+def test_samples_that_stand_for_no_time_make_no_report_fail() -> None:
+    """A clock of threads may not have moved between two samples."""
+    window = Window(0, 0, 0, 10 * S, {"env.step": delta(1, 10, 10)}, loop_last_ns=10 * S)
+    window.samples = {("env.step", 1, 0): [60, 6 * S], ("env.step", 2, 0): [1, 0]}
+    shard = made_shard("main", {"role": "main"}, {}, [window])
+    shard.stacks = {
+        1: StackRow(1, 0, "/home/u/train.py", "main", 1, 5),
+        2: StackRow(2, 1, "/usr/lib/python3.11/copy.py", "deepcopy", 128, 140),
+    }
+    functions = analyze(Capture(Path("run"), [shard])).functions
+    assert {f.function: f.self_s for f in functions} == {"main": 6.0, "deepcopy": 0.0}

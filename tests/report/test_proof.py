@@ -10,10 +10,12 @@ from hotloop.capture.proofs import (
     NO_DIFFERENCE,
     REFUTED,
     UNCLEAR,
+    Proof,
     TriedFix,
 )
 from hotloop.report.gains import measured
-from hotloop.report.proof import summary
+from hotloop.report.proof import proof_text, summary
+from hotloop.report.terminal import Style
 
 OPEN = "8 pairs were not enough to tell"
 
@@ -38,3 +40,9 @@ def test_each_verdict_in_words(
     tried = TriedFix("logging", "fewer", verdict, gain, low, high, 8, why=why)
     assert summary(tried) == f"logging: fewer → {line}"
     assert measured(tried).startswith(phrase)
+
+
+def test_a_diff_of_code_with_tabs_can_be_read() -> None:
+    tried = TriedFix("logging", "fewer", UNCLEAR, why=OPEN, diff="-\t\told()\n+\t\tnew()\n")
+    text = proof_text(Proof("train.py", "runs", 60.0, tried=[tried]), Style(), "capture")
+    assert "  -       old()\n  +       new()\n" in text

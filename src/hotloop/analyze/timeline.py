@@ -47,7 +47,7 @@ def split_timeline(windows: list[Window]) -> Timeline:
         if window.begin_ns >= loop_end:
             after.append(window)
         elif window.end_ns > loop_end:
-            inside, outside = _cut(window, loop_end)
+            inside, outside = split_at(window, loop_end)
             loop.append(inside)
             after.append(outside)
         else:
@@ -65,8 +65,8 @@ def _loop_begin(window: Window) -> int:
     return max(min(firsts), window.begin_ns) if firsts else window.begin_ns
 
 
-def _cut(window: Window, at_ns: int) -> tuple[Window, Window]:
-    """The window in which the loop ended, as two.
+def split_at(window: Window, at_ns: int) -> tuple[Window, Window]:
+    """A window in which the loop begins or ends, as two.
 
     A phase whose first entry is later belongs to what follows, with all that is inside it; the
     time in no phase is shared out by what is left.

@@ -44,7 +44,7 @@ def _lines(tried: TriedFix, style: Style) -> list[str]:
         lines.append(f"  {tried.how}")
     if tried.learning and tried.verdict in (CONFIRMED, NOT_TRIED):
         lines.append(f"  Learning: {tried.learning}.")
-    lines += [f"  {clean(line)}" for line in tried.diff.splitlines()]
+    lines += [f"  {clean(line.expandtabs(4))}" for line in tried.diff.splitlines()]
     return [*lines, ""]
 
 

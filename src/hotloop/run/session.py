@@ -189,6 +189,7 @@ class Session:
         if self.finished or self._pid != getpid():
             return
         self.finished = True
+        self._guarded(self._termination.defer)
         self._take_weights()
         self._guarded(self._functions.end_samples)
         self._guarded(self.attached.end_watching)

@@ -23,6 +23,7 @@
 #define MOST_NEWER 8            /* frames that are new since the stack was read */
 #define MOST_WALKED 4096        /* frames of one stack: more is a chain that was torn into a ring */
 #define LOOKS 6                 /* at an instruction: a short loop comes back to it soon */
+#define SLOW_LOOKS 1            /* the same by system calls */
 
 /* ---- memory that stays ---- */
 
@@ -359,15 +360,15 @@ is_at(Copier *copier, const Layout *layout, uintptr_t state, const Place *place)
            copy_memory(copier, &kept, place->kept_at, sizeof(kept)) && is_same(kept, place);
 }
 
-/* The same for memory that only a system call can read: all looks in one. */
+/* The same for memory that only a system call can read: several looks in one. */
 static int
 stays_copied(Copier *copier, const Layout *layout, uintptr_t state, const Place *place)
 {
-    uint64_t kept[LOOKS];
-    if (!copy_again(copier, kept, place->kept_at, LOOKS)) {
+    uint64_t kept[MOST_TIMES];
+    if (!copy_again(copier, kept, place->kept_at, MOST_TIMES)) {
         return 0;
     }
-    for (int i = 0; i < LOOKS; i++) {
+    for (int i = 0; i < MOST_TIMES; i++) {
         if (!is_same(kept[i], place)) {
             return 0;
         }
@@ -397,10 +398,8 @@ place_stays(Copier *copier, const Layout *layout, uintptr_t state, const Place *
     if (ns == 0) {
         return is_at(copier, layout, state, place);
     }
-    if (!copier_is_stable(copier, place->kept_at, sizeof(uint64_t))) {
-        return stays_copied(copier, layout, state, place);
-    }
-    for (int i = 0; i < LOOKS; i++) {
+    int stable = copier_is_stable(copier, place->kept_at, sizeof(uint64_t));
+    for (int i = 0; i < (stable ? LOOKS : SLOW_LOOKS); i++) {
         if (!is_at(copier, layout, state, place)) {
             return 0;
         }
@@ -411,5 +410,5 @@ place_stays(Copier *copier, const Layout *layout, uintptr_t state, const Place *
         while (platform_clock_ns() < due) {
         }
     }
-    return 1;
+    return stable || stays_copied(copier, layout, state, place);
 }
