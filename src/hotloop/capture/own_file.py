@@ -5,8 +5,8 @@ number. Writing to that number would put the capture into the program's file, an
 close that file. So each write checks that the descriptor still is this file, and opens it again if
 not.
 
-A program may also delete the folder with the capture in it (`shutil.rmtree("runs")`). Writing goes on
-to the deleted file, and `close` makes the folder and the file again.
+A program may also delete the folder with the capture in it (`shutil.rmtree("runs")`). Then writing
+continues in the deleted file, and `close` makes the folder and the file again.
 """
 
 from __future__ import annotations
