@@ -34,7 +34,7 @@ def test_constants_are_those_of_the_native_module(module: Any) -> None:
 
 def test_a_slice_on_disk_has_the_size_of_the_native_one() -> None:
     native = pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
-    assert native.SLICE_BYTES == slices.SLICE.size
+    assert slices.SLICE.size == native.SLICE_BYTES
 
 
 def test_every_event_is_exported() -> None:

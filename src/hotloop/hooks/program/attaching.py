@@ -205,7 +205,7 @@ class Shapes:
         elif found.kind.startswith("env.step"):
             after = self._stepped(hooks, by_shape=found.kind != "env.step")
         elif found.kind == "env.reset":
-            after = self._context.environment_was_reset
+            after = self._was_reset
         elif found.kind == "buffer.sample":
             after = self._sampled
         elif found.kind in ("buffer.add", "policy.act", "learn") and not has_gradients():
@@ -246,6 +246,11 @@ class Shapes:
             return outcome
 
         return self._context.steps.of_program(read)
+
+    def _was_reset(self, result: object, env: object = None, *_: object, **__: object) -> None:
+        """An episode begins; inside a step it is the step's result that ends the one before."""
+        if not self._profiler.core.is_open("env.step"):
+            self._context.environment_was_reset(result, env)
 
     def _searched(self, *_: object, **__: object) -> None:
         self._profiler.core.count(schema.SEARCHES, 1)
