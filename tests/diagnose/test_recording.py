@@ -15,6 +15,12 @@ def test_logging_from_its_share(make: Make, seconds: float, said: bool) -> None:
     assert bool(recording.logging(analysis)) is said
 
 
+def test_what_runs_networks_is_no_log_whatever_it_is_called(make: Make) -> None:
+    written = [sample("log/inference", 5.0, frame("Writer.write"))]
+    phases = phase("log", 6.0, 100, self_s=1.0), phase("log/inference", 5.0, 100)
+    assert recording.logging(make(*phases, samples=written, gradient_steps=100)) == []
+
+
 def test_a_librarys_own_metrics_are_not_the_programs_to_write_less_often(make: Make) -> None:
     own = frame("log_value", "/venv/lib/python3.11/site-packages/ray/rllib/metrics_logger.py")
     analysis = make(phase("log", 2.0, 1000), samples=[sample("log", 2.0, own)], env_steps=1000)

@@ -91,6 +91,23 @@ def test_a_program_without_reinforcement_learning_is_not_told_of_environments(ma
     assert "environment" not in verdict.sentence
 
 
+def test_many_calls_without_gradients_are_a_rollout_whose_environment_is_unknown(
+    make: Make,
+) -> None:
+    analysis = make(
+        phase("inference", 6, 4000), phase("learn.backward", 3, 400), gradient_steps=400
+    )
+    said = judge(analysis, []).headline
+    assert said.startswith("No environment step recognized: this is a loop of 400 gradient steps")
+    assert "10 times for each" in said
+    assert "--phase env.step=" in said
+
+
+def test_targets_without_gradients_are_no_rollout(make: Make) -> None:
+    analysis = make(phase("inference", 2, 400), phase("learn.backward", 3, 400), gradient_steps=400)
+    assert judge(analysis, []).headline.startswith("No RL loop recognized")
+
+
 def test_a_verdict_names_time_that_no_phase_explains(make: Make) -> None:
     analysis = make(phase("env.step", 4.8), env_steps=5000)
     assert "unexplained" not in judge(analysis, []).sentence

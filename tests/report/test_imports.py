@@ -51,6 +51,16 @@ def test_time_goes_to_the_statement_of_the_program(folder: Path) -> None:
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
+def test_no_import_is_moved_that_the_module_itself_needs(folder: Path) -> None:
+    program = folder / "model.py"
+    program.write_text("import pandas as pd\nclass Table(pd.DataFrame): ...\n")
+    analysis = analyze(read_capture(folder))
+    frame = Frame(str(program), "<module>", 1, 1, True)
+    analysis.startup_samples = [Sample("import", "main", (frame,), 3.0)]
+    (row,) = import_rows(analysis)
+    assert (row.package, row.remedy) == ("pandas", "")
+
+
 def test_packages_that_a_statement_imports_in_turn_are_named(folder: Path) -> None:
     program = folder / "train.py"
     program.write_text("from stable_baselines3 import PPO\n")

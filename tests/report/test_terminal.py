@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hotloop.report.terminal import clean, columns, fit
+from hotloop.report.terminal import clean, columns, fit, fit_phase
 
 
 def test_clean_and_fit() -> None:
@@ -15,3 +15,9 @@ def test_columns_are_as_wide_as_their_longest_cell() -> None:
     assert columns([["phase", "time"], ["env.step", "9 s"]], "<>") == [
         *("phase     time", "env.step   9 s"),
     ]
+
+
+def test_a_gap_is_shortened_to_its_two_events() -> None:
+    assert fit_phase("between inference and optimizer", 19) == "inference…optimizer"
+    assert fit_phase("between step and act", 24) == "between step and act    "
+    assert fit_phase("learn.optimizer", 16) == "learn.optimizer "

@@ -57,8 +57,9 @@ _TELLS = frozenset(
 
 def logging(analysis: Analysis) -> list[Finding]:
     """Values are logged in every step."""
-    seconds = seconds_in(analysis, "log")
-    named = samples_under(analysis, "log")
+    seconds, named = seconds_in(analysis, "log"), samples_under(analysis, "log")
+    if 2 * _training_inside(analysis) > seconds:
+        seconds, named = 0.0, []  # a name said so, and it is something else
     beside = [s for s in samples_under(analysis) if not _NOT_LOGGING & set(names_of(s.path))]
     beside = [s for s in beside if not copies_by_dumping(analysis, s)]
     saves = _saves_something(analysis, beside)
@@ -189,6 +190,15 @@ _TRAINING = ("env.step", "policy.act", "inference", "learn.forward", "learn.loss
 def _around_training(analysis: Analysis) -> set[tuple[str, str]]:
     samples = samples_under(analysis, *_TRAINING)
     return {(f.file, f.function) for s in samples for f in s.frames if f.of_program}
+
+
+def _training_inside(analysis: Analysis) -> float:
+    """Time of networks and environments inside what is called a log."""
+    return sum(
+        max(phase.loop_self_s, 0.0)
+        for phase in analysis.training_phases
+        if "log" in names_of(phase.path) and set(_TRAINING) & set(names_of(phase.path))
+    )
 
 
 CHECKPOINT_SHARE = 0.05

@@ -27,6 +27,7 @@ from hotloop.diagnose.evidence import calls_of
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
 from hotloop.diagnose.hot_lines import hottest_line
 from hotloop.diagnose.quiet import BUSY_MACHINE, cpu_wait_share, keeps_cores_busy
+from hotloop.diagnose.unnamed import unnamed_time
 from hotloop.phases import PARENTS, is_of_thread, names_of
 
 #: With fewer environment steps a share may be that of the first, slow calls.
@@ -36,8 +37,9 @@ ENOUGH_STEPS = 200
 ENOUGH_SECONDS = 5.0
 #: A shorter loop cannot be judged, however fast the environment steps: a window is a second.
 LEAST_SECONDS = 0.5
-#: From this share on, time that no phase explains is mentioned.
-MUCH_UNEXPLAINED = 0.05
+#: Calls of a network without gradients, for each gradient step, from which on it does more than
+#: compute targets: it plays, searches or generates.
+MANY_CALLS = 2.0
 #: A device that computes this share of the loop is all but fully used: the host holds up little.
 DEVICE_FULL = 0.9
 
@@ -263,9 +265,11 @@ def _warm_up(analysis: Analysis) -> str:
 
 
 def _no_rl_loop(analysis: Analysis) -> str:
-    """The verdict on a program in which nothing belongs to reinforcement learning."""
-    if analysis.run.gradient_steps:
-        what = f"this is a loop of {analysis.run.gradient_steps:,} gradient steps"
+    """The verdict on a program in which nothing is known to belong to reinforcement learning."""
+    calls, updates = calls_of(analysis, "inference"), analysis.run.gradient_steps
+    plays = bool(updates) and calls >= MANY_CALLS * updates
+    if updates:
+        what = f"this is a loop of {updates:,} gradient steps"
     else:
         what = "it has no environment step and no gradient step that hotloop knows"
     named = [(name, share) for name, share in phases_there_are(analysis) if share >= WORTH_NAMING]
@@ -275,6 +279,14 @@ def _no_rl_loop(analysis: Analysis) -> str:
     hottest = (
         f" The hottest line is {line}, {line.share:.0%} of the {span_of(analysis)}." if line else ""
     )
+    if plays:
+        return (
+            f"No environment step recognized: {what} that calls networks without gradients "
+            f"{units.rate(calls / updates)} times for each, as rollouts, tree searches and text "
+            f"generation do.{phases}{hottest} Name what steps the environment with "
+            "--phase env.step=MODULE:CLASS.METHOD, what searches or generates with "
+            "--phase search=… or generate=…."
+        )
     return (
         f"No RL loop recognized: {what}.{phases}{hottest} "
         "Name parts of the program with --phase NAME=FUNCTION."
@@ -326,11 +338,8 @@ def _details(analysis: Analysis, findings: list[Finding]) -> list[str]:
     loud = any(each.severity not in (INFO, HEALTHY) for each in findings)
     if loud and not is_reinforcement_learning(analysis):
         lines.append(_no_rl_loop(analysis))
-    if analysis.phases and analysis.unexplained >= MUCH_UNEXPLAINED:
-        lines.append(
-            f"{analysis.unexplained:.0%} of the {span_of(analysis)} is unexplained"
-            + (": the functions below show where it went." if analysis.functions else ".")
-        )
+    if unnamed := unnamed_time(analysis, findings):
+        lines.append(unnamed)
     if iterations(analysis) == 1:
         lines.append("Only one iteration was recorded; a second one may look different.")
     return [*lines, *_basis(analysis)]

@@ -17,11 +17,11 @@ from hotloop.report.sampled import (
     states_words,
     thread_functions_of,
 )
-from hotloop.report.terminal import Style, clean, fit
+from hotloop.report.terminal import Style, clean, fit, fit_phase
 from hotloop.report.view import View
 
 #: Columns of a phase's name, and of two events.
-_PHASE = 16
+_PHASE = 19
 _GAP = 32
 #: Gaps to list: from this share of the loop on, and at most how many.
 _SMALLEST_LISTED = 0.01
@@ -35,7 +35,7 @@ def unidentified_code(analysis: Analysis, style: Style) -> str:
         return ""
     lines = [style.paint("Code that no evidence identifies (--phase names it)", "bold")]
     for each in found[:_MOST_LISTED]:
-        left = f"  {units.percent(each.share):>6}  {fit(clean(each.name), _GAP)}  "
+        left = f"  {units.percent(each.share):>6}  {fit_phase(clean(each.name), _GAP)}  "
         where = ", ".join(short_lines(line) for line in each.lines) or "lines unknown"
         lines.append((left + fit(clean(where), style.width - len(left))).rstrip())
     return "\n".join(lines)
@@ -70,7 +70,7 @@ def thread_functions(analysis: Analysis, style: Style, view: View) -> str:
 
 def _line(function: Function, style: Style) -> str:
     phase = name_at(function.phase) or NO_PHASE_LABEL
-    left = f"  {units.percent(function.share):>6}  {fit(clean(phase), _PHASE)}  "
+    left = f"  {units.percent(function.share):>6}  {fit_phase(clean(phase), _PHASE)}  "
     name, state = _name_and_state(function, style.width - len(left))
     return (left + name + style.paint(state, "dim")).rstrip()
 

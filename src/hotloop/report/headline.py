@@ -28,7 +28,7 @@ def headline_parts(analysis: Analysis) -> list[str]:
     if run.episodes:
         episodes = units.plural(run.episodes, "episode")
         length = analysis.returns.training.mean_length or run.steps_per_episode or 0
-        parts.append(f"{episodes} of {units.rate(length)} steps")
+        parts.append(f"{episodes} of {_steps(units.rate(length))}")
     if run.gradient_steps:
         updates = units.plural(run.gradient_steps, "gradient step")
         if run.batch_size:
@@ -44,6 +44,10 @@ def headline_parts(analysis: Analysis) -> list[str]:
     if run.memory_peak_mb:
         parts.append(f"peak memory {units.megabytes(run.memory_peak_mb)}")
     return parts
+
+
+def _steps(number: str) -> str:
+    return f"{number} step" if number == "1" else f"{number} steps"
 
 
 def _search_parts(run: Run) -> list[str]:

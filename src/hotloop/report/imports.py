@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from dataclasses import dataclass
 
 from hotloop import units
 from hotloop.analyze.imports import ImportLine, import_lines
 from hotloop.analyze.model import Analysis
+from hotloop.report.movable import can_be_moved
 from hotloop.report.paths import path_from_here
 from hotloop.report.sampled import unchanged_line
 from hotloop.report.terminal import Style, clean, fit, wrapped
@@ -21,8 +23,12 @@ _MOST_PACKAGES = 4
 #: Packages that are slow to import, and what people do about it.
 REMEDIES = {
     "tensorflow": "If only TensorBoard or Keras needs it, uninstall it or use tensorboardX.",
-    "keras": "Import it where it is used. Unless the program uses TensorFlow itself, "
-    "KERAS_BACKEND=torch or jax avoids importing that.",
+    "keras": "Unless the program uses TensorFlow itself, KERAS_BACKEND=torch or jax avoids "
+    "importing that.",
+}
+#: The same where only functions of the file use the package.
+MOVES = {
+    "keras": "Import it where it is used.",
     "transformers": "Import it inside the functions that use it.",
     "matplotlib": "Import it inside the function that draws.",
     "pandas": "Import it inside the functions that load data.",
@@ -59,7 +65,7 @@ def import_rows(analysis: Analysis) -> list[ImportRow]:
         match = _STATEMENT.match(statement)
         package = match[1] if match else ""
         place = f"{path_from_here(each.file)}:{each.line}"
-        remedy = _remedy(analysis, package, statement)
+        remedy = _remedy(analysis, package, statement, each)
         inside = _inside(each, package)
         rows.append(ImportRow(statement, package, place, each.seconds, each.share, remedy, inside))
     return rows
@@ -73,14 +79,17 @@ def _inside(line: ImportLine, package: str) -> str:
     return ", ".join(f"{clean(name)} {units.seconds(seconds)}" for name, seconds in large)
 
 
-def _remedy(analysis: Analysis, package: str, statement: str) -> str:
+def _remedy(analysis: Analysis, package: str, statement: str, at: ImportLine) -> str:
     uses = package in _USE_TENSORBOARD or "tensorboard" in statement
     if uses and "TensorFlow" in analysis.notes.libraries:
         return (
             "It imports TensorBoard, which imports TensorFlow where that is installed. "
             "If nothing else needs TensorFlow, uninstall it."
         )
-    return REMEDIES.get(package, "")
+    move = MOVES.get(package, "")
+    if move and not can_be_moved("".join(linecache.getlines(at.file)), at.line):
+        move = ""
+    return " ".join(filter(None, [move, REMEDIES.get(package, "")]))
 
 
 def import_table(analysis: Analysis, style: Style) -> str:

@@ -9,7 +9,7 @@ from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.quiet import BUSY_MACHINE
 from hotloop.diagnose.verdict import too_short
 from hotloop.report.gains import promised
-from hotloop.report.terminal import Style, clean, fit
+from hotloop.report.terminal import Style, clean, fit, fit_phase
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 #: Colors that a terminal has, nearest to those of the page.
@@ -138,7 +138,7 @@ def _phase(phase: LivePhase, style: Style) -> str:
     step = units.seconds(phase.step_s) if phase.step_s is not None else ""
     figures = f"{units.percent(phase.recent):>9} {units.percent(phase.share):>8} {step:>10}"
     painted = style.paint(drawn, color) if color else drawn
-    return f"{fit(clean(phase.name), name)} {painted} {figures}"
+    return f"{fit_phase(clean(phase.name), name)} {painted} {figures}"
 
 
 def _finding(analysis: Analysis, findings: list[Finding], style: Style) -> list[str]:

@@ -10,7 +10,7 @@ from hotloop.analyze.accounting import outside_share
 from hotloop.analyze.kind import has_training_loop
 from hotloop.analyze.model import Analysis, Phase, Run
 from hotloop.phases import NO_PHASE_LABEL
-from hotloop.report.terminal import Style, clean, fit
+from hotloop.report.terminal import Style, clean, fit, fit_phase
 from hotloop.report.view import SORTS, View
 
 #: Phases below this share of the loop are left out of the tree.
@@ -92,9 +92,11 @@ def _seconds(value: float | None) -> str:
 
 def _label(row: _Row, width: int) -> str:
     """A row's name and how it is known; without the latter where there is no room for both."""
-    name = "  " * row.depth + clean(row.label)
-    whole = f"{name} {row.tag}" if row.tag else name
-    return fit(whole if len(whole) <= width else name, width)
+    indent, name = "  " * row.depth, clean(row.label)
+    whole = f"{indent}{name} {row.tag}" if row.tag else indent + name
+    if len(whole) <= width:
+        return whole.ljust(width)
+    return indent + fit_phase(name, width - len(indent))
 
 
 def _rows(analysis: Analysis, phases: list[Phase], view: View) -> list[_Row]:

@@ -14,6 +14,8 @@ from textwrap import wrap
 from typing import TextIO
 from urllib.parse import quote
 
+from hotloop.phases import GAP
+
 NARROW, WIDE = 80, 120
 
 #: Also lone surrogates, which cannot be encoded.
@@ -70,6 +72,13 @@ def fit(text: str, width: int) -> str:
         return text[:width]
     tail = (width - 1) // 2
     return text[: width - 1 - tail] + "…" + text[-tail:]
+
+
+def fit_phase(name: str, width: int) -> str:
+    """A phase's name in a number of columns; of a gap, the two events that it lies between."""
+    if len(name) > width and name.startswith(GAP):
+        name = name[len(GAP) :].replace(" and ", "…", 1)
+    return fit(name, width)
 
 
 def columns(rows: Sequence[Sequence[str]], sides: str) -> list[str]:

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from profiling import Profile
 
+from hotloop.analyze.analysis import analyze
+from hotloop.analyze.training import read_capture
 from hotloop.hooks.program import recognition
 
 
@@ -120,3 +122,28 @@ def test_what_its_first_step_returns_decides(
     run: Any = profile(WORLD.replace("{result}", result))
     assert run.counter("env_steps") == (steps or 0)
     assert run.counter("episodes") == (episodes or 0)
+
+
+BEGINS_ANEW = """
+class Lager:
+    def __init__(self): self.reset()
+
+    def reset(self):
+        self.ort = 0
+        return self.ort
+
+    def step(self, action):
+        self.ort += action
+        ended = self.ort >= 10
+        return (self.reset() if ended else self.ort), 1.0, ended
+
+lager = Lager()
+for _ in range(100): lager.step(1)
+"""
+
+
+def test_an_environment_that_resets_itself_in_its_step_has_whole_episodes(profile: Profile) -> None:
+    run = profile(BEGINS_ANEW)
+    assert run.capture is not None
+    ended = analyze(read_capture(run.capture)).returns.training
+    assert (ended.episodes, ended.mean_length, ended.mean) == (10, 10.0, 10.0)

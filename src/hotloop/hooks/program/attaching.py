@@ -23,6 +23,7 @@ from hotloop.hooks.inference.gaps import ACT, ADD, FORWARD, SAMPLE, has_gradient
 from hotloop.hooks.inference.jitted import is_jitted
 from hotloop.hooks.inference.step_results import Outcome, has_flags, outcome_of
 from hotloop.hooks.install import Hooks
+from hotloop.hooks.program.confirming import BY_NAME, unless_it_trains
 from hotloop.hooks.program.files import is_program_file
 from hotloop.hooks.program.named_phases import NamedPhases
 from hotloop.hooks.program.populations import Populations
@@ -153,12 +154,14 @@ class Shapes:
         if found.kind == "network" and "jax" not in sys.modules:
             return  # elsewhere networks are objects, and hooked
         core, owner, name = self._profiler.core, found.owner, found.name
-        hooks.append(
-            redirect(core, owner, name, lambda original: self._call(found, original, hooks))
+        own: list[Undo] = []
+        own.append(
+            redirect(core, owner, name, lambda original: self._call(found, original, hooks, own))
         )
-        label = f"{function.__module__}:{function.__qualname__}"
-        hooks.append(at_first_call(core, owner, name, lambda: self._first(found, label)))
-        for undo in hooks[-2:]:
+        label = _label(function)
+        own.append(at_first_call(core, owner, name, lambda: self._first(found, label)))
+        hooks += own
+        for undo in own:
             self._hooks.undo(undo)
         placed = plain_function(raw_attribute(owner, name))
         self._hooked |= {function, placed or function}
@@ -172,7 +175,18 @@ class Shapes:
         if found.by_priority:
             self.by_priority.append(label)
 
-    def _call(self, found: Recognized, function: Function, hooks: list[Undo]) -> Function:
+    def _take_back(self, found: Recognized, function: Any, own: list[Undo]) -> None:
+        for undo in own:
+            undo()
+        label = _label(function)
+        for phase in found.phases:
+            if label in self.used.get(phase, ()):
+                self.used[phase].remove(label)
+
+    def _call(
+        self, found: Recognized, function: Function, hooks: list[Undo], own: list[Undo]
+    ) -> Function:
+        """The hook of a function; `hooks` are those of its class, `own` undo this one."""
         after: Callable[..., Any] | None = None
         if found.kind == "network":
             return _network(self._context, function)
@@ -191,7 +205,7 @@ class Shapes:
         elif found.kind.startswith("env.step"):
             after = self._stepped(hooks, by_shape=found.kind != "env.step")
         elif found.kind == "env.reset":
-            after = self._context.environment_was_reset
+            after = self._was_reset
         elif found.kind == "buffer.sample":
             after = self._sampled
         elif found.kind in ("buffer.add", "policy.act", "learn") and not has_gradients():
@@ -208,6 +222,10 @@ class Shapes:
         timed = call = time_as(self._context, function, found.phases, after, outermost)
         if found.kind == "policy.act" and _is_network(found.owner):
             call = _acting(self._context, call, function)
+        if found.phases[0] in BY_NAME:
+            call = unless_it_trains(
+                self._profiler.core, call, lambda: self._take_back(found, function, own)
+            )
         if "jax" in sys.modules:
             call = _unless_traced(self._context, call, function, found.phases[0])
         if call is timed or not outermost:
@@ -228,6 +246,11 @@ class Shapes:
             return outcome
 
         return self._context.steps.of_program(read)
+
+    def _was_reset(self, result: object, env: object = None, *_: object, **__: object) -> None:
+        """An episode begins; inside a step it is the step's result that ends the one before."""
+        if not self._profiler.core.is_open("env.step"):
+            self._context.environment_was_reset(result, env)
 
     def _searched(self, *_: object, **__: object) -> None:
         self._profiler.core.count(schema.SEARCHES, 1)
@@ -259,6 +282,10 @@ class Shapes:
             pass  # a buffer need not know its length
         if has_gradients():
             self._context.order.happened(SAMPLE)
+
+
+def _label(function: Any) -> str:
+    return f"{function.__module__}:{function.__qualname__}"
 
 
 # -- events --

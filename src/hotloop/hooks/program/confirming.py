@@ -1,0 +1,34 @@
+"""Takes back a label that rests on a name where the code does something else.
+
+A class `Writer` may write text with a network, and `prepare_data` may play games: what runs
+networks, steps environments or learns neither logs, draws nor loads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hotloop.hooks.protocols import Function, Undo
+
+#: Phases that a name alone gives to a function.
+BY_NAME = frozenset({"log", "data", "env.render"})
+#: What a function of these phases does not do.
+_TRAINS = (
+    "env.step", "policy.act", "inference", "generate", "search", "learn.forward",
+    "learn.backward", "learn.optimizer", "learn.step",
+)  # fmt: skip
+
+
+def unless_it_trains(core: Any, call: Function, take_back: Undo) -> Function:
+    """`call`, until it is seen to act or to learn."""
+    regions = [core.region(name) for name in _TRAINS]
+
+    def judged(*args: object, **kwargs: object) -> object:
+        before = sum(region.entered for region in regions)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            if sum(region.entered for region in regions) > before:
+                take_back()
+
+    return judged
