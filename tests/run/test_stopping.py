@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from hotloop.run.stopping import (
     UNRECOGNISED_SECONDS,
     StopAfter,
     Stopper,
+    StopTraining,
     parse_stop_after,
 )
 
@@ -47,3 +50,21 @@ def test_only_seconds_have_a_total() -> None:
     assert str(parse_stop_after("2m-total")) == "120 s in total"
     with pytest.raises(HotloopError, match="60s-total"):
         parse_stop_after("100steps-total")
+
+
+@pytest.fixture
+def compiling() -> Iterator[set[str]]:
+    """The open regions of the main thread."""
+    yield {"compile"}
+    signal.signal(signal.SIGURG, signal.SIG_DFL)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGURG"), reason="the main thread is not woken there")
+def test_a_compilation_ends_before_the_program_does(compiling: set[str]) -> None:
+    stopper = Stopper(print, lambda: 0.0, is_open=compiling.__contains__)
+    stopper.stop()
+    for _ in range(10):
+        stopper.check()
+    compiling.clear()
+    with pytest.raises(StopTraining):
+        stopper.check()

@@ -151,7 +151,7 @@ class Session:
         """End the program when it reaches the limit."""
         from hotloop.run.stopping import Stopper
 
-        stopper = Stopper(notify)
+        stopper = Stopper(notify, is_open=self.profiler.core.is_open)
         if limit.what == "seconds":
             self.profiler.at_loop.append(stopper.training_began)
             self.recorder.every_window(stopper.watch_training(Path(self.settings.folder)))
@@ -169,7 +169,7 @@ class Session:
         """End the program when the mean return of its last 100 episodes reaches the target."""
         from hotloop.run.stopping import Stopper
 
-        stopper = Stopper(notify)
+        stopper = Stopper(notify, is_open=self.profiler.core.is_open)
         assert self.attached.context is not None
         self.attached.context.returns.watch(target, self._stop_by(stopper))
         self.recorder.every_window(stopper.check)

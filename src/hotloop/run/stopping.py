@@ -108,16 +108,21 @@ def end_children() -> None:
             child.terminate()
 
 
-def _woken(number: int, frame: object) -> None:
-    """Runs in the main thread, so that the pending exception is raised there."""
-
-
 class Stopper:
     """Raises `StopTraining` when the limit is reached; made in the main thread."""
 
-    def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = monotonic):
+    def __init__(
+        self,
+        say: Callable[[str], None],
+        clock: Callable[[], float] = monotonic,
+        is_open: Callable[[str], bool] = lambda region: False,
+    ):
         self._say = say
         self._clock = clock
+        #: Whether the calling thread is inside a region.
+        self._is_open = is_open
+        #: Whether the main thread was inside a compiler when it was last asked.
+        self._compiles = False
         self._main = threading.main_thread().ident
         self._thread: int | None = None
         self._tried = 0
@@ -131,7 +136,7 @@ class Stopper:
             and threading.get_ident() == self._main
             and signal.getsignal(self._signal) == signal.SIG_DFL
         ):
-            signal.signal(self._signal, _woken)
+            signal.signal(self._signal, self._wake)
 
     def stop(self) -> None:
         """Ask the thread that counts (and so trains) to end, and the main thread."""
@@ -203,7 +208,8 @@ class Stopper:
 
     def check(self) -> None:
         """Stop the program again if it caught the exception; called about once a second."""
-        if not self.asked or self._clock() - self._tried_at < _RETRY_SECONDS:
+        patience = 0.0 if self._compiles else _RETRY_SECONDS
+        if not self.asked or self._clock() - self._tried_at < patience:
             return
         if self._tried < _MOST_TRIES:
             self._raise()
@@ -216,9 +222,25 @@ class Stopper:
         self._tried_at = self._clock()
         import ctypes  # most runs are not stopped early
 
-        for thread in {self._main, self._thread}:
+        wakes = self._signal is not None and signal.getsignal(self._signal) == self._wake
+        threads = {self._main, self._thread}
+        # A program may block the signal, so it is not enough from the second try on.
+        if wakes and (self._tried == 1 or self._compiles):
+            threads.discard(self._main)
+        for thread in threads:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(thread or 0), ctypes.py_object(StopTraining)
             )
-        if self._signal is not None and signal.getsignal(self._signal) is _woken:
+        if self._signal is not None and wakes:
             signal.pthread_kill(self._main or 0, self._signal)
+
+    def _wake(self, number: int, frame: object) -> None:
+        """Runs in the main thread, also while that waits in C.
+
+        XLA continues a compilation whose wait was interrupted, and crashes if the process ends
+        meanwhile. So the program ends after a compilation: `check` tries again.
+        """
+        self._compiles = self._is_open("compile")
+        if not self._compiles:
+            raise StopTraining
+        self._tried = 0
