@@ -29,6 +29,7 @@ ALIASES = {
     *("hooks/install.py _importlib", "run/program.py _run_module_as_main"),
     *("measure/twin/stacks.py modules", "measure/twin/stacks.py get_ident"),
     "measure/core.py _package",
+    *("measure/unpatched.py open_file", "capture/lines.py _encode"),
 }
 
 

@@ -67,10 +67,18 @@ def names_line(finding: dict[str, Any], planted: Planted, path: Path) -> bool:
     lines = path.read_text().splitlines()
     wanted = [at for at, text in enumerate(lines, 1) if planted.line in text and MARK not in text]
     functions = {_function_at(lines, at) for at in wanted}
+    # A planted `def` stands for its function, and a comprehension belongs to the one around it.
+    functions |= {_defined_at(lines[at - 1]) for at in wanted} - {""}
     for source in finding["where"]:
-        if source["line"] in wanted or source["function"].rpartition(".")[2] in functions:
+        function = source["function"].partition(".<locals>.<")[0].rpartition(".")[2]
+        if source["line"] in wanted or function in functions:
             return True
     return False
+
+
+def _defined_at(text: str) -> str:
+    """Name of the function that a line defines, if it does."""
+    return text.lstrip()[4:].partition("(")[0] if text.lstrip().startswith("def ") else ""
 
 
 def _function_at(lines: list[str], at: int) -> str:

@@ -83,6 +83,24 @@ def test_every_line_that_led_to_a_library_function_is_named() -> None:
     ]
 
 
+def test_a_thread_that_mostly_waits_is_listed_for_as_long_as_it_ran() -> None:
+    window = Window(0, 0, 0, 10 * S, {"env.step": delta(1, 10, 10)}, loop_last_ns=10 * S)
+    window.samples = {
+        ("env.step", 1, 0): [100, 10 * S],
+        ("@thread-7", 2, 1): [8, 2 * S],
+        ("@thread-7", 2, 4): [42, 8 * S],
+    }
+    shard = made_shard("main", {"role": "main"}, {}, [window])
+    shard.stacks = {
+        1: StackRow(1, 0, "/home/u/train.py", "main", 1, 5),
+        2: StackRow(2, 0, "/home/u/writer.py", "compress", 10, 12),
+    }
+    found = analyze(Capture(Path("run"), [shard])).thread_functions
+    assert [(f.function, f.self_s) for f in found] == [("compress", 2)]
+    window.samples["@thread-7", 2, 4] = [41, 8 * S]
+    assert analyze(Capture(Path("run"), [shard])).thread_functions == []
+
+
 @pytest.mark.parametrize(
     ("file", "own"),
     [
@@ -97,3 +115,16 @@ def test_every_line_that_led_to_a_library_function_is_named() -> None:
 )
 def test_the_programs_own_files_are_known(file: str, own: bool) -> None:
     assert is_program_file(file) is own
+
+
+def test_samples_that_stand_for_no_time_make_no_report_fail() -> None:
+    """A clock of threads may not have moved between two samples."""
+    window = Window(0, 0, 0, 10 * S, {"env.step": delta(1, 10, 10)}, loop_last_ns=10 * S)
+    window.samples = {("env.step", 1, 0): [60, 6 * S], ("env.step", 2, 0): [1, 0]}
+    shard = made_shard("main", {"role": "main"}, {}, [window])
+    shard.stacks = {
+        1: StackRow(1, 0, "/home/u/train.py", "main", 1, 5),
+        2: StackRow(2, 1, "/usr/lib/python3.11/copy.py", "deepcopy", 128, 140),
+    }
+    functions = analyze(Capture(Path("run"), [shard])).functions
+    assert {f.function: f.self_s for f in functions} == {"main": 6.0, "deepcopy": 0.0}

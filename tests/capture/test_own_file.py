@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,15 @@ def test_a_closed_file_is_not_written(tmp_path: Path) -> None:
     file.close()
     with pytest.raises(OSError, match="Bad file descriptor"):
         file.write(b"x")
+
+
+def test_a_file_whose_folder_was_deleted_is_made_again_when_it_is_closed(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "capture"
+    folder.mkdir(parents=True)
+    file = OwnFile(folder / "main.jsonl", new=True)
+    file.write(b"one\n")
+    shutil.rmtree(tmp_path / "runs")
+    file.write(b"two\n")
+    assert not folder.exists()  # it is the program's folder as long as it runs
+    file.close()
+    assert (folder / "main.jsonl").read_bytes() == b"one\ntwo\n"

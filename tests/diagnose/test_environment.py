@@ -124,6 +124,27 @@ def test_the_innermost_helper_that_holds_nearly_all_is_the_place(make: Make) -> 
     assert found.evidence["seconds"] == pytest.approx(4.5)
 
 
+@pytest.mark.parametrize(("name", "shapes"), [("step", []), ("zug", ["__main__:Market.zug"])])
+def test_the_line_of_the_step_that_calls_a_helper_is_named_as_well(
+    make: Make, name: str, shapes: list[str]
+) -> None:
+    stepping = frame(f"Market.{name}", line=40)
+    analysis = make(
+        phase("env.step", 5.0),
+        samples=[
+            sample(
+                "env.step", 4.0, frame("Market.wege", line=20), stepping, frame("main", line=90)
+            ),
+            sample("env.step", 1.0, frame(stepping.function, line=41), frame("main", line=90)),
+            sample("learn", 5.0, frame("main", line=95)),
+        ],
+        notes={"shapes": {"env.step": shapes}},
+        env_steps=1000,
+    )
+    (found,) = environment.redundant_work(analysis)
+    assert [place.line for place in found.where] == [20, 40]
+
+
 def test_a_line_that_is_not_known_is_not_the_place(make: Make) -> None:
     """Samples without a line are put on the function's first one."""
     analysis = make(

@@ -126,60 +126,6 @@ def test_without_environment_steps_the_calls_that_learn_are_the_events(make: Mak
     assert not framework.per_sample_update(make(phase("learn", 9.0, calls=1600), windows=windows))
 
 
-# -- traced and compiled anew --
-
-
-@pytest.mark.parametrize(("again", "said"), [(4, False), (5, True)])
-def test_five_traces_again_are_retracing(make: Make, again: int, said: bool) -> None:
-    windows = loop({"traces": again + 1, "retraces": again})
-    notes = {"libraries": {"TensorFlow": {}}} | noted("retracing call")
-    found = framework.retracing(make(phase("compile", 2.0), windows=windows, notes=notes))
-    assert bool(found) is said
-    if said:
-        check(found, "retracing")
-        assert framework.recompilation(make(phase("compile", 2.0), windows=windows)) == []
-
-
-def test_traces_of_the_warm_up_are_silent(make: Make) -> None:
-    windows = loop()
-    windows[1].counters.update({"traces": 20, "retraces": 19})
-    notes = {"libraries": {"TensorFlow": {}}} | noted("retracing call")
-    assert framework.retracing(make(phase("compile", 2.0), windows=windows, notes=notes)) == []
-
-
-def test_jax_recompiles(make: Make) -> None:
-    windows = loop({"traces": 31, "retraces": 30})
-    notes = {"libraries": {"JAX": {}}}
-    analysis = make(phase("learn/compile", 4.0), windows=windows, notes=notes)
-    check(framework.recompilation(analysis), "recompilation")
-    assert framework.retracing(analysis) == []
-
-
-@pytest.mark.parametrize(("late", "said"), [(4, False), (10, True)])
-def test_jax_compiles_new_functions_throughout(make: Make, late: int, said: bool) -> None:
-    windows = loop()
-    windows[0].counters["traces"] = 20
-    windows[-1].counters["traces"] = late
-    notes = {"libraries": {"JAX": {}}}
-    analysis = make(phase("learn/compile", 6.0), windows=windows, notes=notes)
-    found = framework.recompilation(analysis)
-    assert bool(found) is said
-    if said:
-        assert found[0].evidence["seconds"] == pytest.approx(6.0 * 2 * 10 / 30)
-
-
-@pytest.mark.parametrize(("compiles", "said"), [(3, False), (4, True), (20, True)])
-def test_torch_recompiles(make: Make, compiles: int, said: bool) -> None:
-    gauges = {"compiles": compiles, "compiled_functions": 1.0, "compile_s": 4.0}
-    windows = loop(gauges=gauges)
-    for each in windows:
-        each.gauges["compiled_functions"] = 1.0
-    found = framework.recompilation(make(windows=windows, notes=noted("recompiled")))
-    assert bool(found) is said
-    if said:
-        assert check(found, "recompilation").where[0].function == "train"
-
-
 # -- garbage --
 
 

@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from hotloop.experiment import to_return
+from hotloop.experiment.command import parse_command
+from hotloop.experiment.here import Here
+from hotloop.experiment.to_return import ReturnDesign, ReturnRuns
 from hotloop.measure.core import NATIVE
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="returns are added up by the native module")
@@ -92,3 +96,22 @@ def test_a_run_that_ends_before_is_censored_and_auto_finds_a_target(tmp_path: Pa
     )
     assert 20 < found["target"] < 50
     assert all(each["reached"] for side in found["attempts"] for each in side)
+
+
+def test_interrupted_it_reports_the_seeds_that_are_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def one_round(self: ReturnRuns, seed: int, target: float | None) -> tuple[()]:
+        if seed == 1:
+            raise KeyboardInterrupt
+        return ()
+
+    monkeypatch.setattr(to_return, "auto_target", lambda returns: 5.0)
+    monkeypatch.setattr(ReturnRuns, "_round", one_round)
+    commands = (parse_command("a.py"), parse_command("b.py"))
+    runs = ReturnRuns(
+        commands, ("a", "b"), ReturnDesign(None, 6), tmp_path, Here(), lambda text: None
+    )
+    result = runs.go()
+    assert result.interrupted
+    assert result.target == 5.0

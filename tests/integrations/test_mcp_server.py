@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from hotloop.analyze.compare import Figures, compare_pairs
+from hotloop.report.comparison import comparison_document
+
 pytest.importorskip("mcp.server.mcpserver", reason="needs hotloop[mcp]")
 pytestmark = pytest.mark.programs
 
@@ -52,6 +55,21 @@ def test_a_client_lists_the_tools_and_runs_a_program(tmp_path: Path) -> None:
     assert "env.step" in ran["phases"]
     assert Path(ran["capture"]).is_dir()
     assert "no capture" in failure or "missing" in failure
+
+
+def test_a_comparison_says_which_side_is_faster() -> None:
+    from hotloop.integrations.mcp_server import _compared
+
+    pairs = [(made(1.0 + 0.01 * i), made(0.5)) for i in range(6)]
+    document = comparison_document(compare_pairs(pairs, "env_steps", ("train.py", "fast.py")))
+    answer = _compared(document)
+    assert answer["verdict"] == "faster"
+    assert answer["headline"].startswith("fast.py is ")
+    assert answer["times_faster"]["low"] > 1.9
+
+
+def made(seconds: float) -> Figures:
+    return Figures(seconds, {}, {}, {}, 100.0)
 
 
 LONG = """

@@ -693,3 +693,81 @@ class TestRecursion:
         assert results == [500] * 200
         detach()
         assert type(search) is types.FunctionType
+
+
+def test_a_weak_hook_does_not_keep_its_function_alive(core: Any) -> None:
+    called: Calls = []
+
+    def made(value: int) -> Any:
+        def inner(more: int = 0) -> int:
+            return value + more
+
+        inner.itself = inner  # type: ignore[attr-defined]
+        return inner
+
+    def observed(original: Any) -> Any:
+        def call(*args: int) -> Any:
+            called.append(args)
+            return original(*args)
+
+        return call
+
+    for circular in (False, True):
+        function = made(1)
+        if not circular:
+            del function.itself
+        gone = weakref.ref(function)
+        detach = core.attach(function, observed, True)
+        assert function(2) == 3
+        assert type(function) is types.FunctionType or sys.version_info[:2] == (3, 11)
+        original = core.original(function)
+        del function
+        gc.collect()
+        assert gone() is None
+        with pytest.raises(ReferenceError):
+            original(2)
+        detach()
+    assert called == [(2,), (2,)]
+    # Another function may get the address of one that has died.
+    assert [made(each)(1) for each in range(50)] == list(range(1, 51))
+    assert called == [(2,), (2,)]
+
+
+def test_a_weak_hook_is_detached(core: Any) -> None:
+    called: Calls = []
+
+    def function() -> int:
+        return 1
+
+    def observed(original: Any) -> Any:
+        return lambda: called.append(()) or original()
+
+    detach = core.attach(function, observed, True)
+    assert (function(), len(called)) == (1, 1)
+    detach()
+    assert (function(), len(called)) == (1, 1)
+
+
+def test_special_methods_of_a_c_class(hook: Callable[[Any, Calls], Callable[[], None]]) -> None:
+    import sqlite3
+
+    calls: Calls = []
+    method: Any = vars(sqlite3.Connection)["__exit__"]
+    before = repr(method), method.__doc__, inspect.ismethoddescriptor(method)
+    detach = hook(method, calls)
+    connection = sqlite3.connect(":memory:")
+    with connection:
+        pass
+    bound = connection.__exit__
+    bound(None, None, None)
+    method(connection, None, None, None)
+    assert calls == [(connection, None, None, None)] * 3
+    for wrong in ((), (1,), range(20)):
+        with pytest.raises(TypeError):
+            bound(*wrong)
+    assert (repr(method), method.__doc__, inspect.ismethoddescriptor(method)) == before
+    detach()
+    with connection:
+        bound(None, None, None)  # made while it was hooked
+    assert len(calls) == 3
+    connection.close()

@@ -10,10 +10,12 @@ from hotloop.capture.proofs import (
     NO_DIFFERENCE,
     REFUTED,
     UNCLEAR,
+    Proof,
     TriedFix,
 )
 from hotloop.report.gains import measured
-from hotloop.report.proof import summary
+from hotloop.report.proof import proof_text, summary
+from hotloop.report.terminal import Style
 
 OPEN = "8 pairs were not enough to tell"
 
@@ -28,6 +30,8 @@ OPEN = "8 pairs were not enough to tell"
          "measured: no difference (0.99 to 1.01); refuted", "no difference (0.99 to 1.01)"),
         (UNCLEAR, 1.05, 0.9, 1.2, OPEN,
          f"1.05 times (0.90 to 1.20); unclear: {OPEN}", "1.05 times as fast (0.90 to 1.20)"),
+        (UNCLEAR, 2.35, 0.0, 85574.0, OPEN,
+         f"2.35 times; unclear: {OPEN}", "2.35 times as fast"),
     ],
 )  # fmt: skip
 def test_each_verdict_in_words(
@@ -36,3 +40,9 @@ def test_each_verdict_in_words(
     tried = TriedFix("logging", "fewer", verdict, gain, low, high, 8, why=why)
     assert summary(tried) == f"logging: fewer → {line}"
     assert measured(tried).startswith(phrase)
+
+
+def test_a_diff_of_code_with_tabs_can_be_read() -> None:
+    tried = TriedFix("logging", "fewer", UNCLEAR, why=OPEN, diff="-\t\told()\n+\t\tnew()\n")
+    text = proof_text(Proof("train.py", "runs", 60.0, tried=[tried]), Style(), "capture")
+    assert "  -       old()\n  +       new()\n" in text

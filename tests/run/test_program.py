@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import py_compile
 import subprocess
 import sys
@@ -234,3 +235,23 @@ def test_a_closed_pipe_is_silent(hotloop: Hotloop, tmp_path: Path) -> None:
     command = f"{sys.executable} -m hotloop report cap --format json | head -c 1"
     done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True)
     assert done.stderr == ""
+
+
+def test_a_program_from_standard_input(hotloop: Hotloop, tmp_path: Path) -> None:
+    source = f"{PROBE}\nprint(sys.stdin.read(), __name__)\nraise ValueError('from a pipe')"
+    plain = subprocess.run(
+        [sys.executable, "-", "a", "-b"], input=source, cwd=tmp_path, capture_output=True, text=True
+    )
+    under = hotloop("run", "-q", "-", "a", "-b", input=source)
+    assert (under.returncode, under.stdout, under.stderr) == (
+        plain.returncode, plain.stdout, plain.stderr,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="has no named pipes")
+def test_a_program_from_a_pipe(hotloop: Hotloop, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.py")
+    writer = subprocess.Popen(["sh", "-c", "echo 'print(__file__)' > pipe.py"], cwd=tmp_path)
+    done = hotloop("run", "-q", "pipe.py")
+    writer.wait()
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{tmp_path}/pipe.py\n", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -104,3 +105,22 @@ def test_workers_terminated_as_they_begin(hotloop: Hotloop, tmp_path: Path) -> N
     done = hotloop("run", "-q", "-o", "cap", "program.py", timeout=100)
     assert done.stdout == f"{{{int(signal.SIGTERM)}}}\n", done.stderr
     assert time.monotonic() - begin < 60
+
+
+def test_sigterm_waits_until_the_last_window_is_written(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import os, signal\n"
+        "from hotloop.measure.profiler import Profiler\n"
+        "from hotloop.run.termination import Termination\n"
+        "ending = Termination(Profiler().core, lambda: None)\n"
+        "ending.begin()\n"
+        "ending.defer()\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+        "print('written', flush=True)\n"
+        "ending.end()\n"
+        "print('alive')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (-signal.SIGTERM, "written\n"), done.stderr

@@ -11,6 +11,7 @@ A program is one file. Comments in its head say how it is run:
     # needs: torch             skipped where this cannot be imported
     # frames: all              skipped where hotloop's own frames cannot be hidden
     # shares: torch            one process runs all programs that say this, one after another
+    # capture: default         without `-o`; `runs/hotloop` does not count as a file
     # compare: code            only the exit code has to be the same
     # full: why                only in the full form
 """
@@ -31,6 +32,9 @@ from pathlib import Path
 TIMEOUT_S = 60.0
 #: How long processes that end with the program may take to disappear.
 GRACE_S = 5.0
+
+#: Where a capture lies without `-o`, once the program has ended.
+_CAPTURES = ("runs", "hotloop")
 
 _OPTION = re.compile(r"^# (\w+): (.*)$", re.MULTILINE)
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
@@ -79,7 +83,9 @@ def run_program(
         environment[name] = text
     command = [sys.executable, *options.get("python", "").split()]
     if under_hotloop:
-        command += ["-m", "hotloop", "run", "-q", "-o", str(folder / "capture")]
+        command += ["-m", "hotloop", "run", "-q"]
+        if options.get("capture") != "default":
+            command += ["-o", str(folder / "capture")]
         command += options.get("hotloop", "").split()
     command += [str(program.path), *arguments]
     with (folder / "output").open("w+b") as output, (folder / "errors").open("w+b") as errors:
@@ -124,7 +130,7 @@ def _files(work: Path) -> dict[str, tuple[int, bytes]]:
     return {
         str(path.relative_to(work)): (path.stat().st_mode, path.read_bytes() if path.is_file() else b"")
         for path in sorted(work.rglob("*"))
-        if "__pycache__" not in path.parts
+        if "__pycache__" not in path.parts and path.relative_to(work).parts[:2] != _CAPTURES
     }  # fmt: skip
 
 

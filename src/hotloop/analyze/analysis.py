@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from hotloop.analyze.awaited_threads import THREAD
 from hotloop.analyze.bounds import Bound, bounds
 from hotloop.analyze.critical import add_critical_path
 from hotloop.analyze.device_use import add_memory, device_use
@@ -68,7 +69,8 @@ def analyze(capture: Capture) -> Analysis:
     bound, whole = bounds(own, use, outside_s, states, has_workers=len(loops) > 1)
     functions = [f for each in loops for f in each.functions(loop_s)]
     table = run_table(capture, timeline.loop, phases, loop_s)
-    add_lines(table, functions)
+    threads = find_thread_functions(timeline.loop, main, "main", loop_s)
+    add_lines(table, [*functions, *(replace(each, process=THREAD) for each in threads)])
     # Code between two events that nothing identifies, and what a parent does beside its phases.
     unknown_s = sum(p.self_s for p in own if is_unidentified(p.name))
     parents_s = sum(p.self_s for p in own if p.name in PARENTS and not _is_opaque_update(p, own))
@@ -84,7 +86,7 @@ def analyze(capture: Capture) -> Analysis:
         startup=_apart(timeline.startup, cost, main),
         after=_apart(timeline.after, cost, main),
         functions=functions,
-        thread_functions=find_thread_functions(timeline.loop, main.stacks, "main", loop_s),
+        thread_functions=threads,
         exact_functions=main.notes.exact_functions,
         processes=[_process(each) for each in loops],
         loop_windows=timeline.loop,
@@ -92,7 +94,7 @@ def analyze(capture: Capture) -> Analysis:
         damaged=capture.damaged,
         damaged_values=capture.damaged_values,
         samples=[sample for each in loops for sample in each.samples()],
-        startup_samples=find_samples(timeline.startup, main.stacks, "main"),
+        startup_samples=find_samples(timeline.startup, main, "main"),
         trends=find_trends(timeline.loop),
         returns=find_returns(capture, timeline.loop),
         device=use,
@@ -115,10 +117,10 @@ class _ProcessLoop:
     windows: list[Window]
 
     def functions(self, loop_s: float) -> list[Function]:
-        return find_functions(self.windows, self.shard.stacks, self.process, loop_s)
+        return find_functions(self.windows, self.shard, self.process, loop_s)
 
     def samples(self) -> list[Sample]:
-        return find_samples(self.windows, self.shard.stacks, self.process)
+        return find_samples(self.windows, self.shard, self.process)
 
 
 def _loop_of(shard: Shard) -> _ProcessLoop:

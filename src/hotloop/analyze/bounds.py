@@ -15,7 +15,8 @@ from hotloop.analyze.device_use import DeviceUse, PhaseDevice
 from hotloop.analyze.model import Phase
 from hotloop.analyze.states import States
 
-#: Phases in which blocking, where other processes take part, is waiting for these.
+#: Phases in which blocking, where other processes take part, is waiting for these; in `wait`, it
+#: is waiting for threads where there are none.
 _FOR_OTHERS = frozenset(
     ("env.step", "env.reset", "env.render", "wait", "collect", "data.wait", "comm")
 )
@@ -48,7 +49,7 @@ TITLES = {
     "moving": "data movement",
     "launching": "kernel launches",
     "kernels": "kernels",
-    "waiting": "waiting for other processes",
+    "waiting": "waiting for other processes or threads",
     "cores": "waiting for a CPU core",
     "locks": "waiting for a lock or the GIL",
     "io": "waiting for I/O or another process",
@@ -95,7 +96,7 @@ def _bound(
             return None
         states = States(native=1.0)
     blocked = states.lock + states.io + states.other
-    if has_workers and name in _FOR_OTHERS:
+    if name == "wait" or (has_workers and name in _FOR_OTHERS):
         waiting, locks, io = blocked, 0.0, 0.0
     else:
         waiting, locks, io = 0.0, states.lock, states.io + states.other

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from hotloop.analyze.model import Caller, Frame, Function, Phase, Sample
 from hotloop.analyze.states import BLOCKED, SampleSums, States, states_of, sum_samples
 from hotloop.capture.lines import StackRow
+from hotloop.capture.reader import Shard
 from hotloop.capture.sample_modes import (
     MODE_NATIVE,
     MODE_PYTHON,
@@ -33,6 +34,7 @@ _LIBRARY = re.compile(
 #: The folder of hotloop's own frames, which are removed from samples.
 _OWN = re.compile(
     r"[/\\]hotloop[/\\](?:(?:measure|hooks|capture|cli|run|bootstrap)[/\\]|__(?:init|main)__\.py$)"
+    r"|[/\\](?:bin|Scripts)[/\\]hotloop(?:-script\.py|\.exe)?$"
 )
 
 
@@ -47,8 +49,13 @@ class _Tally:
     callers: dict[tuple[str, int], int] = field(default_factory=dict)
 
 
-def is_program_file(file: str) -> bool:
-    """Whether a file is the user's own, not a library's or Python's."""
+def is_program_file(file: str, own_package: str = "") -> bool:
+    """Whether a file is the user's own, not a library's or Python's.
+
+    `own_package` is an installed package that is the program.
+    """
+    if own_package and file.startswith(own_package):
+        return True
     return not _LIBRARY.search(file) and not file.startswith("<") and not is_own_file(file)
 
 
@@ -73,40 +80,43 @@ def unfold(stack: int, stacks: dict[int, StackRow]) -> list[StackRow]:
 
 
 def find_functions(
-    windows: Iterable[Window], stacks: dict[int, StackRow], process: str, whole_s: float
+    windows: Iterable[Window], shard: Shard, process: str, whole_s: float
 ) -> list[Function]:
     """Functions by phase, the most of their own time first; none of too few samples."""
     samples = {k: v for k, v in sum_samples(windows).items() if not is_of_thread(k[0])}
-    return _tabulate(samples, stacks, process, whole_s)
+    if sum(count for count, _ in samples.values()) < FEW_SAMPLES:
+        return []
+    return _tabulate(samples, shard, process, whole_s)
 
 
 def find_thread_functions(
-    windows: Iterable[Window], stacks: dict[int, StackRow], process: str, whole_s: float
+    windows: Iterable[Window], shard: Shard, process: str, whole_s: float
 ) -> list[Function]:
     """What the process's other threads ran; their waiting, which is most of it, is left out."""
     samples: SampleSums = {}
+    looks = 0  # one that finds a thread waiting says how long it runs, too
     for (path, stack, mode), (count, ns) in sum_samples(windows).items():
-        if is_of_thread(path) and mode in _RUNS:
+        if not is_of_thread(path):
+            continue
+        looks += count
+        if mode in _RUNS:
             key = path.partition("/")[2], stack, mode
             known = samples.get(key, (0, 0))
             samples[key] = (known[0] + count, known[1] + ns)
-    return _tabulate(samples, stacks, process, whole_s)
+    return _tabulate(samples, shard, process, whole_s) if looks >= FEW_SAMPLES else []
 
 
-def _tabulate(
-    samples: SampleSums, stacks: dict[int, StackRow], process: str, whole_s: float
-) -> list[Function]:
+def _tabulate(samples: SampleSums, shard: Shard, process: str, whole_s: float) -> list[Function]:
     tallies: dict[tuple[str, str, str, int], _Tally] = {}
     unfolded: dict[int, list[StackRow]] = {}
-    if sum(count for count, _ in samples.values()) < FEW_SAMPLES:
-        return []
+    own = shard.notes.own_package or ""
     for (path, stack, mode), (count, ns) in samples.items():
         if stack not in unfolded:
-            unfolded[stack] = unfold(stack, stacks)
-        _count_frames(tallies, path, unfolded[stack], mode, count, ns)
+            unfolded[stack] = unfold(stack, shard.stacks)
+        _count_frames(tallies, path, unfolded[stack], mode, count, ns, own)
     # Weights of samples are rounded to ticks: together they are never more than the whole.
     whole_s = max(whole_s, sum(ns for _, ns in samples.values()) / 1e9)
-    functions = [_function(*key, tally, process, whole_s) for key, tally in tallies.items()]
+    functions = [_function(*key, tally, process, whole_s, own) for key, tally in tallies.items()]
     return sorted(functions, key=lambda f: (-f.self_s, -f.total_s))
 
 
@@ -117,6 +127,7 @@ def _count_frames(
     mode: int,
     count: int,
     ns: int,
+    own: str,
 ) -> None:
     seen: set[tuple[str, str, int]] = set()
     for depth, row in enumerate(frames):
@@ -127,7 +138,7 @@ def _count_frames(
             tally.samples += count
             tally.modes[mode] = tally.modes.get(mode, 0) + ns
             tally.lines[row.line] = tally.lines.get(row.line, 0) + ns
-            nearest = next((r for r in frames if is_program_file(r.file)), None)
+            nearest = next((r for r in frames if is_program_file(r.file, own)), None)
             if nearest is not None and nearest is not row:
                 caller = (nearest.file, nearest.line)
                 tally.callers[caller] = tally.callers.get(caller, 0) + ns
@@ -136,19 +147,18 @@ def _count_frames(
             tally.total_ns += ns
 
 
-def find_samples(
-    windows: Iterable[Window], stacks: dict[int, StackRow], process: str
-) -> list[Sample]:
+def find_samples(windows: Iterable[Window], shard: Shard, process: str) -> list[Sample]:
     """Every sampled stack, with its phase and the time it represents."""
     unfolded: dict[int, tuple[Frame, ...]] = {}
     #: One object per frame, shared by all stacks: rules use it as a cache key.
     frames: dict[tuple[str, str, int, int], Frame] = {}
     found: list[Sample] = []
+    own = shard.notes.own_package or ""
     for (path, stack, mode), (_, ns) in sum_samples(windows).items():
         if is_of_thread(path):
             continue
         if stack not in unfolded:
-            unfolded[stack] = tuple(_frame(row, frames) for row in unfold(stack, stacks))
+            unfolded[stack] = tuple(_frame(row, frames, own) for row in unfold(stack, shard.stacks))
         found.append(
             Sample(
                 path,
@@ -163,12 +173,12 @@ def find_samples(
     return found
 
 
-def _frame(row: StackRow, frames: dict[tuple[str, str, int, int], Frame]) -> Frame:
+def _frame(row: StackRow, frames: dict[tuple[str, str, int, int], Frame], own: str) -> Frame:
     # Where a line is not known (0) the function's first one is a place that people can open.
     key = (row.file, row.function, row.first_line, row.line or row.first_line)
     frame = frames.get(key)
     if frame is None:
-        frame = frames[key] = Frame(*key, is_program_file(row.file))
+        frame = frames[key] = Frame(*key, is_program_file(row.file, own))
     return frame
 
 
@@ -180,6 +190,7 @@ def _function(
     tally: _Tally,
     process: str,
     whole_s: float,
+    own: str,
 ) -> Function:
     states = states_of(tally.modes) or States()
     callers = _callers(tally)
@@ -196,7 +207,7 @@ def _function(
         python_share=states.python,
         native_share=states.native,
         waiting_share=states.waiting,
-        of_program=is_program_file(file),
+        of_program=is_program_file(file, own),
         hot_line=max(tally.lines, key=lambda line: tally.lines[line], default=first_line),
         core_share=states.core,
         lock_share=states.lock,
@@ -210,8 +221,9 @@ def _function(
 
 def _callers(tally: _Tally) -> tuple[Caller, ...]:
     """Lines of the program that led to a library's function; the largest is always there."""
+    whole_ns = max(tally.self_ns, 1)  # samples may have stood for no time
     by_share = sorted(tally.callers.items(), key=lambda caller: -caller[1])[:_MOST_CALLERS]
-    found = (Caller(file, line, ns / tally.self_ns) for (file, line), ns in by_share)
+    found = (Caller(file, line, ns / whole_ns) for (file, line), ns in by_share)
     return tuple(c for n, c in enumerate(found) if n == 0 or c.share >= _SMALLEST_CALLER)
 
 

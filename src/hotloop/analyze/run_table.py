@@ -1,10 +1,11 @@
-"""The loop across processes: waiting replaced by what the processes that were waited for did.
+"""The loop across processes: waiting replaced by what those that were waited for did.
 
 A process that trains may spend its loop waiting: for environment runners, loader workers, other
 ranks. Windows of all processes are put on one clock; within each window of the loop, a wait is
 filled with the work of the processes that it was for, group by group (processes of one kind work
 side by side). What one group's longest worked beyond its mean is waiting for the slowest; what is
 left, when none of the awaited processes worked, passed between processes: messages, scheduling.
+Where no process was waited for, other threads of the same one were (`awaited_threads`).
 
 The rows add up to the loop.
 """
@@ -17,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from hotloop.analyze.awaited_threads import THREAD, within, work_of_threads
 from hotloop.analyze.functions import is_program_file, unfold
 from hotloop.analyze.model import Function, Phase, RunRow, of_main_thread
 from hotloop.analyze.states import BLOCKED
@@ -63,9 +65,9 @@ class Activity:
 def run_table(
     capture: Capture, loop: list[Window], phases: list[Phase], loop_s: float
 ) -> list[RunRow]:
-    """The rows, the largest first; none for a run of one process."""
+    """The rows, the largest first; none for a run of one process and one thread."""
     others = _Others(capture, loop)
-    if not others.activities or loop_s <= 0:
+    if loop_s <= 0 or not (others.activities or others.threads_ran):
         return []
     rows: Work = defaultdict(float)
     for phase in of_main_thread(phases):
@@ -94,7 +96,7 @@ def add_lines(rows: Iterable[RunRow], functions: Iterable[Function]) -> None:
     for function in functions:
         name = name_at(function.phase) or NO_PHASE_LABEL
         process = function.process
-        key = (_MAIN if process == _MAIN else group_of(process), name)
+        key = (process if process in (_MAIN, THREAD) else group_of(process), name)
         if key not in most or function.self_s > most[key].self_s:
             most[key] = function
     for row in rows:
@@ -144,8 +146,14 @@ class _Others:
             if id(shard) not in self.activities or shard.role in beside:
                 continue
             (children[parent] if parent in known else top).append(shard)
+        self._threads = [work_of_threads(window) for window in loop]
         self._named = _large(main.notes.waited_for)
         self._top = [self._with_children(shard, children) for shard in top]
+
+    @property
+    def threads_ran(self) -> bool:
+        """Whether the process that trains had other threads that did something."""
+        return any(self._threads)
 
     def _is_one(self, shard: Shard, roles: set[str]) -> bool:
         return shard.role in roles and id(shard) in self.activities
@@ -166,10 +174,20 @@ class _Others:
         """What was done while the training process waited there."""
         waited_for = _waited_for(path, self._top, self._named)
         if not waited_for:
-            return {(_MAIN, name_at(path)): seconds}
+            return self._fill_with_threads(path, seconds)
         total: Work = defaultdict(float)
         for index, waited in self._in_windows(path, seconds):
             _add(total, _filled(waited, waited_for, index))
+        return total
+
+    def _fill_with_threads(self, path: str, seconds: float) -> Work:
+        """What other threads did meanwhile; a loader's workers are processes."""
+        name = name_at(path)
+        total: Work = defaultdict(float)
+        if name == "wait":
+            for index, waited in self._in_windows(path, seconds):
+                _add(total, within(self._threads[index], waited))
+        total[_MAIN, name] += max(seconds - sum(total.values()), 0.0)
         return total
 
     def compare(self, path: str, seconds: float) -> Work:
@@ -313,7 +331,7 @@ class _Idle:
     """How much of its time in no phase a process had nothing to do."""
 
     def __init__(self, shard: Shard) -> None:
-        self._stacks = shard.stacks
+        self._stacks, self._own = shard.stacks, shard.notes.own_package or ""
         #: Stack -> whether code of the program is in it.
         self._works: dict[int, bool] = {}
 
@@ -329,5 +347,5 @@ class _Idle:
     def _is_the_programs(self, stack: int) -> bool:
         if stack not in self._works:
             rows = unfold(stack, self._stacks)
-            self._works[stack] = any(is_program_file(row.file) for row in rows)
+            self._works[stack] = any(is_program_file(row.file, self._own) for row in rows)
         return self._works[stack]

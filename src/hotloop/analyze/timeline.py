@@ -50,7 +50,7 @@ def split_timeline(windows: list[Window]) -> Timeline:
         if window.begin_ns >= loop_end:
             after.append(window)
         elif window.end_ns > loop_end:
-            inside, outside = _cut(window, loop_end)
+            inside, outside = split_at(window, loop_end)
             loop.append(inside)
             after.append(outside)
         else:
@@ -103,14 +103,14 @@ def _from_first_call(startup: list[Window]) -> tuple[list[Window], list[Window]]
     begin_ns = min(filter(None, firsts), default=startup[at].begin_ns)
     if begin_ns <= startup[at].begin_ns:
         return startup[:at], startup[at:]
-    before, since = _cut(startup[at], begin_ns)
+    before, since = split_at(startup[at], begin_ns)
     # What is counted (inputs of networks) is counted from then on.
     since.counters, before.counters = before.counters, {}
     return [*startup[:at], before], [since, *startup[at + 1 :]]
 
 
-def _cut(window: Window, at_ns: int) -> tuple[Window, Window]:
-    """The window in which the loop ended, as two.
+def split_at(window: Window, at_ns: int) -> tuple[Window, Window]:
+    """A window in which the loop begins or ends, as two.
 
     A phase whose first entry is later belongs to what follows, with all that is inside it; the
     time in no phase is shared out by what is left.

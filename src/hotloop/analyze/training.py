@@ -14,6 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from hotloop.analyze.collectives import separate_reductions
+from hotloop.analyze.driving import hands_out_tasks, with_loop_of
 from hotloop.analyze.resting import whole
 from hotloop.analyze.timeline import offset_s
 from hotloop.capture.reader import Capture, CaptureReader, Shard
@@ -78,6 +79,9 @@ def training_first(shards: list[Shard]) -> list[Shard]:
     enough = 0 if work[best].learned >= TRAINS else NEXT_TO_NOTHING * _length(shards[0])
     if work[best].loop_ns <= enough or work[0].drives(work[best]):
         return _with_ranks(shards, work)
+    stepping = [s for s, w in zip(shards[1:], work[1:], strict=True) if w.stepped]
+    if not work[best].learned and hands_out_tasks(shards[0], stepping):
+        return [with_loop_of(stepping, shards[0]), *shards[1:]]
     trainer, launcher = shards[best], shards[0]
     peers = [
         shard.role

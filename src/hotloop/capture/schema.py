@@ -447,6 +447,7 @@ class Notes(Record):
     weights = optional(record(Weights), "parameters at the end of a run of `--weights`")
     started_as = rows(text, "the words after `hotloop run` that name the program")
     started_in = optional(text, "the folder that it was started in")
+    own_package = optional(text, "the installed package that is the program: its folder or file")
     # the machine and the libraries
     machine = part(Machine, "cores, memory, accelerators")
     libraries = table(record(LibraryUse), "libraries in use, by title")

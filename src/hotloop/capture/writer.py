@@ -10,9 +10,9 @@ summary, which is all that a report of many processes reads.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
+from os import unlink
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,10 @@ class ShardWriter:
     def close(self) -> None:
         """Close the files; what was written stays."""
         self._drop_tail(delete=False)
-        self._shard.close()
+        try:
+            self._shard.close()
+        except OSError as error:
+            self._failed(error)
 
     def forget(self) -> None:
         """In a forked child: these descriptors are the parent's; the child must not write."""
@@ -146,6 +149,8 @@ class ShardWriter:
             self._tail_number += 1
             try:
                 self._tail = OwnFile(self._tail_path(), new=False)
+            except FileNotFoundError:
+                return  # the program has deleted the folder; `close` makes it again
             except OSError as error:
                 self._failed(error)
                 return
@@ -158,12 +163,17 @@ class ShardWriter:
     def _drop_tail(self, delete: bool) -> None:
         if self._tail is None:
             return
-        self._tail.close()
+        try:
+            self._tail.close()
+        except OSError as error:
+            self._failed(error)
         self._torn.discard(self._tail)
         self._tail = None
         if delete:
             try:
-                os.unlink(self._tail_path())
+                unlink(self._tail_path())
+            except FileNotFoundError:
+                pass
             except OSError as error:
                 self._failed(error)
 

@@ -24,9 +24,10 @@ from hotloop.masking import mask_arguments
 from hotloop.measure.device_watch import MODES, WINDOWS
 from hotloop.measure.trace import MOST_SLICES
 from hotloop.run import program as programs
-from hotloop.run.folders import as_typed, make_folder, make_or_join
+from hotloop.run.folders import BASE, as_typed, make_folder, make_or_join
 from hotloop.run.messages import notify
 from hotloop.run.naming import MAIN, STARTED
+from hotloop.run.own_folders import missing
 
 
 def add_phase_argument(parser: argparse._ActionsContainer) -> None:
@@ -219,6 +220,7 @@ def main(options: argparse.Namespace) -> int:
     full_s = _seconds("--every-call-for", options.every_call_for) or 0.0
     phases = _phases(options.phase, program)
     check_alterations(options.skip, options.slow, options.every, options.fix)
+    new_folders = [] if options.output else missing(BASE)
     folder, joins = _folder(options, program)
     typed = as_typed(folder)  # before the program changes the current folder
     session = Session(
@@ -241,6 +243,7 @@ def main(options: argparse.Namespace) -> int:
         role=STARTED if joins else MAIN,
         root_code=program.root_code,
     )
+    session.made_folders = new_folders
     # Before the session, so that the viewer does not take part in it.
     end_live = _start_live(folder) if options.live else None
     session.start(program.command)
@@ -302,7 +305,7 @@ def _seconds(option: str, text: str | None) -> float | None:
 def _phases(written: list[str], program: programs.Program) -> list[str]:
     from hotloop.run.options import all_phases
 
-    return all_phases(written, Path(program.path0 or ".").absolute())
+    return all_phases(written, Path(program.path0 or _working_folder() or os.sep).absolute())
 
 
 def _show(folder: Path, typed: str, phases: list[str], options: argparse.Namespace) -> None:

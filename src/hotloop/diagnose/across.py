@@ -195,7 +195,7 @@ CONNECTOR_WINS = (0.2, 0.7)
 #: Work around the environment that takes this many times its steps is worth a finding.
 DEARER = 2.0
 
-_PER_CALL = frozenset({"connectors", "policy.act", "collect", "log", "buffer.add", "tensordict"})
+_PER_CALL = {"connectors", "policy.act", "collect", "log", "metrics", "buffer.add", "tensordict"}
 
 
 def few_envs_per_runner(analysis: Analysis) -> list[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 
 from hotloop import units
 from hotloop.analyze.model import Analysis
@@ -317,10 +318,11 @@ def denormals(analysis: Analysis) -> list[Finding]:
 def _slower(analysis: Analysis) -> dict[str, float]:
     """Phases of networks that became slower, the one that did so most first: by what factor.
 
-    They do so at once or step by step: the later half of the loop is compared with its beginning.
-    What slowed all of them alike is the machine.
+    They do so step by step, which is a trend, or at once: then the later half of the loop must be
+    far slower than its beginning. What slowed all of them alike is the machine.
     """
     assert analysis.trends is not None
+    trends = analysis.trends.per_call
     names = ("policy.act", "learn.forward", "learn.backward", "learn.optimizer")
     learning = analysis.trends.learning
     ratios = {}
@@ -328,8 +330,22 @@ def _slower(analysis: Analysis) -> dict[str, float]:
         first, last = _first_pace(analysis, name), _pace(learning[len(learning) // 2 :], name)
         if first and last:
             ratios[name] = last / first
-    machine = max(min(ratios.values(), default=1.0), 1.0) if len(ratios) > 1 else 1.0
-    found = {name: ratio / machine for name, ratio in ratios.items() if ratio >= SLOWER * machine}
+    if (
+        gauge(analysis, schema.SUBNORMALS) or 0.0
+    ) < SUBNORMAL_SHARE and "learn.optimizer" in ratios:
+        # Only optimizers compute with their states: the other phases show how fast the machine was.
+        own = {"learn.optimizer": ratios.pop("learn.optimizer")}
+        machine, ratios = max(median(ratios.values()) if ratios else 1.0, 1.0), own
+    else:
+        machine = max(min(ratios.values(), default=1.0), 1.0) if len(ratios) > 1 else 1.0
+    found = {}
+    for name, ratio in ratios.items():
+        trend = trends.get(name)
+        grows = trend is not None and trend.grows and ratio >= SLOWER * machine
+        if trend is not None and grows and trend.ratio >= SLOWER:
+            found[name] = trend.ratio
+        elif len(learning) >= FEW_POINTS and ratio >= FAR_SLOWER * machine:
+            found[name] = ratio / machine
     return dict(sorted(found.items(), key=lambda each: -each[1]))
 
 

@@ -76,12 +76,12 @@ def played_apart(analysis: Analysis) -> Use:
     stacks = [(sample, _around_step(sample, steps)) for sample in samples]
     stepping = {_key(own[0]) for sample, own in stacks if own and _is(sample, {"env.step"})}
     acting = {_key(each) for sample, own in stacks if _is(sample, _ACTS) for each in own}
-    training = {_key(each) for sample, own in stacks if _trains(sample) for each in own}
+    training = _around_training(stacks)
     use = Use()
     for sample, own in stacks:
         driver = next((i for i, f in enumerate(own) if _key(f) in stepping & training), 0)
-        apart = {_key(own[driver - 1])} if driver else set()
-        if apart and apart <= (stepping & acting) - training:
+        inside = {_key(frame) for frame in own[:driver]}
+        if inside & stepping & acting and not inside & training:
             line = SourceLine(own[driver].file, own[driver].line, own[driver].function)
             use.seconds += sample.seconds
             use.lines[line] = use.lines.get(line, 0.0) + sample.seconds
@@ -89,6 +89,21 @@ def played_apart(analysis: Analysis) -> Use:
 
 
 _ACTS = {"policy.act", "inference"}
+#: A function with less of the time of training below it was seen there by mistake: the phase of a
+#: gap is predicted.
+STRAY_TRAINING = 0.02
+
+
+def _around_training(stacks: list[tuple[Sample, list[Frame]]]) -> set[tuple[str, str]]:
+    """Functions with training below them."""
+    below: dict[tuple[str, str], float] = {}
+    whole = 0.0
+    for sample, own in stacks:
+        if _trains(sample):
+            whole += sample.seconds
+            for key in set(map(_key, own)):
+                below[key] = below.get(key, 0.0) + sample.seconds
+    return {key for key, seconds in below.items() if seconds >= STRAY_TRAINING * whole}
 
 
 def _around_step(sample: Sample, steps: frozenset[str]) -> list[Frame]:

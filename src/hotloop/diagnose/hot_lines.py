@@ -34,9 +34,11 @@ class HotLine:
         return f"{file}:{self.line.line}{inside}{calls}"
 
 
-def hottest_line(analysis: Analysis, phase: str) -> HotLine | None:
-    """The innermost line with most of what is below its callers, in a phase or in none (`""`)."""
-    samples = [s for s in samples_under(analysis) if _ends_in(s, phase)]
+def hottest_line(analysis: Analysis, phase: str | None = None) -> HotLine | None:
+    """The innermost line with most of what is below its callers: in a phase, in no phase (`""`), or
+    anywhere.
+    """
+    samples = [s for s in samples_under(analysis) if phase is None or _ends_in(s, phase)]
     stacks = [(_lines_of(s), s.seconds) for s in samples]
     total = sum(seconds for lines, seconds in stacks if lines)
     found: SourceLine | None = None

@@ -151,17 +151,23 @@ def _time_of_writers(analysis: Analysis, samples: list[Sample]) -> Use:
     A call below a function that steps environments, acts or learns is what it is called for.
     """
     training = _around_training(analysis)
+    functions = {f.function.rpartition(".")[2] for s in samples for f in s.frames if f.of_program}
+
+    def is_own(name: str) -> bool:  # a language model may `write`, too
+        return name.rpartition(".")[2] in functions
+
     whole: dict[tuple[str, str], float] = {}
     writing: dict[tuple[str, str], float] = {}
     for sample in samples:
         own = [frame for frame in sample.frames if frame.of_program]
         for key in {(frame.file, frame.function) for frame in own}:
             whole[key] = whole.get(key, 0.0) + sample.seconds
-        if own and any(is_named(name, _OPENS) for name in called_at(analysis, own[0])[0]):
+        called = called_at(analysis, own[0])[0] if own else ()
+        if any(is_named(name, _OPENS) for name in called if not is_own(name)):
             key = own[0].file, own[0].function
             writing[key] = writing.get(key, 0.0) + sample.seconds
     # Opening alone may as well be reading.
-    wrote = use_at_lines(analysis, samples, _WRITES).lines
+    wrote = use_at_lines(analysis, samples, frozenset(n for n in _WRITES if not is_own(n))).lines
     named = {(line.file, line.function) for line in wrote} - training
     writers = {key for key in named if writing.get(key, 0.0) >= MOSTLY_WRITES * whole[key]}
     use = Use()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hotloop import units
+from hotloop.analyze.awaited_threads import THREAD
 from hotloop.analyze.contention import cores_used
 from hotloop.analyze.kind import (
     has_training_loop,
@@ -21,7 +22,7 @@ from hotloop.analyze.kind import (
     span_of,
 )
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.run_table import WAITS
+from hotloop.analyze.run_table import BETWEEN, SLOWEST, WAITING, WAITS
 from hotloop.diagnose.evidence import calls_of
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
 from hotloop.diagnose.hot_lines import hottest_line
@@ -274,21 +275,26 @@ def _no_rl_loop(analysis: Analysis) -> str:
     named = [(name, share) for name, share in phases_there_are(analysis) if share >= WORTH_NAMING]
     largest = ", ".join(f"`{name}` {share:.0%}" for name, share in named)
     phases = f" Largest phases: {largest}." if largest else ""
-    functions = "; the functions below show where time went" if analysis.functions else ""
+    line = hottest_line(analysis)
+    hottest = (
+        f" The hottest line is {line}, {line.share:.0%} of the {span_of(analysis)}." if line else ""
+    )
     if plays:
         return (
             f"No environment step recognized: {what} that calls networks without gradients "
             f"{units.rate(calls / updates)} times for each, as rollouts, tree searches and text "
-            f"generation do.{phases} Name what steps the environment with "
+            f"generation do.{phases}{hottest} Name what steps the environment with "
             "--phase env.step=MODULE:CLASS.METHOD, what searches or generates with "
-            f"--phase search=… or generate=…{functions}."
+            "--phase search=… or generate=…."
         )
     return (
-        f"No RL loop recognized: {what}.{phases} "
-        f"Name parts of the program with --phase NAME=FUNCTION{functions}."
+        f"No RL loop recognized: {what}.{phases}{hottest} "
+        "Name parts of the program with --phase NAME=FUNCTION."
     )
 
 
+#: What the processes that are waited for do besides working.
+_NO_WORK = (SLOWEST, BETWEEN, WAITING)
 #: Parts of a wait that a verdict names.
 _MOST_AWAITED = 3
 
@@ -296,19 +302,21 @@ _MOST_AWAITED = 3
 def _awaited(analysis: Analysis, left: dict[str, float]) -> str:
     """Where the time goes that the loop waits for others, if that is the largest part of it."""
     name = max(left, key=lambda name: left[name], default=NOTHING_KNOWN)
-    rows = [row for row in analysis.run_table if row.process != "main" and row.file]
+    rows = [row for row in analysis.run_table if row.process != "main" and row.kind not in _NO_WORK]
     if name not in WAITS or not rows:
         return ""
+    whom = "threads" if all(row.process == THREAD for row in rows) else "processes"
     parts = [
         f"{row.share:.0%} in `{row.name}` of {row.process}"
-        f"{f' x{row.processes}' if row.processes > 1 else ''} ({Path(row.file).name}:{row.line})"
+        f"{f' x{row.processes}' if row.processes > 1 else ''}"
+        f"{f' ({Path(row.file).name}:{row.line})' if row.file else ''}"
         for row in rows[:_MOST_AWAITED]
         if row.share >= WORTH_NAMING
     ]
     if not parts:
         return ""
     return (
-        f"{left[name]:.0%} of the {span_of(analysis)} waits for other processes, which spend "
+        f"{left[name]:.0%} of the {span_of(analysis)} waits for other {whom}, which spend "
         f"{', '.join(parts)}"
     )
 

@@ -152,7 +152,9 @@ class Prover:
         tries = sum(bool(fixes) for _, fixes in plan)
         self._plan_runs(max(tries, 1))
         self.say(
-            f"{tries} of {len(plan)} findings have a fix to try; a pair of runs takes about "
+            "no finding has a fix to try"
+            if not tries
+            else f"{tries} of {len(plan)} findings have a fix to try; a pair of runs takes about "
             f"{2 * self._run_s:.0f} s, all of it at most {self._end - self.clock():.0f} s"
         )
         left = tries + (tries > 1)

@@ -65,6 +65,8 @@ class ReturnRuns:
         self.commands, self.names, self.design = commands, names, design
         self.folder, self.place, self.say = folder, place, say
         self._rounds: list[tuple[Measured, ...]] = []
+        #: The return to reach; None until the first round of `auto` has shown it.
+        self._target = design.target
 
     def go(self) -> TimeToReturn:
         """Compare two commands: every seed, or until Ctrl-C; the result is of whole rounds."""
@@ -100,16 +102,17 @@ class ReturnRuns:
         return result
 
     def _until_done(self) -> tuple[float, bool]:
-        found: list[float] = []
-        interrupted = interruptible(lambda: found.append(self._run_all()))
-        if not found and self.design.target is None:
+        interrupted = interruptible(self._run_all)
+        if self._target is None:
             raise HotloopError("interrupted before a return to reach was known")
-        return (found[0] if found else self.design.target or 0.0), interrupted
+        return self._target, interrupted
 
-    def _run_all(self) -> float:
-        target = self.design.target
+    def _run_all(self) -> None:
+        target = self._target
         if target is None:
-            target = auto_target([side.analysis.returns for side in self._round(0, None)])
+            target = self._target = auto_target(
+                [side.analysis.returns for side in self._round(0, None)]
+            )
             all_of_them = "both" if len(self.commands) == 2 else "all"
             self.say(
                 f"the return to reach is {target:.4g}, which {all_of_them} settings reached once"
@@ -117,7 +120,6 @@ class ReturnRuns:
         for seed in range(1, self.design.seeds + 1):
             self._rounds.append(self._round(seed, target))
             self.say(self._progress(seed, target))
-        return target
 
     def _round(self, seed: int, target: float | None) -> tuple[Measured, ...]:
         launches = [

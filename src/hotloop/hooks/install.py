@@ -133,8 +133,9 @@ class Hooks:
             self._setups = [pair for pair in self._setups if pair[1] not in ready]
             for library in ready:
                 self._set_up(library)
+        what = f"import of {name}"
         for call in self.on_import:
-            self.context.guard(f"import of {name}", call, name)
+            self.context.guard(what, call, name)
 
     def _read_table(self, table: str, wakers: tuple[str, ...]) -> None:
         try:

@@ -18,8 +18,9 @@ from typing import Any
 
 from hotloop.errors import HotloopError
 
-#: Findings and phases in a result.
+#: Findings and phases in a result, and the share of the loop that a phase has at least.
 MOST_FINDINGS, MOST_PHASES = 5, 8
+LEAST_SHARE = 0.01
 #: Lines of a failed command's output that a result quotes.
 MOST_LINES = 12
 #: How often to look whether the client is still there.
@@ -80,13 +81,14 @@ def report(capture: str) -> dict[str, Any]:
     phases = [
         each
         for each in document["phases"]
-        if each["process"] == "main" and each["thread"] == "main"
+        if each["process"] == "main" and each["thread"] == "main" and each["share"] >= LEAST_SHARE
     ]
     phases.sort(key=lambda each: -each["self_s"])
+    rates = ("steps_per_s", "gradient_steps_per_s", "return_last")
     return {
         "capture": capture,
         "verdict": document["verdict"]["sentence"],
-        "steps_per_s": round(run["steps_per_s"], 1),
+        **{name: round(run[name], 1) for name in rates if run[name]},
         "loop_s": round(run["loop_s"], 1),
         "phases": {each["path"]: f"{each['share']:.0%}" for each in phases[:MOST_PHASES]},
         "findings": [_finding(each) for each in document["findings"][:MOST_FINDINGS]],
@@ -110,12 +112,21 @@ def prove(capture: str, budget: str = "5m", allow_learning_changes: bool = False
 
 
 def compare(first: str, second: str, steps: int = 5000, folder: str = ".") -> dict[str, Any]:
-    """Measure whether the second of two training commands is faster, in interleaved pairs."""
+    """Measure whether the second of two training commands is faster, in interleaved pairs.
+
+    Each is a command as after `python`. Returns the verdict and how many times faster the second
+    is: the estimate with its interval, and the phase in which most of the change is.
+    """
     words = ["compare", first, second, "--steps", str(steps), "--format", "json"]
-    document = json.loads(_hotloop(words, folder))
+    return _compared(json.loads(_hotloop(words, folder)))
+
+
+def _compared(document: dict[str, Any]) -> dict[str, Any]:
+    ratio = {name: value and round(value, 3) for name, value in document["ratio"].items()}
     return {
         "verdict": document["verdict"],
-        "ratio": document["ratio"],
+        "headline": document["headline"],
+        "times_faster": ratio,
         "phase": document["responsible"],
         "pairs": document["pairs"],
     }

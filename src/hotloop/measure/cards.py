@@ -127,7 +127,7 @@ class AmdCard:
         self._folder = found[min(index, len(found) - 1)]
 
     def read(self) -> Reading:
-        """One look."""
+        """Read the card once."""
         busy = self._number("gpu_busy_percent")
         memory = self._number("mem_info_vram_used")
         power = self._number("hwmon/*/power1_average")

@@ -24,7 +24,7 @@ from hotloop.capture.window import add_device
 from hotloop.measure.activity import CALLS, Activity, Call, RecordedWork, attribute, seen_share
 from hotloop.measure.profiler import Profiler
 from hotloop.measure.threads import Flag, OwnThread, in_own_thread
-from hotloop.phases import names_of
+from hotloop.phases import is_of_thread, name_at, names_of
 
 #: Share of the loop's time that recordings may cost, reading them included. Time in the phase
 #: `wait` is not counted.
@@ -49,7 +49,7 @@ MOST_EVENTS = 6000
 TICK_S, IDLE_TICK_S = 0.1, 1.0
 #: From this share of the loop on, a recording waits until the program is in a phase. The main
 #: thread's position is polled at this interval, for at most this long.
-WORTH, LOOK_S, PATIENCE_S = 0.01, 0.003, 0.3
+WORTH, POLL_S, PATIENCE_S = 0.01, 0.003, 0.3
 #: Recordings in a row without any activity after which the report says so.
 MOST_EMPTY = 4
 #: Share of a recording's launches whose work must be in it too.
@@ -270,7 +270,7 @@ class DeviceWatch:
         if wanted > BUDGET * elapsed:
             return False
         # Recordings do not slow a program down while it waits for other processes.
-        waited = sum(ns for path, ns in self._since_begin().items() if _is_wait(path))
+        waited = sum(ns for path, ns in self._since_begin().items() if name_at(path) == "wait")
         return wanted <= BUDGET * (elapsed - waited)
 
     def _imports(self) -> bool:
@@ -284,7 +284,7 @@ class DeviceWatch:
         return {
             path: ns - self._before.get(path, 0)
             for path, ns in times.items()
-            if not path.startswith("@thread-")
+            if not is_of_thread(path)
         }
 
     def _await_phase(self) -> None:
@@ -295,14 +295,14 @@ class DeviceWatch:
         worth = {
             path: ns
             for path, ns in since.items()
-            if path and ns >= WORTH * whole and not _is_wait(path)
+            if path and ns >= WORTH * whole and name_at(path) != "wait"
         }
         if not worth:
             return
         wanted = max(worth, key=lambda path: worth[path] / (self._known.get(path, 0) + 1e6))
         paths, core = self._profiler.paths, self._profiler.core
         due = self._clock() + int(PATIENCE_S * 1e9)
-        while self._clock() < due and not self._stop.wait(LOOK_S):
+        while self._clock() < due and not self._stop.wait(POLL_S):
             node = core.main_node()
             if node < len(paths) and paths[node] == wanted:
                 return
@@ -418,7 +418,7 @@ class DeviceWatch:
         return [
             Call(path, begin, end)
             for begin, end, node, _ in SLICE.iter_unpack(packed)
-            if not (path := paths[node]).startswith("@thread-")
+            if not is_of_thread(path := paths[node])
         ]
 
     def _fit_length(self, events: int, seconds: float) -> None:
@@ -426,10 +426,6 @@ class DeviceWatch:
         fitting = seconds * MOST_EVENTS / max(events, 1)
         self._length_s = min(max(fitting, FIRST_S / 3), LONGEST_S)
         self._events_next = events * self._length_s / seconds
-
-
-def _is_wait(path: str) -> bool:
-    return path.rpartition("/")[2] == "wait"
 
 
 def _in_main_thread() -> bool:

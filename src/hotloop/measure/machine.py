@@ -12,6 +12,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from hotloop.measure.unpatched import getpid, listdir, open_file
+
 ROOT = Path("/")
 
 #: cgroup v1 writes a number of this size where there is no limit.
@@ -30,7 +32,7 @@ class Throttling:
 def boot_id(root: Path = ROOT) -> str | None:
     """Which start of the system this is: processes with the same one share a monotonic clock."""
     try:
-        return (root / "proc/sys/kernel/random/boot_id").read_text().strip()
+        return (root / "proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return None
 
@@ -157,7 +159,7 @@ def run_times(root: Path = ROOT) -> RunTimes | None:
     """
     tasks = os.path.join(root, "proc/self/task")
     names = _names(Path(tasks))
-    main = _schedstat(tasks, str(os.getpid()) if root == ROOT else min(names, default=""))
+    main = _schedstat(tasks, str(getpid()) if root == ROOT else min(names, default=""))
     if main is None:
         return None
     times = [_schedstat(tasks, name) for name in names[:_MOST_THREADS]]
@@ -172,7 +174,7 @@ _MOST_THREADS = 256
 def _schedstat(tasks: str, name: str) -> tuple[int, int] | None:
     # As few bytecodes as possible: at each, the GIL may go to another thread.
     try:
-        with open(f"{tasks}/{name}/schedstat", "rb", buffering=0) as file:
+        with open_file(f"{tasks}/{name}/schedstat", "rb", buffering=0) as file:
             on_core, waiting = file.read(64).split()[:2]
             return int(on_core), int(waiting)
     except (OSError, ValueError):
@@ -238,7 +240,7 @@ def _table(path: Path) -> dict[str, int]:
 
 def _names(folder: Path) -> list[str]:
     try:
-        return sorted(os.listdir(folder))
+        return sorted(listdir(folder))
     except OSError:
         return []
 

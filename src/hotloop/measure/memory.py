@@ -10,6 +10,8 @@ import os
 import sys
 from typing import Any
 
+from hotloop.measure.unpatched import open_file
+
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -17,7 +19,7 @@ def resident_bytes() -> int:
     """Bytes of this process in memory now; 0 where that cannot be read."""
     if sys.platform.startswith("linux"):
         try:
-            with open("/proc/self/statm", "rb") as statm:
+            with open_file("/proc/self/statm", "rb") as statm:
                 return int(statm.read().split()[1]) * _PAGE
         except (OSError, ValueError, IndexError):
             return 0
@@ -30,7 +32,7 @@ def resident_bytes() -> int:
 
 def _high_water_bytes() -> int:
     try:
-        with open("/proc/self/status", "rb") as status:
+        with open_file("/proc/self/status", "rb") as status:
             for line in status:
                 if line.startswith(b"VmHWM:"):
                     return int(line.split()[1]) * 1024
@@ -42,7 +44,7 @@ def _high_water_bytes() -> int:
 def _reset_high_water() -> None:
     try:
         # 5 resets the high-water mark to the current value (man 5 proc).
-        with open("/proc/self/clear_refs", "wb") as clear:
+        with open_file("/proc/self/clear_refs", "wb") as clear:
             clear.write(b"5")
     except OSError:
         pass

@@ -315,7 +315,7 @@ class Profiler:
     def _learn_paths(self) -> None:
         for _, parent, name, root in self.core.nodes(len(self._paths)):
             if name is None:
-                path = f"@thread-{root}" if root else ""
+                path = f"{words.THREAD}{root}" if root else ""
             else:
                 above = self._paths[parent]
                 own = words.path_of([mask_shapes(name)])

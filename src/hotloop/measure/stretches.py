@@ -17,6 +17,7 @@ from typing import Protocol
 from hotloop import phases
 from hotloop.capture import schema
 from hotloop.capture.window import Window
+from hotloop.phases import name_at
 
 #: Seconds of the loop that are measured in full, at its beginning and after every change.
 FULL_S = 30.0
@@ -113,7 +114,7 @@ class Stretches:
         self._head = self._choose_head()
         if self._head:
             self._learns = self._counts[schema.GRADIENT_STEPS] > 0
-            self._known |= {_name(path) for path in self._calls}
+            self._known |= {name_at(path) for path in self._calls}
             self._rate = self._calls[self._head] / self._full_s
             self._rested |= {name for name in self._names() if self._rests(name)}
             self._entries = self._core.head_entries
@@ -122,7 +123,7 @@ class Stretches:
     # -- the loop --
 
     def _names(self) -> set[str]:
-        return {_name(path) for path, calls in self._calls.items() if calls}
+        return {name_at(path) for path, calls in self._calls.items() if calls}
 
     def _rests(self, name: str) -> bool:
         """Phases of the loop, and whatever else has many calls.
@@ -132,13 +133,13 @@ class Stretches:
         """
         if name in ALWAYS_ON:
             return False
-        calls = sum(n for path, n in self._calls.items() if _name(path) == name)
+        calls = sum(n for path, n in self._calls.items() if name_at(path) == name)
         together = name in phases.LOOP_PHASES or name == "transfer"
         return together or calls > RARE_PER_S * self._full_s
 
     def _choose_head(self) -> str:
         """The path with the most calls of those that qualify; empty without one."""
-        if any(path.startswith("@thread-") and _is_loop(path) for path in self._calls):
+        if any(phases.is_of_thread(path) and _is_loop(path) for path in self._calls):
             return ""
         fit = [
             path
@@ -149,7 +150,7 @@ class Stretches:
 
     def _is_fit(self, path: str) -> bool:
         *above, name = phases.names_of(path) or [""]
-        elsewhere = any(p != path and _name(p) == name and n for p, n in self._calls.items())
+        elsewhere = any(p != path and name_at(p) == name and n for p, n in self._calls.items())
         return (
             name in phases.LOOP_BEGINS
             and path not in self._unfit
@@ -167,7 +168,7 @@ class Stretches:
         cycle = self._cycle(self._calls[self._head])
         measured = cycle * max(round(STRETCH_S * self._rate / cycle), 1)
         rest = max(round(measured * (1 / share - 1)), 1)
-        name = phases.names_of(self._head)[-1]
+        name = name_at(self._head)
         depth = self._head.count("/")
         self._core.stretches(
             name, depth, measured, rest, sorted(self._rested), schema.RESTED_COUNTERS
@@ -176,7 +177,7 @@ class Stretches:
     # -- changes --
 
     def _has_changed(self, window: Window) -> bool:
-        appeared = {_name(path) for path in window.phases} - self._known - {phases.REST, ""}
+        appeared = {name_at(path) for path in window.phases} - self._known - {phases.REST, ""}
         learns = window.counters.get(schema.GRADIENT_STEPS, 0) > 0
         drifted = self._block.drifted(window)
         began = learns and not self._learns
@@ -211,10 +212,6 @@ class _Block:
         self._steps = self._seconds = 0.0
         rates = sorted((before, self._before)) if before is not None else [0.0, 0.0]
         return rates[1] > DRIFT * rates[0]
-
-
-def _name(path: str) -> str:
-    return (phases.names_of(path) or [""])[-1]
 
 
 def _is_loop(path: str) -> bool:

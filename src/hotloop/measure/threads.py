@@ -19,6 +19,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from hotloop.measure.unpatched import open_file
+
 #: Raised by the thread itself as it crashes: blocking these would only hide the crash from
 #: `faulthandler`.
 _CRASHES = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS"}
@@ -150,7 +152,9 @@ class OwnThread:
 def _name_thread() -> None:
     """Name this thread for the system's tools; Linux only."""
     try:
-        with open(f"/proc/self/task/{_thread.get_native_id()}/comm", "w", encoding="ascii") as name:
+        with open_file(
+            f"/proc/self/task/{_thread.get_native_id()}/comm", "w", encoding="ascii"
+        ) as name:
             name.write(f"{NAME_PREFIX}thread")
     except OSError:
         pass

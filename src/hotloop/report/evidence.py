@@ -100,6 +100,8 @@ _LABELS = {
     "predicted_from_first_part_s": "predicted from the first part",
     "own_code_share": "in the program's own code",
     "workers_loading_s": "workers loading",
+    "waiting_for_thread_s": "waiting for the thread",
+    "thread_busy_s": "the thread busy meanwhile",
     "major_faults_per_s": "page faults per second",
     "buffer_bytes": "the full buffer",
     "limit_bytes": "memory limit",

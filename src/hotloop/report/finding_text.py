@@ -43,7 +43,9 @@ def _change(finding: Finding) -> list[str]:
     """The change in the user's own lines, or an example that is marked as one."""
     if finding.patch:
         # The file is named above, and the hunks have the lines.
-        return [f"    {clean(line)}".rstrip() for line in finding.patch.splitlines()[2:]]
+        return [
+            f"    {clean(line.expandtabs(4))}".rstrip() for line in finding.patch.splitlines()[2:]
+        ]
     signed = (("-", finding.before), ("+", finding.after))
     example = [f"    {sign} {clean(line)}" for sign, text in signed for line in text.splitlines()]
     return ["  For example:", *example] if example else []

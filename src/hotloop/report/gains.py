@@ -16,6 +16,8 @@ from hotloop.capture.proofs import (
 )
 from hotloop.diagnose.finding import HEALTHY, Finding, Gain
 
+#: The interval of an unclear result that is wider, end over end, is not shown.
+MOST_WIDTH = 10.0
 #: Smaller gains cannot be measured.
 _NOTHING = 1.005
 
@@ -28,12 +30,19 @@ def measured(tried: TriedFix) -> str:
     """A measured speedup with its interval: "1.97 times faster (1.91 to 2.04)"."""
     if tried.gain is None or tried.low is None or tried.high is None:
         return ""
-    interval = f"({tried.low:.2f} to {tried.high:.2f})"
     if tried.verdict == REFUTED and tried.why == NO_DIFFERENCE:
-        return f"no difference {interval}"
+        return f"no difference{interval(tried)}"
     if tried.verdict == REFUTED and tried.why == IS_SLOWER and tried.low > 0:
         return f"{1 / tried.gain:.2f} times slower ({1 / tried.high:.2f} to {1 / tried.low:.2f})"
-    return f"{tried.gain:.2f} times {'faster' if tried.low > 1 else 'as fast'} {interval}"
+    return f"{tried.gain:.2f} times {'faster' if tried.low > 1 else 'as fast'}{interval(tried)}"
+
+
+def interval(tried: TriedFix) -> str:
+    """The interval with a space before it; empty where it is too wide to say anything."""
+    low, high = tried.low or 0.0, tried.high or 0.0
+    if tried.verdict == UNCLEAR and high > MOST_WIDTH * low:
+        return ""
+    return f" ({low:.2f} to {high:.2f})"
 
 
 def proven(finding: Finding) -> str:

@@ -44,7 +44,7 @@ def _lines(tried: TriedFix, style: Style) -> list[str]:
         lines.append(f"  {tried.how}")
     if tried.learning and tried.verdict in (CONFIRMED, NOT_TRIED):
         lines.append(f"  Learning: {tried.learning}.")
-    lines += [f"  {clean(line)}" for line in tried.diff.splitlines()]
+    lines += [f"  {clean(line.expandtabs(4))}" for line in tried.diff.splitlines()]
     return [*lines, ""]
 
 
@@ -53,7 +53,7 @@ def summary(tried: TriedFix) -> str:
     name = f"{tried.finding or 'together'}: {tried.fix}" if tried.fix else tried.finding
     if tried.gain is None or tried.low is None or tried.high is None:
         return f"{name}: {tried.verdict} ({tried.why})"
-    measured = f"{tried.gain:.2f} times ({tried.low:.2f} to {tried.high:.2f})"
+    measured = f"{tried.gain:.2f} times{gains.interval(tried)}"
     if tried.verdict == REFUTED:
         measured = f"measured: {gains.measured(tried)}"
     if tried.verdict == CEILING:

@@ -73,4 +73,6 @@ def unchanged_line(analysis: Analysis, file: str, line: int) -> str:
             return ""
     except OSError:
         return ""
+    if not os.path.isfile(file):
+        return ""  # a pipe would never end
     return linecache.getline(file, line).strip()[:_MOST_SOURCE]

@@ -10,6 +10,7 @@ import atexit
 import functools
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NoReturn
 
 from hotloop.measure.core import Core
@@ -30,6 +31,12 @@ class Exits:
         self._undo.append(lambda: atexit.unregister(self._finish))
         self._watch_immediate_exit(core)
         self._undo += hush_forks(core)
+
+    def share(self, core: Core, folders: list[Path]) -> None:
+        """Let the program make folders that exist only because hotloop has made them."""
+        from hotloop.run.own_folders import share
+
+        self._undo.append(share(core, folders))
 
     def release(self) -> None:
         """Restore all exits: the process continues without a session."""

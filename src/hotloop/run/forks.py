@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hotloop.measure.threads import NAME_PREFIX, unnamed_threads
+from hotloop.measure.unpatched import listdir, open_file
 
 _TASKS = "/proc/self/task"
 #: How the warning begins.
@@ -53,7 +54,7 @@ def _hushed(fork: Callable[..., Any]) -> Callable[..., Any]:
 def _has_one_thread() -> bool:
     """Whether the program has a single thread, hotloop's left out."""
     try:
-        others = sum(not _is_own(task) for task in os.listdir(_TASKS))
+        others = sum(not _is_own(task) for task in listdir(_TASKS))
     except OSError:
         return False
     return others - unnamed_threads() <= 1
@@ -61,7 +62,7 @@ def _has_one_thread() -> bool:
 
 def _is_own(task: str) -> bool:
     try:
-        with open(f"{_TASKS}/{task}/comm", "rb") as name:  # may be cut inside a character
+        with open_file(f"{_TASKS}/{task}/comm", "rb") as name:  # may be cut inside a character
             return name.read().startswith(NAME_PREFIX.encode())
     except OSError:
         return True  # it has ended meanwhile, and is nobody's

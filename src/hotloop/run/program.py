@@ -67,15 +67,20 @@ class Program:
 
 
 def find_script(script: str, arguments: list[str]) -> Program:
-    """`python script.py arguments`; also compiled code, and a folder or archive with `__main__`."""
+    """`python script.py arguments`; also compiled code, and a folder or archive with `__main__`.
+
+    As for Python, `-` is standard input.
+    """
     path = Path(script)
     archive = _archive_at(path)
     if archive is not None:
         return _find_in_archive(script, arguments, archive)
+    if script == "-":
+        return _find_in_standard_input(arguments)
     if path.is_dir() and (path / "__main__.py").is_file():
         file, folder = path / "__main__.py", str(path.absolute())
         label = path.absolute().name
-    elif path.is_file():
+    elif path.exists() and not path.is_dir():  # a pipe is a program, too
         file, label = path, path.stem
         folder = os.path.dirname(os.path.abspath(_follow_links(script)))
     elif path.exists():
@@ -113,10 +118,11 @@ def _cached(path: str | None) -> dict[str, str | None]:
 
 def _compiled_at(file: str) -> CodeType:
     with open(file, "rb") as opened:
-        compiled: CodeType | None = pkgutil.read_code(opened) if file.endswith(".pyc") else None
-        if compiled is not None:
-            return compiled
-        opened.seek(0)
+        if file.endswith(".pyc"):
+            compiled: CodeType | None = pkgutil.read_code(opened)
+            if compiled is not None:
+                return compiled
+            opened.seek(0)
         return compile(opened.read(), file, "exec", dont_inherit=True)
 
 
@@ -181,6 +187,18 @@ def find_module(name: str, arguments: list[str]) -> Program:
     return Program(name.rpartition(".")[2], argv, here, load, again, module=name)
 
 
+def _find_in_standard_input(arguments: list[str]) -> Program:
+    """`python - arguments`: the program is what standard input holds."""
+
+    def load() -> tuple[CodeType, dict[str, Any]]:
+        with open(0, "rb", closefd=False) as stdin:
+            source = stdin.read()
+        code = compile(source, "<stdin>", "exec", dont_inherit=True)
+        return code, {"__file__": "<stdin>", **_cached(None), "__loader__": BuiltinImporter}
+
+    return Program("stdin", ["-", *arguments], "", load)
+
+
 def find_code(source: str, arguments: list[str]) -> Program:
     """`python -c source arguments`."""
 
@@ -207,9 +225,9 @@ def execute(program: Program, defined: Callable[[], None] | None = None) -> None
     `defined` is called whenever some of the script's definitions have just run.
     """
     main = ModuleType("__main__")
-    main.__dict__.update(__builtins__=builtins)
     if sys.version_info < (3, 14):
         main.__dict__.update(__annotations__={})
+    main.__dict__.update(__builtins__=builtins)
     sys.argv = list(program.argv)
     _put_first(program.path0, in_any_case=program.module == "__main__")
     try:
@@ -260,7 +278,9 @@ def _put_first(folder: str, *, in_any_case: bool = False) -> None:
 def _source_of(main: ModuleType) -> bytes | None:
     file = getattr(main, "__file__", None)
     try:
-        return Path(file).read_bytes() if file and file.endswith(".py") else None
+        if not file or not file.endswith(".py") or not os.path.isfile(file):
+            return None
+        return Path(file).read_bytes()
     except OSError:
         return None
 

@@ -22,6 +22,7 @@ from hotloop.capture.writer import ShardWriter
 from hotloop.measure.calibrate import measure_cost
 from hotloop.measure.shared import get_profiler
 from hotloop.measure.threads import OwnThread
+from hotloop.measure.unpatched import getpid
 from hotloop.run.attachments import Attachments
 from hotloop.run.current import current_session, replace_after_fork, set_current
 from hotloop.run.exits import Exits
@@ -55,9 +56,11 @@ class Session:
         #: A program that Ctrl-C ended dies of that signal at the very end, as under Python itself.
         self.dies_of: signal.Signals | None = None
         self.finished = False
+        #: Folders above the capture's that did not exist before.
+        self.made_folders: list[Path] = []
         self._cost: RegionCost | None = None
         self._command: list[str] | None = None
-        self._pid = os.getpid()
+        self._pid = getpid()
         self._exits = Exits()
         self._invitation = Invitation()
         self.recorder = Recorder(self.profiler, self._open_shard, settings.window_s)
@@ -129,6 +132,8 @@ class Session:
         else:
             self._begin_threads()
         self._exits.watch(self.profiler.core)
+        if self.made_folders:
+            self._exits.share(self.profiler.core, self.made_folders)
         replace_after_fork(Session.fork)
         self.attached.attach(self, self._cost)
 
@@ -181,9 +186,10 @@ class Session:
 
         The program's end waits for this, so no step of it may raise, and each is bounded in time.
         """
-        if self.finished or self._pid != os.getpid():
+        if self.finished or self._pid != getpid():
             return
         self.finished = True
+        self._guarded(self._termination.defer)
         self._take_weights()
         self._guarded(self._functions.end_samples)
         self._guarded(self.attached.end_watching)

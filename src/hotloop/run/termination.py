@@ -31,6 +31,11 @@ class Termination:
             self._thread = OwnThread(self._wait)
             self._thread.start()
 
+    def defer(self) -> None:
+        """The capture is being closed: SIGTERM takes effect once it is."""
+        if self._thread is not None:
+            self._native.defer_termination()
+
     def end(self) -> None:
         """Stop waiting for SIGTERM: the capture is closed."""
         if self._thread is not None:

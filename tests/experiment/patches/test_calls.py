@@ -54,6 +54,77 @@ def test_one_call(tmp_path: Path, id: str, line: str, expected: str) -> None:
     assert patched(tmp_path, id, f"{head}    {line}\n", line) == f"{head}    {expected}\n"
 
 
+@pytest.mark.parametrize(
+    ("id", "line", "expected"),
+    [
+        # Another list on the line may be one of floats, which must stay float32.
+        (
+            "list-to-tensor",
+            "x, r = torch.tensor(rows, dtype=torch.float), torch.tensor(rewards)",
+            "x, r = torch.tensor(np.asarray(rows), dtype=torch.float), torch.tensor(rewards)",
+        ),
+        ("list-to-tensor", "x, r = torch.tensor(rows), torch.tensor(rewards)", None),
+        (
+            "predict-in-loop",
+            "q = m.predict(s); n = m.predict(t)",
+            "q = np.asarray(m(s, training=False)); n = np.asarray(m(t, training=False))",
+        ),
+    ],
+)
+def test_several_calls_on_a_line(tmp_path: Path, id: str, line: str, expected: str | None) -> None:
+    head = "import numpy as np\nimport torch\n\ndef f(self):\n"
+    after = patched(tmp_path, id, f"{head}    {line}\n", line)
+    assert after == (expected and f"{head}    {expected}\n")
+
+
+def test_lines_of_a_statement_that_goes_on_are_their_own(tmp_path: Path) -> None:
+    source = """
+        import numpy as np
+        import torch
+
+        def sample():
+            return torch.tensor(rows, dtype=torch.float), torch.tensor(actions), \\
+                torch.tensor(rewards), torch.tensor(later, dtype=torch.float)
+    """
+    after = patched(tmp_path, "list-to-tensor", source, "later")
+    assert after is not None
+    assert "torch.tensor(np.asarray(later), dtype=torch.float)" in after
+    assert "torch.tensor(rows, dtype=torch.float)" in after
+
+
+def test_acting_in_a_file_with_tabs(tmp_path: Path) -> None:
+    source = (
+        "import torch\n\n"
+        "def act(net, obs):\n\tout = net(obs)\n\treturn out.argmax()\n\n"
+        "def update(net, obs):\n\tout = net(obs)\n\tout.sum().backward()\n"
+    )
+    after = patched(tmp_path, "missing-no-grad", source, "out = net")
+    assert after == source.replace(
+        "\tout = net(obs)\n", "\twith torch.no_grad():\n\t\tout = net(obs)\n", 1
+    )
+
+
+@pytest.mark.parametrize("line", ["q = net(x); a = q.argmax()", "if greedy: a = net(x).argmax()"])
+def test_statements_that_share_a_line_stay(tmp_path: Path, line: str) -> None:
+    source = f"import torch\n\ndef act(net, x, greedy):\n    {line}\n    return a\n"
+    assert patched(tmp_path, "missing-no-grad", source, line) is None
+
+
+def test_drawn_actions_carry_no_gradients(tmp_path: Path) -> None:
+    source = """
+        import torch
+
+        def train():
+            probabilities = policy(state)
+            action = Categorical(probabilities).sample()
+            loss = value(state).gather(1, action).mean()
+            loss.backward()
+    """
+    after = patched(tmp_path, "missing-no-grad", source, "probabilities = policy")
+    assert after is not None
+    assert "with torch.no_grad():\n        probabilities = policy(state)" in after
+
+
 def test_a_missing_import_is_added(tmp_path: Path) -> None:
     after = patched(tmp_path, "list-to-tensor", "import torch\nx = torch.tensor(rows)\n", "x =")
     assert after == "import numpy as np\nimport torch\nx = torch.tensor(np.asarray(rows))\n"
@@ -71,6 +142,23 @@ def test_a_value_that_is_carried_is_detached(tmp_path: Path) -> None:
     assert after is not None
     assert "mean = 0.9 * mean.detach() + 0.1 * reward" in after
     assert "losses.append(loss.detach())" in after
+
+
+@pytest.mark.parametrize(
+    ("before", "inside"), [("mean = 0.0", "pass"), ("pass", "mean = network(batch)")]
+)
+def test_what_is_a_number_or_made_anew_is_not_detached(
+    tmp_path: Path, before: str, inside: str
+) -> None:
+    source = f"""
+        def train():
+            {before}
+            for _ in range(9):
+                {inside}
+                mean = 0.9 * mean + 0.1 * loss
+                mean.backward()
+    """
+    assert patched(tmp_path, "graph-retained", source, "backward") is None
 
 
 def test_a_loss_keeps_its_gradients(tmp_path: Path) -> None:

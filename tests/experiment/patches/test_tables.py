@@ -62,3 +62,35 @@ def test_results_that_depend_on_no_state_are_kept(tmp_path: Path) -> None:
 def test_results_that_depend_on_state_are_not_kept(tmp_path: Path, state: str) -> None:
     source = KEPT.replace("list(self.cells)", f"[{state}]")
     assert patched(tmp_path, "slow-reset", source, "return [") is None
+
+
+@pytest.mark.parametrize(
+    ("base", "body"),
+    [
+        ("torch.nn.Module", "return x * self.weight"),
+        ("Base", "return x * self.of_the_base"),
+        ("Base", "return self.space.sample() * x"),
+        ("Base", "return self.game(x)"),
+        ("Base", "return x * self.now()"),
+    ],
+)
+def test_results_that_depend_on_more_than_arguments_are_not_kept(
+    tmp_path: Path, base: str, body: str
+) -> None:
+    source = f"""
+        import torch
+
+        class World({base}):
+            def __init__(self):
+                self.weight, self.space, self.game, self.t = 1.0, Space(), Game(), 0
+
+            def now(self):
+                return self.t
+
+            def step(self):
+                self.t += 1
+
+            def see(self, x):
+                {body}
+    """
+    assert patched(tmp_path, "redundant-work-in-step", source, body) is None

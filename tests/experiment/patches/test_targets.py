@@ -45,3 +45,14 @@ def test_all_tensors_move_in_one_call(tmp_path: Path, body: str, rate: str) -> N
 )
 def test_other_loops_have_no_patch(tmp_path: Path, body: str) -> None:
     assert patched(tmp_path, "target-update-loop", LOOP.replace("BODY", body), "slow.") is None
+
+
+def test_the_loop_of_the_second_critic_goes_too(tmp_path: Path) -> None:
+    body = "slow.data.copy_(tau * fast.data + (1 - tau) * slow.data)"
+    one = LOOP.replace("BODY", body)
+    loop = one[one.index("        for") :]
+    two = one + loop.replace("target.", "target2.").replace("online.", "online2.")
+    after = patched(tmp_path, "target-update-loop", two, "slow.")
+    assert after is not None
+    assert "list(target2.parameters()), list(online2.parameters())" in after
+    assert "for slow" not in after

@@ -46,7 +46,7 @@ def test_one_process_is_accounted_for(profile: Any) -> None:
         "learn/learn.backward",
         "learn/learn.optimizer",
         "sync.weights",
-        "log",
+        "metrics",
     } <= set(run.paths), run.table()
     steps, episodes = map(int, run.out.split()[-2:])
     assert run.counter("env_steps") == steps

@@ -165,6 +165,18 @@ class Tracker:
         self.total = reward
 
 
+class RunLogger:
+    def log(self, value: float) -> None:
+        self.last = value
+
+
+class Writer:
+    """Writes text, and returns it."""
+
+    def write(self, prompt: str) -> str:
+        return prompt * 2
+
+
 class Deck:
     def __len__(self) -> int:
         return 52
@@ -212,6 +224,8 @@ class Board:
         (Tracker, {}),
         (Board, {}),
         (Deck, {}),
+        (RunLogger, {"log": "log"}),
+        (Writer, {}),
     ],
 )
 def test_class_is_known_by_its_whole_shape(cls: type, expected: dict[str, str]) -> None:

@@ -7,6 +7,11 @@ import ast
 from hotloop.experiment.patches.source import Edit, Source, called
 
 _TENSORS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "LongTensor")
+#: What these return has no gradients, whatever they are called on.
+_WITHOUT_GRADIENTS = (
+    "argmax", "detach", "float", "int", "item", "multinomial", "numpy", "sample", "tensor",
+    "tolist",
+)  # fmt: skip
 #: PIL's filters that look at many pixels for each new one.
 _SLOW_FILTERS = ("LANCZOS", "BICUBIC", "ANTIALIAS", "HAMMING")
 #: Methods of a rolling window that pandas has itself.
@@ -20,28 +25,30 @@ def no_grad(source: Source, line: int) -> list[Edit]:
         statement = source.statement(call)
         if torch is None or not isinstance(statement, (ast.Assign, ast.Expr, ast.Return)):
             continue
-        if _is_learned_from(source.tree, statement):
+        if not source.owns_lines(statement) or _is_learned_from(source, statement):
             continue
         lines = source.text.split("\n")[statement.lineno - 1 : statement.end_lineno]
-        depth = len(source.indent(statement))
-        body = [f"    {each[depth:]}" for each in lines]
+        indent = source.indent(statement)
+        deeper = "\t" if "\t" in indent else "    "
+        body = [deeper + each.removeprefix(indent) for each in lines]
         return [source.replace_lines(statement, [f"with {torch}.no_grad():", *body])]
     return []
 
 
-def _is_learned_from(tree: ast.AST, statement: ast.stmt) -> bool:
+def _is_learned_from(source: Source, statement: ast.stmt) -> bool:
     """Whether what a statement assigns reaches a backward pass: it needs its gradients."""
+    tree = source.function_at(statement.lineno) or source.tree
     assigns = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign))]
     reached, before = _targets(statement), -1
     while len(reached) > before:
         before = len(reached)
         for each in assigns:
-            if _names(each.value) & reached:
+            if _with_gradients(each.value) & reached:
                 reached |= _targets(each)
     return any(
         isinstance(node, ast.Call)
         and called(node) in ("backward", "grad")
-        and _names(node) & reached
+        and _with_gradients(node) & reached
         for node in ast.walk(tree)
     )
 
@@ -55,21 +62,41 @@ def _targets(statement: ast.stmt) -> set[str]:
     }
 
 
-def _names(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+def _with_gradients(node: ast.AST) -> set[str]:
+    """Names whose gradients a value may carry on."""
+    if isinstance(node, ast.Name):
+        return {node.id}
+    if isinstance(node, ast.Call) and called(node) in _WITHOUT_GRADIENTS:
+        return set()
+    return {name for child in ast.iter_child_nodes(node) for name in _with_gradients(child)}
 
 
 def one_array(source: Source, line: int) -> list[Edit]:
     """`torch.tensor(np.asarray(x))` for a list of arrays."""
-    for call in source.at(line, ast.Call):
-        if called(call) in _TENSORS and call.args and not _is_array(call.args[0]):
-            numpy = source.imports("numpy") or "np"
-            argument = source.of(call.args[0])
-            if argument.startswith("list(") and argument.endswith(")"):
-                argument = argument[5:-1]
-            edit = source.replace(call.args[0], f"{numpy}.asarray({argument})")
-            return [edit, *source.importing("numpy", "np")]
-    return []
+    calls = [
+        call
+        for call in _on_line(source, line)
+        if called(call) in _TENSORS and call.args and not _is_array(call.args[0])
+    ]
+    if len(calls) > 1:
+        # Any of them may be the one. A list of floats would become another type, if none is given.
+        calls = [call for call in calls if any(k.arg == "dtype" for k in call.keywords)]
+    numpy = source.imports("numpy") or "np"
+    edits = []
+    for call in calls:
+        argument = source.of(call.args[0])
+        if argument.startswith("list(") and argument.endswith(")"):
+            argument = argument[5:-1]
+        edits.append(source.replace(call.args[0], f"{numpy}.asarray({argument})"))
+    return [*edits, *source.importing("numpy", "np")] if edits else []
+
+
+def _on_line(source: Source, line: int) -> list[ast.Call]:
+    """The calls at a line; those of its whole statement if none is."""
+    calls = list(source.at(line, ast.Call))
+    own = [call for call in calls if call.lineno <= line <= (call.end_lineno or call.lineno)]
+    begin = [call for call in own if call.lineno == line]
+    return begin or own or calls
 
 
 def _is_array(node: ast.AST) -> bool:
@@ -78,14 +105,14 @@ def _is_array(node: ast.AST) -> bool:
 
 def model_call(source: Source, line: int) -> list[Edit]:
     """`np.asarray(model(x, training=False))` for `model.predict(x)`."""
-    for call in source.at(line, ast.Call):
+    numpy = source.imports("numpy") or "np"
+    edits = []
+    for call in _on_line(source, line):
         if called(call) == "predict" and len(call.args) == 1 and _only(call, "verbose"):
             assert isinstance(call.func, ast.Attribute)
             model, x = source.of(call.func.value), source.of(call.args[0])
-            numpy = source.imports("numpy") or "np"
-            edit = source.replace(call, f"{numpy}.asarray({model}({x}, training=False))")
-            return [edit, *source.importing("numpy", "np")]
-    return []
+            edits.append(source.replace(call, f"{numpy}.asarray({model}({x}, training=False))"))
+    return [*edits, *source.importing("numpy", "np")] if edits else []
 
 
 def _only(call: ast.Call, *names: str) -> bool:
@@ -143,16 +170,28 @@ def detached(source: Source, line: int) -> list[Edit]:
     function = source.function_at(line)
     loops = [n for n in ast.walk(function or source.tree) if isinstance(n, (ast.For, ast.While))]
     edits = []
-    for node in (n for loop in loops for n in ast.walk(loop)):
+    for loop, node in ((each, n) for each in loops for n in ast.walk(each)):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
             name = node.targets[0].id
-            if isinstance(node.value, ast.BinOp):
+            if isinstance(node.value, ast.BinOp) and _is_carried(source.tree, loop, node, name):
                 edits += _detach_carried(source, node.value, name)
         elif isinstance(node, ast.Call) and called(node) == "append" and len(node.args) == 1:
             argument = node.args[0]
             if isinstance(argument, ast.Name) and "loss" in argument.id:
                 edits.append(source.replace(argument, f"{argument.id}.detach()"))
     return list(dict.fromkeys(edits))
+
+
+def _is_carried(tree: ast.AST, loop: ast.AST, assign: ast.Assign, name: str) -> bool:
+    """Whether an assignment reads the tensor that the last round of the loop left."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and node is not assign and name in _targets(node):
+            if isinstance(node.value, ast.Constant):
+                return False  # a number has no `detach`
+            inside = any(each is node for each in ast.walk(loop))
+            if inside and node.lineno < assign.lineno:
+                return False  # made anew in this round
+    return True
 
 
 def _detach_carried(source: Source, value: ast.AST, name: str) -> list[Edit]:

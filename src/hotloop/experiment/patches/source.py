@@ -90,7 +90,17 @@ class Source:
                     yield node
 
     def indent(self, node: ast.stmt) -> str:
-        return " " * node.col_offset
+        """What stands before a statement on its line: spaces, or tabs as the file has them."""
+        start = self._starts[node.lineno - 1]
+        before = self._bytes[start : start + node.col_offset].decode()
+        return before if before.isspace() else " " * node.col_offset
+
+    def owns_lines(self, node: ast.stmt) -> bool:
+        """Whether nothing but comments stands beside a statement on its lines."""
+        start, end = self._span(node)
+        before = self._bytes[self._starts[node.lineno - 1] : start]
+        after = self._bytes[end : self._starts[node.end_lineno or node.lineno]].strip()
+        return not before.strip() and (not after or after.startswith(b"#"))
 
     def imports(self, module: str) -> str | None:
         """The name by which the file knows a module: `np` for numpy."""

@@ -81,7 +81,7 @@ def kept_results(source: Source, line: int) -> list[Edit]:
     owner = source.inside(function, ast.ClassDef) if function is not None else None
     if function is None or owner is None or not _is_plain_method(function):
         return []
-    if _reads_of_self(function) & _changed_attributes(owner) or _draws(function):
+    if _is_network(owner) or not _depends_on_arguments(owner, function):
         return []
     outermost = next(n for n in source.tree.body if any(each is owner for each in ast.walk(n)))
     return [
@@ -105,8 +105,41 @@ def _is_plain_method(function: Function) -> bool:
     )
 
 
-def _reads_of_self(function: Function) -> set[str]:
-    return {n.attr for n in ast.walk(function) if isinstance(n, ast.Attribute) and _is_self(n)}
+def _is_network(owner: ast.ClassDef) -> bool:
+    """Whether an optimizer changes what this class holds."""
+    bases = {n.attr if isinstance(n, ast.Attribute) else getattr(n, "id", "") for n in owner.bases}
+    return not bases.isdisjoint(("Module", "Model", "Layer"))
+
+
+def _depends_on_arguments(owner: ast.ClassDef, function: Function) -> bool:
+    """Whether equal arguments give equal results, by what a method and those it calls read."""
+    methods = {each.name: each for each in owner.body if isinstance(each, Function)}
+    fixed = _set_once(owner, methods) - _changed_attributes(owner)
+    todo, seen = [function], {function.name}
+    while todo:
+        method = todo.pop()
+        called_directly = {n.func for n in ast.walk(method) if isinstance(n, ast.Call)}
+        if _draws(method):
+            return False
+        for node in ast.walk(method):
+            if not isinstance(node, ast.Attribute) or not _is_self(node):
+                continue
+            if node.attr in methods and node.attr not in seen:
+                seen.add(node.attr)
+                todo.append(methods[node.attr])
+            elif node.attr not in methods and (node.attr not in fixed or node in called_directly):
+                return False  # of a base class, or an object whose state is not known
+    return True
+
+
+def _set_once(owner: ast.ClassDef, methods: dict[str, Function]) -> set[str]:
+    """Attributes that the class or its `__init__` sets."""
+    begin = list(ast.walk(methods["__init__"])) if "__init__" in methods else []
+    names = {n.attr for n in begin if isinstance(n, ast.Attribute) and _is_self(n)}
+    for each in owner.body:
+        if isinstance(each, (ast.Assign, ast.AnnAssign)):
+            names |= {n.id for n in ast.walk(each) if isinstance(n, ast.Name)}
+    return names
 
 
 def _changed_attributes(owner: ast.ClassDef) -> set[str]:
@@ -137,7 +170,8 @@ def _draws(function: Function) -> bool:
     """Whether it may draw random numbers or read a clock: its results are not its arguments'."""
     names = {n.attr for n in ast.walk(function) if isinstance(n, ast.Attribute)}
     names |= {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
-    return any(part in name for name in names for part in ("random", "rng", "time", "open"))
+    parts = ("random", "rng", "time", "open")
+    return "sample" in names or any(part in name for name in names for part in parts)
 
 
 def _is_self(node: ast.Attribute) -> bool:

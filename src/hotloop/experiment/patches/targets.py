@@ -17,13 +17,31 @@ def foreach_target(source: Source, line: int) -> list[Edit]:
     for loop in ast.walk(source.tree) if torch is not None else ():
         if not isinstance(loop, ast.For) or not loop.lineno <= line <= (loop.end_lineno or 0):
             continue
-        walked = _walked_together(loop)
-        for slow, fast in (list(walked), list(walked)[::-1]) if len(walked) == 2 else ():
-            if (rate := _rate(source, loop.body, slow, fast)) is not None:
-                targets, sources = (f"list({source.of(walked[name])})" for name in (slow, fast))
-                move = f"{torch}._foreach_lerp_({targets}, {sources}, {rate})"
-                return [source.replace_lines(loop, [f"with {torch}.no_grad():", f"    {move}"])]
+        if move := _move(source, loop):
+            # The second critic's loop is usually next to the first one's.
+            moves = {each: _move(source, each) for each in _beside(source, loop)} | {loop: move}
+            return [
+                source.replace_lines(each, [f"with {torch}.no_grad():", f"    {torch}.{found}"])
+                for each, found in moves.items()
+                if found
+            ]
     return []
+
+
+def _beside(source: Source, loop: ast.For) -> list[ast.For]:
+    """The loops in the same block."""
+    body = getattr(source.parent(loop), "body", [])
+    return [each for each in body if isinstance(each, ast.For)] if loop in body else []
+
+
+def _move(source: Source, loop: ast.For) -> str:
+    """The call that does what a loop does; empty if it is another loop."""
+    walked = _walked_together(loop)
+    for slow, fast in (list(walked), list(walked)[::-1]) if len(walked) == 2 else ():
+        if (rate := _rate(source, loop.body, slow, fast)) is not None:
+            targets, sources = (f"list({source.of(walked[name])})" for name in (slow, fast))
+            return f"_foreach_lerp_({targets}, {sources}, {rate})"
+    return ""
 
 
 def _walked_together(loop: ast.For) -> dict[str, ast.expr]:

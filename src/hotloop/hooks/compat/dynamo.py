@@ -28,6 +28,8 @@ _COMPILER = "torch._dynamo.eval_frame"
 _CONVERSION = "torch._dynamo.convert_frame"
 _ENTRIES = ("_compile", "fullgraph_capture")
 _VARIABLES = "torch._dynamo.variables.functions"
+#: Modules that matter here: torch's compiler, and those that it must skip.
+_CONCERNS = ("torch._dynamo", "hotloop")
 #: Whether types differ, in the versions of Python that torch has.
 _TYPES_DIFFER = sys.version_info[:2] == (3, 11) or sys.version_info >= (3, 13)
 
@@ -42,6 +44,8 @@ class DynamoCompatibility:
 
     def imported(self, name: str) -> None:
         """Called when a module has been imported."""
+        if not name.startswith(_CONCERNS):
+            return  # nearly all of them: a program imports a thousand modules or more
         if name == _COMPILER:
             self._skip = getattr(sys.modules[name], "skip_code", None)
             self._redirect(sys.modules[name], "set_eval_frame", self._around_runs)
@@ -77,16 +81,9 @@ class DynamoCompatibility:
         return compile_frame
 
     def _around_runs(self, original: Function) -> Function:
-        compiler = self._core.compiler
-
-        def set_eval_frame(callback: object) -> object:
-            before = original(callback)
-            change = callable(callback) - callable(before)
-            if change:
-                compiler(0, change)
-            return before
-
-        return set_eval_frame
+        # Every step of an optimizer calls it several times.
+        native: Any = native_parts(self._core)
+        return native.CompiledRuns(original)  # type: ignore[no-any-return]
 
     def _in_graph(self, original: Function) -> Function:
         in_graph = self._core.in_graph

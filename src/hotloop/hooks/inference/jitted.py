@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from hotloop.hooks.program import vocabulary as v
 from hotloop.hooks.program.recognition import in_function
-from hotloop.hooks.protocols import Foreign, Function, Note
-from hotloop.hooks.redirect import compiled_types, wrapped_by, written
+from hotloop.hooks.protocols import Foreign, Function, Note, Undo
+from hotloop.hooks.redirect import compiled_types, is_really, wrapped_by, written
 
 if TYPE_CHECKING:
     from hotloop.hooks.context import HookContext
@@ -31,7 +31,7 @@ class Jitted:
         self.code_at = (name, _code_at(code))
         #: Whether it is one of JAX's own, such as an operation outside all jitted functions.
         self.of_jax = str(getattr(code, "__module__", "")).partition(".")[0] in ("jax", "jaxlib")
-        self._expected: bool | None = True if _takes_gradients(function) else None
+        self._expected: bool | None = True if context.jitted.takes_gradients(function) else None
         #: Gradients taken in one call, and whether inside a loop that is compiled too.
         self.gradients = 0
         self.loops = False
@@ -134,15 +134,9 @@ class Jitted:
         return None
 
 
-#: Set on a function that takes gradients of another one.
-TAKES_GRADIENTS = "__hotloop_takes_gradients__"
 #: Set on what is called instead of a jitted function, where that cannot be hooked in place. Set to
 #: itself: other decorators copy attributes.
 _MARK = "__hotloop_jitted__"
-
-
-def _takes_gradients(function: object) -> bool:
-    return any(hasattr(each, TAKES_GRADIENTS) for each in (function, wrapped_by(function)))
 
 
 def _nothing() -> None:
@@ -181,6 +175,22 @@ class JittedCalls:
         self.traced: set[object] = set()
         #: Of both, those whose environment steps are known.
         self.counted: set[str] = set()
+        #: Functions that take gradients of others, and what detaches their hooks.
+        self._gradients: weakref.WeakKeyDictionary[Function, Undo] = weakref.WeakKeyDictionary()
+
+    def mark_gradient(self, function: Function, detach: Undo) -> None:
+        """This function takes gradients of another one."""
+        self._gradients[function] = detach
+
+    def detach_gradients(self) -> None:
+        """Remove the hooks of all functions that take gradients."""
+        for detach in list(self._gradients.values()):
+            detach()
+
+    def takes_gradients(self, function: object) -> bool:
+        """Whether a function, or what it wraps, takes gradients of another one."""
+        found = (each for each in (function, wrapped_by(function)) if is_really(each, FunctionType))
+        return any(each in self._gradients for each in found)
 
     @property
     def stack(self) -> list[Jitted]:

@@ -204,7 +204,7 @@ def ends_of(ends: list[Any], envs: int) -> list[bool] | None:
 def _on_host(value: Any) -> Any:
     """The value as a list, if it can be read without waiting for a device."""
     if isinstance(value, (bool, int, float)):
-        return [value]
+        return [_exact(value)]
     if isinstance(value, (list, tuple)):
         return [_one_on_host(each) for each in value]
     if isinstance(value, dict):  # an episode of many agents ends with the last
@@ -219,10 +219,19 @@ def _on_host(value: Any) -> Any:
     return None
 
 
+def _exact(value: float) -> float:
+    """A number without the methods that a class of the program's may have for it."""
+    if type(value) in (bool, int, float):
+        return value
+    return float.__float__(value) if isinstance(value, float) else int.__int__(value)
+
+
 def _one_on_host(value: Any) -> Any:
     """One value of a list or a dict; raises where reading it would wait for a device."""
     if not is_on_host(value):
         raise ValueError("on a device")
+    if isinstance(value, (int, float)):
+        return _exact(value)
     return _on_host(value)[0] if type(value).__module__ == "torch" else value
 
 

@@ -13,11 +13,12 @@ import functools
 import sys
 import threading
 import weakref
+from types import FunctionType
 
 from hotloop.capture import schema
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.inference.gaps import ACT, ADD, OPTIMIZER, STEP
-from hotloop.hooks.inference.jitted import TAKES_GRADIENTS, Jitted, mark_jitted
+from hotloop.hooks.inference.jitted import Jitted, mark_jitted
 from hotloop.hooks.inference.jitted_agents import JittedAgents
 from hotloop.hooks.inference.networks import batch_size_of, first_batch_size
 from hotloop.hooks.inference.steps import NOT_TRAINING
@@ -26,6 +27,7 @@ from hotloop.hooks.libraries.jax_networks import FlaxHooks
 from hotloop.hooks.libraries.jax_sizes import environment_steps
 from hotloop.hooks.library import Library, Target, once
 from hotloop.hooks.protocols import Foreign, Function, Undo
+from hotloop.hooks.redirect import is_really
 from hotloop.hooks.wrapping import guarded, observe
 
 #: Attributes of a jitted function that programs use.
@@ -56,6 +58,7 @@ class JitHooks:
         return self._detach_all
 
     def _detach_all(self) -> None:
+        self._context.jitted.detach_gradients()
         for detach in list(self._compiled.values()):
             detach()
 
@@ -202,6 +205,10 @@ def _instead_of(jitted: Function, function: Function, timed: Function) -> Functi
     return call
 
 
+def _nothing() -> None:
+    return None
+
+
 class _Depth(threading.local):
     """Gradients and compiled loops that a thread is in while it traces."""
 
@@ -226,6 +233,15 @@ class GradientHooks:
         return transform
 
     def _gradient(self, function: Function) -> Function:
+        if not is_really(function, FunctionType):
+            return self._timed(function)  # a change of JAX's
+        # A program may make such a function in every step: its hook must not keep it alive.
+        detach = self._context.core.attach(function, self._timed, True)
+        gradient: Function = function if detach is not None else self._timed(function)
+        self._context.jitted.mark_gradient(gradient, detach or _nothing)
+        return gradient
+
+    def _timed(self, function: Function) -> Function:
         context, is_open = self._context, self._context.core.is_open
         backward = context.core.region("learn.backward").wrap(function, after=self._after)
 
@@ -239,7 +255,6 @@ class GradientHooks:
                 return function(*args, **kwargs)
             return backward(*args, **kwargs)
 
-        setattr(gradient, TAKES_GRADIENTS, True)
         return gradient
 
     def _after(self, result: object, *args: Foreign, **kwargs: object) -> None:

@@ -11,21 +11,18 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 from hotloop.capture import schema
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.inference.gaps import OPTIMIZER
 from hotloop.hooks.inference.networks import WHOLE, batch_size_of, first_batch_size
 from hotloop.hooks.library import Library, Target, once
-from hotloop.hooks.protocols import Foreign, Function, Region
+from hotloop.hooks.protocols import Foreign, Function, Region, Undo
 from hotloop.hooks.wrapping import dispatch, guarded, timed
 
 #: Keras's default batch size.
 _USUAL_BATCH = 32
-
-#: Set on a train function that is timed already.
-_IS_TIMED = "__hotloop_is_timed__"
 
 
 class Rows:
@@ -64,6 +61,8 @@ class TrainerHooks:
         self._core = context.core
         self._networks = context.networks
         self._fits = _Fits()
+        #: Train functions whose calls are timed, and what detaches their hooks.
+        self._timed: WeakKeyDictionary[Function, Undo] = WeakKeyDictionary()
 
     # -- learning --
 
@@ -111,14 +110,31 @@ class TrainerHooks:
         def make_train_function(model: Foreign, *args: Foreign, **kwargs: Foreign) -> object:
             result = original(model, *args, **kwargs)
             function = model.train_function
-            if function is not None and not getattr(function, _IS_TIMED, False):
-                model.train_function = self._train_function(model, function)
+            if function is not None:
+                what = "Keras: a train function"
+                timed_one = self._context.guard(what, self._train_function, model, function)
+                if timed_one is not None and timed_one is not function:
+                    model.train_function = timed_one
             return model.train_function if result is not None else None
 
         return make_train_function
 
     def _train_function(self, model: Foreign, function: Function) -> Function:
+        """The same function, its calls timed; where that is impossible, another one."""
+        if function in self._timed:
+            return function
         known = ref(model)
+        detach = self._core.attach(function, lambda original: self._steps(known, original), True)
+        timed_function = self._steps(known, function) if detach is None else function
+        self._timed[timed_function] = detach or _nothing
+        return timed_function
+
+    def detach(self) -> None:
+        """Remove the hooks of all train functions."""
+        for each in list(self._timed.values()):
+            each()
+
+    def _steps(self, known: ref[Foreign], function: Function) -> Function:
 
         def count_steps(*_: object, **__: object) -> None:
             owner = known()
@@ -134,7 +150,6 @@ class TrainerHooks:
         def train_function(*args: object, **kwargs: object) -> object:
             return step(*args, **kwargs)
 
-        setattr(train_function, _IS_TIMED, True)
         return train_function
 
     def apply(self, original: Function) -> Function:
@@ -195,6 +210,10 @@ class TrainerHooks:
     def weights_written(self, result: object, model: object, weights: Foreign, *_: object) -> None:
         """The other half of it."""
         self.weights_read(weights)
+
+
+def _nothing() -> None:
+    return None
 
 
 def _rows_of_fit(x: Foreign, batch_size: int | None, kwargs: Foreign) -> Rows:
@@ -258,6 +277,7 @@ def library(context: HookContext) -> Library:
     return Library(
         title="Keras",
         distribution="keras",
+        setup=lambda: hooks.detach,
         targets=(
             *_trainer(hooks, "keras.src.backend.tensorflow.trainer", "TensorFlowTrainer"),
             *_trainer(hooks, "keras.src.backend.torch.trainer", "TorchTrainer"),

@@ -15,7 +15,8 @@ from hotloop.hooks.library import Library, Target, every, once
 from hotloop.hooks.protocols import Foreign, Note, Wrapper
 from hotloop.hooks.wrapping import generator, observe
 
-_CATEGORIES = {"buffer.update": "Buffer", "connectors": "Policy"}
+#: RLlib measures itself at every step: nothing that a program logs.
+_CATEGORIES = {"buffer.update": "Buffer", "connectors": "Policy", "metrics": "Logging"}
 
 
 #: Episodes that are followed from sample to sample.
@@ -219,17 +220,17 @@ def library(context: HookContext) -> Library:
             _every(_ALGORITHM, "Algorithm.evaluate", "evaluate"),
             _every(_ALGORITHM, "Algorithm.save_checkpoint", "checkpoint"),
             _every("utils.checkpoints", "Checkpointable.save_to_path", "checkpoint"),
-            _every(_RUNNER, "EnvRunner.get_metrics", "log"),
-            _every(_LEARNER, "Learner._log_steps_trained_metrics", "log"),
-            _every(_LEARNER, "Learner._log_metrics", "log"),
-            _every(_ALGORITHM, "Algorithm._compile_iteration_results", "log"),
-            _only(_METRICS, "MetricsLogger.aggregate", "log"),
-            _only(_METRICS, "MetricsLogger.compile", "log"),
-            _only(_METRICS, "MetricsLogger.log_dict", "log"),
-            _only(_METRICS, "MetricsLogger.log_time", "log"),
-            _only(_METRICS, "MetricsLogger.log_value", "log"),
-            _only(_METRICS, "MetricsLogger.peek", "log"),
-            _only(_METRICS, "MetricsLogger.reduce", "log"),
+            _every(_RUNNER, "EnvRunner.get_metrics", "metrics"),
+            _every(_LEARNER, "Learner._log_steps_trained_metrics", "metrics"),
+            _every(_LEARNER, "Learner._log_metrics", "metrics"),
+            _every(_ALGORITHM, "Algorithm._compile_iteration_results", "metrics"),
+            _only(_METRICS, "MetricsLogger.aggregate", "metrics"),
+            _only(_METRICS, "MetricsLogger.compile", "metrics"),
+            _only(_METRICS, "MetricsLogger.log_dict", "metrics"),
+            _only(_METRICS, "MetricsLogger.log_time", "metrics"),
+            _only(_METRICS, "MetricsLogger.log_value", "metrics"),
+            _only(_METRICS, "MetricsLogger.peek", "metrics"),
+            _only(_METRICS, "MetricsLogger.reduce", "metrics"),
             once("ray.tune.trainable.trainable", "Trainable.log_result", "log"),
             once("ray.tune.trainable.trainable", "Trainable.get_auto_filled_metrics", "log"),
         ),

@@ -1,8 +1,7 @@
 """SQLite, which programs use as a log: statements that write, and commits, are `log`.
 
-`sqlite3.Connection` is a C class whose methods cannot be replaced, but `sqlite3.connect` accepts
-the class to instantiate. A program that names a class of its own keeps it. Statements that read are
-not hooked: they are training data as often as not.
+The methods of its classes are hooked in place, so connections and cursors stay what they are.
+Statements that read are not hooked: they are training data as often as not.
 """
 
 from __future__ import annotations
@@ -11,14 +10,16 @@ import functools
 
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.library import Library
-from hotloop.hooks.protocols import Foreign, Function, Undo
-from hotloop.hooks.wrapping import replace, timed
+from hotloop.hooks.protocols import Foreign, Undo
+from hotloop.hooks.redirect import redirect
+from hotloop.hooks.wrapping import timed
+from hotloop.measure.core import native_parts
 
 #: First words of statements that only read.
 _READS = ("select", "pragma", "explain", "with", "values")
 
-#: Where `factory` is among `sqlite3.connect`'s arguments, if given by position.
-_FACTORY = 5
+_WITH_STATEMENTS = ("execute", "executemany", "executescript")
+_ENDS_OF_TRANSACTIONS = ("commit", "__exit__")
 
 
 def library(context: HookContext) -> Library:
@@ -27,47 +28,27 @@ def library(context: HookContext) -> Library:
 
 
 def _hook(context: HookContext) -> Undo:
+    if native_parts(context.core) is None:
+        return lambda: None  # methods of C classes can only be hooked in place
     import sqlite3
 
-    connection = _logged_connection(context, sqlite3)
-
-    def log_writes(connect: Function) -> Function:
-        def connect_logged(*args: Foreign, **kwargs: Foreign) -> object:
-            if len(args) <= _FACTORY:
-                kwargs.setdefault("factory", connection)
-            return connect(*args, **kwargs)
-
-        return connect_logged
-
-    return replace(sqlite3, "connect", log_writes)
-
-
-def _logged_connection(context: HookContext, sqlite3: Foreign) -> Foreign:
-    """A class of connections whose writes, and their cursors', are in the log's phase."""
     is_open = context.core.is_open
+    # A connection passes its statements on to a cursor.
     written = timed(context, "log", lambda _, *args, **__: not _writes(args) or is_open("log"))
     always = timed(context, "log", unless=("log",))
+    classes: tuple[Foreign, ...] = (sqlite3.Cursor, sqlite3.Connection)
+    undo = [
+        redirect(context.core, cls, name, written) for cls in classes for name in _WITH_STATEMENTS
+    ]
+    undo += [
+        redirect(context.core, sqlite3.Connection, name, always) for name in _ENDS_OF_TRANSACTIONS
+    ]
 
-    class Cursor(sqlite3.Cursor):  # type: ignore[misc]
-        execute = written(sqlite3.Cursor.execute)
-        executemany = written(sqlite3.Cursor.executemany)
-        executescript = written(sqlite3.Cursor.executescript)
+    def undo_all() -> None:
+        for each in undo:
+            each()
 
-    class Connection(sqlite3.Connection):  # type: ignore[misc]
-        execute = written(sqlite3.Connection.execute)
-        executemany = written(sqlite3.Connection.executemany)
-        executescript = written(sqlite3.Connection.executescript)
-        commit = always(sqlite3.Connection.commit)
-        __exit__ = always(sqlite3.Connection.__exit__)
-
-        def cursor(self, factory: Foreign = Cursor) -> Foreign:
-            return super().cursor(factory)
-
-    for each in (Cursor, Connection):
-        # The connection's repr stays the same.
-        each.__module__ = "sqlite3"
-        each.__qualname__ = each.__name__
-    return Connection
+    return undo_all
 
 
 def _writes(arguments: tuple[object, ...]) -> bool:

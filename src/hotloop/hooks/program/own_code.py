@@ -5,8 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from hotloop.capture.schema import Notes
 from hotloop.hooks.install import Hooks
 from hotloop.hooks.program.attaching import Shapes
+from hotloop.hooks.program.files import own_package
 from hotloop.hooks.program.named_phases import NamedPhases
 from hotloop.measure.profiler import Profiler
 
@@ -45,5 +47,7 @@ class OwnCode:
             self._inspecting.release()
 
     def notes(self) -> dict[str, Any]:
-        """The notes on recognized functions."""
-        return {**self.named.notes(), **self.shapes.notes()}
+        """The notes on recognized functions, and on whose code the program is."""
+        package = own_package()
+        own = {Notes.own_package: package} if package else {}
+        return {**self.named.notes(), **self.shapes.notes(), **own}

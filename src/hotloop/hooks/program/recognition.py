@@ -382,7 +382,7 @@ def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
         words = method.words
         if _evaluates(words) and _only_plays(v.reached(method.function, cls)):
             yield Recognized(method.owner, method.name, ("evaluate",))
-        elif is_logger and words[0] in v.LOG and method.takes_something:
+        elif is_logger and words[0] in v.LOG and _records(method):
             yield Recognized(method.owner, method.name, ("log",))
         elif _moves_a_target(words, method.function, cls):
             yield Recognized(method.owner, method.name, ("learn.target",))
@@ -390,6 +390,11 @@ def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
             loads and words[0] in ("load", "fetch", "download", "read") and len(words) == 1
         ):
             yield Recognized(method.owner, method.name, ("data",))
+
+
+def _records(method: Method) -> bool:
+    """Whether a method is given something and returns nothing: a model may be a writer as well."""
+    return method.takes_something and not v.returns_something(method.function.__code__)
 
 
 def _moves_a_target(words: list[str], function: FunctionType, cls: type | None) -> bool:

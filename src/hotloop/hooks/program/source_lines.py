@@ -11,6 +11,8 @@ from __future__ import annotations
 import keyword
 import re
 import tokenize
+from os import stat
+from stat import S_ISREG
 from typing import Any
 
 from hotloop.capture.schema import Notes
@@ -63,6 +65,8 @@ class LineNames:
 def lines_of(file: str) -> dict[int, list[Any]]:
     """Line -> [names called there, first line of the innermost loop]; empty if it is unreadable."""
     try:
+        if not S_ISREG(stat(file).st_mode):
+            return {}  # a pipe would never end
         with tokenize.open(file) as source:
             text = source.read(LARGEST_FILE + 1)
     except (OSError, SyntaxError, ValueError, MemoryError):

@@ -272,6 +272,20 @@ def _names_of(argument: object) -> Iterator[str]:
         yield ""
 
 
+def returns_something(code: CodeType) -> bool:
+    """Whether a function returns anything but None."""
+    before: Any = None
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "RETURN_CONST" and instruction.argval is not None:
+            return True
+        if instruction.opname == "RETURN_VALUE" and before is not None:
+            nothing = before.opname == "LOAD_CONST" and before.argval is None
+            if not nothing:
+                return True
+        before = instruction
+    return False
+
+
 def gradient_names(functions: Iterable[FunctionType]) -> set[str]:
     """The names in these functions that only code with gradients uses."""
     found: set[str] = set()

@@ -18,6 +18,7 @@ from types import CodeType, FunctionType, WrapperDescriptorType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from hotloop.hooks.program.files import is_program_file
 from hotloop.hooks.redirect import written
 
 #: Attributes of one object that are read.
@@ -56,14 +57,24 @@ def reads_plainly(cls: type) -> bool:
 
 
 def read(held: Any, name: str, default: Any = None) -> Any:
-    """An attribute, where no `__getattr__` or `__getattribute__` of the program's has to be asked.
-
-    Properties are run.
-    """
+    """An attribute, where no code of the program's has to be asked; a library's properties are."""
+    cls = type(held)
     try:
-        return object.__getattribute__(held, name) if reads_plainly(type(held)) else default
+        if not reads_plainly(cls) or _is_own_property(cls, name):
+            return default
+        return object.__getattribute__(held, name)
     except Exception:
         return default
+
+
+def _is_own_property(cls: type, name: str) -> bool:
+    """Whether an attribute is computed by code of the program's."""
+    for owner in cls.__mro__:
+        if name in vars(owner):
+            getter = getattr(vars(owner)[name], "fget", None)
+            code = getattr(getter, "__code__", None)
+            return isinstance(code, CodeType) and is_program_file(code.co_filename)
+    return False
 
 
 def _names_of(cls: type) -> list[str]:

@@ -17,7 +17,7 @@ from hotloop.capture import schema
 from hotloop.capture.schema import Network, Notes, TorchThreads
 from hotloop.hooks.protocols import Foreign, Function, Undo, Wrapper
 from hotloop.hooks.wrapping import observe, replace
-from hotloop.measure.core import Core
+from hotloop.measure.core import Core, native_parts
 from hotloop.measure.threads import OwnThread
 
 if TYPE_CHECKING:
@@ -286,9 +286,8 @@ ENOUGH_BACKWARDS = 100
 class Lists:
     """`torch.tensor` of a list of arrays goes through it number by number.
 
-    Both functions are called several times per step, and this hook is Python. It is detached once a
-    program has learned for a while and made no such tensor, unless it is needed for tensors of
-    other devices.
+    Both functions are called several times per step. This hook is detached once a program has
+    learned for a while and made no such tensor, unless it is needed for tensors of other devices.
     """
 
     def __init__(self, telemetry: Telemetry, graphs: Graphs) -> None:
@@ -328,7 +327,8 @@ class Lists:
             self._seen = True
             return slow(*args, **kwargs)
 
-        return tensor
+        native = native_parts(self._telemetry.context.core)
+        return native.ListCalls(original, tensor) if native is not None else tensor
 
 
 def _make_there(moves: Moves, original: Function) -> Callable[[Foreign, Foreign], object]:

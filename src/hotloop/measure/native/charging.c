@@ -2,41 +2,50 @@
  *
  * A sample says where a thread is; how long it ran, and how long it waited for a core, the system counts
  * exactly. So the sums of samples are kept equal to these counts, within a few samples either way, which
- * is chance. Without that, what is sampled late is sampled wrong: a sampler that has to wake an idle core
- * finds a thread that computes for a millisecond already waiting. */
+ * is chance. Without that, what is sampled late is sampled wrong: a sampler that must first wake an idle
+ * core finds a thread that computes for half a millisecond waiting again. */
 
 #include "sampling.h"
 
 #define DELAY_EVERY 4 /* ticks between reads of the scheduler's count */
 #define BAND 2        /* samples by which the sums may differ from the counts */
-#define MOST_OWED 8   /* samples; what is owed longer is of other code than what is sampled next */
-#define RECENT_NS 1000000000ull
+#define RECENT_NS 1000000000ull /* what a thread did longer ago is no guess at what it does now */
+#define FORGET 128    /* samples in which what is owed to nothing recent is forgotten */
 
 /* ---- CPU time ---- */
 
-static int64_t
-clamp(int64_t value, int64_t most)
-{
-    return value > most ? most : value < -most ? -most : value;
-}
-
 void
-count_cpu(Sampled *sampled, uint64_t cpu, uint64_t ns)
+count_cpu(Sampled *sampled, uint64_t cpu)
 {
     sampled->counts_cpu = cpu != 0 && sampled->cpu != 0;
     if (sampled->counts_cpu) {
-        int64_t owed = sampled->owed_cpu + (int64_t)(cpu - sampled->cpu);
-        sampled->owed_cpu = clamp(owed, MOST_OWED * (int64_t)ns);
+        sampled->owed_cpu += (int64_t)(cpu - sampled->cpu);
     }
 }
 
-/* How much of `ns` belongs to `other` instead, for the sums to be within the band again: never all of it. */
-static uint64_t
-owed_to(const Sampled *sampled, const Charge *other, int64_t owed, uint64_t ns)
+int
+ran_unseen(const Sampled *sampled, uint64_t interval)
 {
-    int64_t over = owed - BAND * (int64_t)ns;
-    if (!sampled->counts_cpu || over <= 0 || other->at_ns == 0 ||
-        sampled->last_ns - other->at_ns > RECENT_NS) {
+    return sampled->counts_cpu && sampled->owed_cpu > (BAND - 1) * (int64_t)interval;
+}
+
+static int
+is_recent(const Sampled *sampled, const Charge *charge)
+{
+    return charge->at_ns != 0 && sampled->last_ns - charge->at_ns <= RECENT_NS;
+}
+
+/* How much of `ns` belongs to `other` instead, for the sums to be within the band again: never all of it.
+ * `sign`: 1 for time that it ran, -1 for time that it was blocked. */
+static uint64_t
+owed_to(Sampled *sampled, const Charge *other, int sign, uint64_t ns)
+{
+    int64_t over = sign * sampled->owed_cpu - BAND * (int64_t)ns;
+    if (!sampled->counts_cpu || over <= 0 || ns == 0) {
+        return 0;
+    }
+    if (!is_recent(sampled, other)) {
+        sampled->owed_cpu -= sampled->owed_cpu / FORGET;
         return 0;
     }
     return (uint64_t)over < ns ? (uint64_t)over : ns - 1;
@@ -50,65 +59,78 @@ charge(Sampler *self, const Charge *to, uint32_t count, uint64_t ns)
 
 /* ---- waiting for a core ---- */
 
-/* How much of `ns` the thread waited for a core. Who is woken on a core sees the thread that it has just
- * taken it from as waiting: so what samples give to waiting is kept equal to the scheduler's own count,
- * which knows of a wait when it has ended. Within two samples either way that is chance: a wait is charged
- * where it was seen, not to the code that runs next. `ready`: it was seen waiting; `still`: and has not run. */
-uint64_t
-find_delay(Sampler *self, Sampled *sampled, int ready, int still, uint64_t ns)
+void
+count_delay(Sampler *self, Sampled *sampled)
 {
-    int64_t band = BAND * (int64_t)self->interval;
-    uint64_t waited = 0;
-    if (ready || self->tick % DELAY_EVERY == 0) {
+    if (sampled->mode == MODE_WAITING_CORE || self->tick % DELAY_EVERY == 0) {
         uint64_t delay = thread_delay_ns(&sampled->system);
         sampled->owed_delay += (int64_t)(delay - sampled->last_delay);
         sampled->last_delay = delay;
     }
-    if (ready && (still || sampled->owed_delay > -band)) {
-        waited = ns;
+}
+
+/* Whether a thread that is ready and does not run waits for a core. What samples give to waiting is kept
+ * equal to the scheduler's own count, because it may as well have lost its core to this thread, which looks
+ * at it; or, woken where it `blocks`, wait for a core that wakes from idle, which the scheduler does not
+ * count. The first is likelier: it has less credit. */
+int
+waits_for_core(const Sampler *self, const Sampled *sampled, int blocks)
+{
+    int64_t interval = (int64_t)self->interval;
+    return sampled->owed_delay > (blocks ? -2 * BAND * interval : -interval / 2);
+}
+
+/* How much of `ns` a thread that runs now waited for a core unseen. */
+static uint64_t
+take_delay(const Sampler *self, Sampled *sampled, uint64_t ns)
+{
+    if (sampled->owed_delay <= BAND * (int64_t)self->interval || ns == 0) {
+        return 0;
     }
-    else if (sampled->owed_delay > band) {
-        waited = (uint64_t)sampled->owed_delay < ns ? (uint64_t)sampled->owed_delay : ns;
-    }
+    uint64_t waited = (uint64_t)sampled->owed_delay < ns ? (uint64_t)sampled->owed_delay : ns - 1;
     sampled->owed_delay -= (int64_t)waited;
     return waited;
 }
 
 /* ---- samples ---- */
 
-/* A thread that runs, or would if it had a core: `waited` of `ns` it had none. */
+/* A thread that runs, or would if nobody looked at it. What it waited for a core meanwhile is charged where
+ * it was last seen without one, not to the code that runs next. */
 void
-charge_running(Sampler *self, Sampled *sampled, uint32_t mode, uint64_t ns, uint64_t waited)
+charge_running(Sampler *self, Sampled *sampled, uint64_t ns)
 {
-    Charge ran = {sampled->node, sampled->stack, mode, sampled->last_ns};
+    Charge ran = {sampled->node, sampled->stack, sampled->mode, sampled->last_ns};
     Charge core = {sampled->node, sampled->stack, MODE_WAITING_CORE, 0};
-    uint64_t blocked = owed_to(sampled, &sampled->waited, -sampled->owed_cpu, ns - waited);
+    uint64_t waited = take_delay(self, sampled, ns);
+    uint64_t blocked = owed_to(sampled, &sampled->waited, -1, ns - waited);
     LOCK(self);
     charge(self, &ran, 1, ns - waited - blocked);
-    charge(self, &core, waited == ns, waited);
+    charge(self, is_recent(sampled, &sampled->ready) ? &sampled->ready : &core, 0, waited);
     charge(self, &sampled->waited, 0, blocked);
     self->taken++;
     UNLOCK(self);
     sampled->owed_cpu -= (int64_t)(ns - waited - blocked);
-    if (waited < ns) {
-        sampled->ran = ran;
-    }
+    sampled->ran = ran;
 }
 
-/* A thread that is blocked, or has no core and has not run. */
+/* A thread that is blocked, or waits for a core. */
 void
 charge_waiting(Sampler *self, Sampled *sampled, uint64_t ns)
 {
     Charge waited = {sampled->node, sampled->stack, sampled->mode, sampled->last_ns};
     int blocked = sampled->mode != MODE_WAITING_CORE;
-    uint64_t ran = blocked ? owed_to(sampled, &sampled->ran, sampled->owed_cpu, ns) : 0;
+    uint64_t ran = blocked ? owed_to(sampled, &sampled->ran, 1, ns) : 0;
     LOCK(self);
     charge(self, &waited, 1, ns - ran);
     charge(self, &sampled->ran, 0, ran);
     self->taken++;
     UNLOCK(self);
-    sampled->owed_cpu -= (int64_t)ran;
     if (blocked) {
+        sampled->owed_cpu -= (int64_t)ran;
         sampled->waited = waited;
+    }
+    else {
+        sampled->owed_delay -= (int64_t)ns;
+        sampled->ready = waited;
     }
 }

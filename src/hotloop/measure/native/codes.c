@@ -313,7 +313,7 @@ codes_line(Codes *codes, Code *code, int instruction)
     Line *line = &codes->lines[(mixed ^ (mixed >> 11)) % LINE_SLOTS];
     if (line->code != code || line->instruction != instruction) {
         int found = find_line(code, instruction);
-        *line = (Line){code, instruction, found > 0 ? found : 0, {0, 0}};
+        *line = (Line){code, instruction, found > 0 ? found : 0, {0, 0}, 0};
     }
     return line;
 }

@@ -46,6 +46,7 @@ typedef struct {
     int instruction;
     int line;
     Manner manner;
+    int blocks; /* above 0: seen blocked there more often of late than on a CPU */
 } Line;
 
 #define CODE_SLOTS 4096

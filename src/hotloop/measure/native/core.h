@@ -226,7 +226,7 @@ struct Region {
     PyObject *exit_call;
 };
 
-extern PyTypeObject CoreType, BeforeType, MarkType, OneThreadType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType,
+extern PyTypeObject CoreType, BeforeType, CompiledRunsType, ListCallsType, MarkType, OneThreadType, RegionType, RegionCallType, RegionMethodType, TimedType, SamplerType,
     EventOrderType, UpdatesType, NetworksType, StepsType, TensorMethodType, TransfersType,
     OriginalType, LinkType;
 extern PyMethodDef termination_methods[], subclasses_methods[], own_frames_methods[];

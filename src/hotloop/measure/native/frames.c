@@ -1,6 +1,5 @@
-/* Frame chains of other threads. The one file that knows the interpreter's internal structures:
- * Python 3.10 to 3.12 from that version's headers, later ones from the offsets the interpreter
- * publishes for debuggers. */
+/* Frame chains of other threads. With layouts.c, the only code that knows the interpreter's internal
+ * structures. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_BUILD_CORE_MODULE 1
@@ -21,103 +20,10 @@
 #define OWNED_BY_GENERATOR 1   /* or a coroutine */
 #define OWNED_BY_INTERPRETER 3 /* an entry of the C stack, not a Python function (3.12 and later) */
 #define TAG_BITS ((uintptr_t)3) /* of a stack reference (3.14) */
+#define MOST_NEWER 8            /* frames that are new since the stack was read */
 #define MOST_WALKED 4096        /* frames of one stack: more is a chain that was torn into a ring */
-#define LOOKS MOST_TIMES        /* at an instruction: a short loop comes back to it soon */
-
-/* ---- layouts ---- */
-
-#if PY_VERSION_HEX >= 0x030D0000
-
-static int
-find_frames(Layout *layout)
-{
-    const struct _Py_DebugOffsets *offsets = &_PyRuntime.debug_offsets;
-    *layout = (Layout){
-        .interpreter_threads = offsets->interpreter_state.threads_head,
-        .thread_frame = offsets->thread_state.current_frame,
-        .root_frame = NO_FIELD,
-        .frame_previous = offsets->interpreter_frame.previous,
-        .frame_code = offsets->interpreter_frame.executable,
-        .frame_instruction = offsets->interpreter_frame.instr_ptr,
-        .frame_owner = offsets->interpreter_frame.owner,
-        .frame_size = offsets->interpreter_frame.size,
-        .code_first_line = offsets->code_object.firstlineno,
-        .code_file = offsets->code_object.filename,
-        .code_name = offsets->code_object.qualname,
-        .code_table = offsets->code_object.linetable,
-        .code_bytes = offsets->code_object.co_code_adaptive,
-        .code_size = offsets->code_object.co_code_adaptive,
-    };
-    return !offsets->free_threaded;
-}
-
-#elif PY_VERSION_HEX >= 0x030B0000
-
-static int
-find_frames(Layout *layout)
-{
-    *layout = (Layout){
-        .interpreter_threads = offsetof(PyInterpreterState, threads.head),
-        .thread_frame = offsetof(PyThreadState, cframe),
-        .root_frame = offsetof(_PyCFrame, current_frame),
-        .frame_previous = offsetof(_PyInterpreterFrame, previous),
-        .frame_code = offsetof(_PyInterpreterFrame, f_code),
-        .frame_instruction = offsetof(_PyInterpreterFrame, prev_instr),
-        .frame_owner = offsetof(_PyInterpreterFrame, owner),
-        .frame_size = offsetof(_PyInterpreterFrame, localsplus),
-        .code_first_line = offsetof(PyCodeObject, co_firstlineno),
-        .code_file = offsetof(PyCodeObject, co_filename),
-        .code_name = offsetof(PyCodeObject, co_qualname),
-        .code_table = offsetof(PyCodeObject, co_linetable),
-        .code_bytes = offsetof(PyCodeObject, co_code_adaptive),
-        .code_size = offsetof(PyCodeObject, co_code_adaptive),
-    };
-    return 1;
-}
-
-#else
-
-static int
-find_frames(Layout *layout)
-{
-    *layout = (Layout){
-        .interpreter_threads = offsetof(PyInterpreterState, tstate_head),
-        .thread_frame = offsetof(PyThreadState, frame),
-        .root_frame = NO_FIELD,
-        .frame_previous = offsetof(PyFrameObject, f_back),
-        .frame_code = offsetof(PyFrameObject, f_code),
-        .frame_instruction = offsetof(PyFrameObject, f_lasti),
-        .frame_owner = NO_FIELD,
-        .frame_size = offsetof(PyFrameObject, f_blockstack),
-        .code_first_line = offsetof(PyCodeObject, co_firstlineno),
-        .code_file = offsetof(PyCodeObject, co_filename),
-        .code_name = offsetof(PyCodeObject, co_name),
-        .code_table = offsetof(PyCodeObject, co_linetable),
-        .code_bytes = offsetof(PyCodeObject, co_code),
-        .code_size = offsetof(PyCodeObject, co_zombieframe),
-    };
-    return 1;
-}
-
-#endif
-
-int
-layout_find(Layout *layout)
-{
-    int known = find_frames(layout);
-    /* The fields of a thread state are public in every version. */
-    layout->thread_next = offsetof(PyThreadState, next);
-    layout->thread_id = offsetof(PyThreadState, id);
-    layout->thread_ident = offsetof(PyThreadState, thread_id);
-#if PY_VERSION_HEX >= 0x030B0000
-    layout->thread_native_id = offsetof(PyThreadState, native_thread_id);
-#else
-    layout->thread_native_id = NO_FIELD;
-#endif
-    layout->thread_size = sizeof(PyThreadState);
-    return known && layout->frame_size <= MOST_FRAME && layout->thread_size <= MOST_THREAD &&
-           layout->code_size <= MOST_CODE;
-}
+#define LOOKS 6                 /* at an instruction: a short loop comes back to it soon */
+#define SLOW_LOOKS 1            /* the same by system calls */
 
 /* ---- memory that stays ---- */
 
@@ -269,6 +175,19 @@ instruction_at(const Layout *layout, const char *bytes)
 #endif
 }
 
+static int
+owner_of(const Layout *layout, const char *bytes)
+{
+    return layout->frame_owner != NO_FIELD ? bytes[layout->frame_owner] : 0;
+}
+
+/* 0: an entry of the C stack. */
+static uintptr_t
+code_of(const Layout *layout, const char *bytes)
+{
+    return owner_of(layout, bytes) < OWNED_BY_INTERPRETER ? word_at(bytes, layout->frame_code) & ~TAG_BITS : 0;
+}
+
 /* The place for a frame in `stack`. In a deep stack, outer frames replace one another in turn. */
 static RawFrame *
 next_frame(RawStack *stack, int number)
@@ -300,18 +219,22 @@ read_chain(Copier *copier, const Layout *layout, uintptr_t leaf, uintptr_t end_c
     uintptr_t frame = leaf;
     int owner = 0, count = 0, walked = 0;
     stack->place = (Place){leaf, 0, 0};
+    stack->links = 0;
     for (; frame != 0 && walked < MOST_WALKED; walked++) {
         const char *bytes = block_frame(copier, layout, &block, frame);
         if (bytes == NULL) {
             return STACK_TORN;
         }
         uintptr_t previous = word_at(bytes, layout->frame_previous);
-        owner = layout->frame_owner != NO_FIELD ? bytes[layout->frame_owner] : 0;
-        if (owner < OWNED_BY_INTERPRETER) {
-            uintptr_t code = word_at(bytes, layout->frame_code) & ~TAG_BITS;
-            if (code == end_code) {
-                break;
-            }
+        owner = owner_of(layout, bytes);
+        uintptr_t code = code_of(layout, bytes);
+        if (code != 0 && code == end_code) {
+            break;
+        }
+        if (walked < MAX_LINKS) {
+            stack->link[stack->links++] = (Link){frame, code, count};
+        }
+        if (code != 0) {
             RawFrame found = {code, instruction_at(layout, bytes)};
             if (count == 0) {
                 stack->place.kept_at = frame + layout->frame_instruction;
@@ -338,19 +261,81 @@ int
 stack_read(Copier *copier, const Layout *layout, uintptr_t state, uintptr_t end_code,
            int strictly, RawStack *stack)
 {
-    uintptr_t leaf, after;
+    uintptr_t leaf;
     if (!read_leaf(copier, layout, state, &leaf)) {
         return STACK_TORN;
     }
     if (leaf == 0) {
         return STACK_EMPTY;
     }
-    int found = read_chain(copier, layout, leaf, end_code, strictly, stack);
-    if (found == STACK_READ && strictly &&
-        (!read_leaf(copier, layout, state, &after) || after != leaf)) {
+    return read_chain(copier, layout, leaf, end_code, strictly, stack);
+}
+
+/* ---- the innermost frames again ---- */
+
+static const Link *
+find_link(const RawStack *stack, uintptr_t frame, uintptr_t code)
+{
+    for (int i = 0; i < stack->links; i++) {
+        if (stack->link[i].at == frame && stack->link[i].code == code) {
+            return &stack->link[i];
+        }
+    }
+    return NULL;
+}
+
+/* The frames from `leaf` outwards to the first one that is known: it is returned, with what is new. */
+static const Link *
+read_newer(Copier *copier, const Layout *layout, uintptr_t leaf, RawStack *stack, RawFrame *newer, int *count)
+{
+    uint64_t words[MOST_FRAME / 8];
+    const char *bytes = (const char *)words;
+    uintptr_t frame = leaf;
+    stack->place = (Place){leaf, 0, 0};
+    *count = 0;
+    while (*count < MOST_NEWER && frame >= PAGE && frame % 8 == 0 &&
+           copy_memory(copier, words, frame, layout->frame_size)) {
+        RawFrame found = {code_of(layout, bytes), instruction_at(layout, bytes)};
+        const Link *link = find_link(stack, frame, found.code);
+        if (found.code != 0 && stack->place.kept_at == 0) {
+            stack->place.kept_at = frame + layout->frame_instruction;
+            stack->place.instruction = found.instruction;
+        }
+        if (link != NULL) {
+            if (found.code != 0) {
+                stack->frames[link->number].instruction = found.instruction;
+            }
+            return link;
+        }
+        if (found.code != 0) {
+            newer[(*count)++] = found;
+        }
+        frame = word_at(bytes, layout->frame_previous);
+    }
+    return NULL;
+}
+
+int
+stack_refresh(Copier *copier, const Layout *layout, uintptr_t state, RawStack *stack)
+{
+    RawFrame newer[MOST_NEWER];
+    uintptr_t leaf;
+    int count;
+    if (!read_leaf(copier, layout, state, &leaf)) {
         return STACK_TORN;
     }
-    return found;
+    const Link *link = read_newer(copier, layout, leaf, stack, newer, &count);
+    if (link == NULL) {
+        return STACK_TORN;
+    }
+    int kept = stack->depth - link->number;
+    if (kept > MAX_DEPTH - count) {
+        kept = MAX_DEPTH - count; /* of a deep stack, the outermost frames are the ones to lose */
+    }
+    memmove(stack->frames + count, stack->frames + link->number, (size_t)kept * sizeof(RawFrame));
+    memcpy(stack->frames, newer, (size_t)count * sizeof(RawFrame));
+    stack->depth = kept + count;
+    return stack->place.kept_at != 0 ? STACK_READ : STACK_TORN;
 }
 
 /* Whether what a frame keeps as its instruction is that of `place`. */
@@ -375,15 +360,15 @@ is_at(Copier *copier, const Layout *layout, uintptr_t state, const Place *place)
            copy_memory(copier, &kept, place->kept_at, sizeof(kept)) && is_same(kept, place);
 }
 
-/* The same for memory that only a system call can read: all looks in one. */
+/* The same for memory that only a system call can read: several looks in one. */
 static int
 stays_copied(Copier *copier, const Layout *layout, uintptr_t state, const Place *place)
 {
-    uint64_t kept[LOOKS];
-    if (!copy_again(copier, kept, place->kept_at, LOOKS)) {
+    uint64_t kept[MOST_TIMES];
+    if (!copy_again(copier, kept, place->kept_at, MOST_TIMES)) {
         return 0;
     }
-    for (int i = 0; i < LOOKS; i++) {
+    for (int i = 0; i < MOST_TIMES; i++) {
         if (!is_same(kept[i], place)) {
             return 0;
         }
@@ -413,10 +398,8 @@ place_stays(Copier *copier, const Layout *layout, uintptr_t state, const Place *
     if (ns == 0) {
         return is_at(copier, layout, state, place);
     }
-    if (!copier_is_stable(copier, place->kept_at, sizeof(uint64_t))) {
-        return stays_copied(copier, layout, state, place);
-    }
-    for (int i = 0; i < LOOKS; i++) {
+    int stable = copier_is_stable(copier, place->kept_at, sizeof(uint64_t));
+    for (int i = 0; i < (stable ? LOOKS : SLOW_LOOKS); i++) {
         if (!is_at(copier, layout, state, place)) {
             return 0;
         }
@@ -427,5 +410,5 @@ place_stays(Copier *copier, const Layout *layout, uintptr_t state, const Place *
         while (platform_clock_ns() < due) {
         }
     }
-    return 1;
+    return stable || stays_copied(copier, layout, state, place);
 }

@@ -52,18 +52,32 @@ typedef struct {
     uintptr_t instruction;
 } Place;
 
+#define MAX_LINKS 64 /* innermost frames whose addresses are kept */
+
+/* A frame that was walked over. */
+typedef struct {
+    uintptr_t at;
+    uintptr_t code; /* 0: an entry of the C stack */
+    int number;     /* in `frames`, or of the next one there */
+} Link;
+
 typedef struct {
     int depth;
     RawFrame frames[MAX_DEPTH]; /* innermost first */
     Place place;
+    int links;
+    Link link[MAX_LINKS];
 } RawStack;
 
 enum { STACK_READ, STACK_EMPTY, STACK_TORN };
 
-/* Reads the stack of one thread state, up to the frame that runs `end_code`. `strictly`: the innermost
- * frame must be the same before and after, and no generator that is suspended may end the chain. */
+/* Reads the stack of one thread state, up to the frame that runs `end_code`. `strictly`: no generator that
+ * is suspended may end the chain. This takes microseconds, in which the thread goes on: */
 int stack_read(Copier *copier, const Layout *layout, uintptr_t state, uintptr_t end_code,
                int strictly, RawStack *stack);
+/* brings the innermost frames of a stack that was just read up to date. Waiting for a stack that holds
+ * still instead would miss functions that call and return all the time. */
+int stack_refresh(Copier *copier, const Layout *layout, uintptr_t state, RawStack *stack);
 /* Where the thread is now; 0 when that cannot be told. */
 int place_read(Copier *copier, const Layout *layout, uintptr_t state, Place *place);
 /* Whether the thread executes the instruction of `place` all through `ns` nanoseconds: then it is in

@@ -7,7 +7,8 @@
  * references are therefore those of the program's own object.
  *
  * Functions and builtins live while they are hooked. Objects do not: a jitted function holds compiled
- * code, so nothing here keeps one alive, and its hooks end with it.
+ * code, so nothing here keeps one alive, and its hooks end with it. The same holds for a function that
+ * is hooked weakly, because it is one of many that are made as the program runs.
  *
  * Python 3.11 calls whatever is exactly of type `function` without asking its vectorcall, and from
  * 3.13 on `__init__` is entered in that way. There the object's type is a subtype of the same layout
@@ -38,6 +39,7 @@ original_fill_builtin(Original *self, PyMethodDef *had)
         PyMethodDescrObject *method = (PyMethodDescrObject *)self->function;
         self->was = method->vectorcall;
         self->plain = PyDescr_NewMethod(method->d_common.d_type, had);
+        special_fill(self);
     }
     return self->plain != NULL;
 }
@@ -47,15 +49,22 @@ static PyObject *object_died(PyObject *address, PyObject *weak);
 static PyMethodDef object_died_method = {"object_died", object_died, METH_O, NULL};
 
 static int
-original_fill(Original *self)
+original_fill(Original *self, int weak)
 {
     PyObject *function = self->function;
+    if (self->kind == OBJECT || (weak && self->kind == FUNCTION)) {
+        self->weak = object_watch(function, &object_died_method);
+        if (self->weak == NULL) {
+            return 0;
+        }
+    }
+    else {
+        Py_INCREF(function);
+    }
     if (self->kind == OBJECT) {
         self->was = *object_slot(function);
-        self->weak = object_watch(function, &object_died_method);
-        return self->weak != NULL;
+        return 1;
     }
-    Py_INCREF(function);
     if (self->kind == FUNCTION) {
         self->was = ((PyFunctionObject *)function)->vectorcall;
         if (plain_function_call == NULL) {
@@ -70,7 +79,7 @@ original_fill(Original *self)
 
 /* NULL without an exception: it is of another kind. */
 static Original *
-original_new(PyObject *function)
+original_new(PyObject *function, int weak)
 {
     int kind = is_function(function)                               ? FUNCTION
                : Py_IS_TYPE(function, &PyCFunction_Type)           ? BUILTIN
@@ -94,7 +103,7 @@ original_new(PyObject *function)
     self->kind = kind;
     self->function = function;
     PyObject_GC_Track(self);
-    if (!original_fill(self) || hooked_add(self) < 0) {
+    if (!original_fill(self, weak) || hooked_add(self) < 0) {
         Py_DECREF(self);
         return NULL;
     }
@@ -170,7 +179,8 @@ link_detach(Link *self, PyObject *unused)
 static int
 is_python(PyObject *run)
 {
-    return PyFunction_Check(Py_TYPE(run) == &TimedType ? ((Timed *)run)->function : run);
+    return Py_IS_TYPE(run, &ListCallsType) ||
+           PyFunction_Check(Py_TYPE(run) == &TimedType ? ((Timed *)run)->function : run);
 }
 
 static Link *
@@ -201,13 +211,13 @@ link_new(Original *original, PyObject *make)
 /* Let calls of a function run `make(original)` instead. Returns what detaches it, or None where the
  * object is of another kind and has to be replaced. */
 static PyObject *
-inplace_attach(PyObject *function, PyObject *make)
+inplace_attach(PyObject *function, PyObject *make, int weak)
 {
     Original *original = hooked_find(function);
     if (original != NULL) {
         Py_INCREF(original);
     }
-    else if ((original = original_new(function)) == NULL) {
+    else if ((original = original_new(function, weak)) == NULL) {
         if (PyErr_Occurred()) {
             return NULL;
         }
@@ -252,22 +262,23 @@ inplace_original(PyObject *function)
 /* ---- methods of Core ---- */
 
 const char core_attach_doc[] = PyDoc_STR(
-"attach(function, make)\n--\n\n"
+"attach(function, make, weak=False)\n--\n\n"
 "Let every call of `function` run `make(original)` instead, where `original` is the function with\n"
 "the hooks that it has by now. The object itself stays. Returns a callable that detaches this hook\n"
 "again, or None where it is neither a Python function, a builtin function, a builtin method nor an\n"
-"object with a vectorcall of its own. Only the latter may die while it is hooked; `original` then\n"
-"raises a ReferenceError.");
+"object with a vectorcall of its own. Only the latter, and a function with `weak`, may die while it\n"
+"is hooked; `original` then raises a ReferenceError.");
 
 PyObject *
 core_method_attach(Core *self, PyObject *args)
 {
     PyObject *function, *make;
+    int weak = 0;
     (void)self;
-    if (!PyArg_ParseTuple(args, "OO", &function, &make)) {
+    if (!PyArg_ParseTuple(args, "OO|p", &function, &make, &weak)) {
         return NULL;
     }
-    return inplace_attach(function, make);
+    return inplace_attach(function, make, weak);
 }
 
 const char core_original_doc[] = PyDoc_STR(
@@ -332,7 +343,7 @@ link_getattr(Link *self, PyObject *name)
 static int
 original_traverse(Original *self, visitproc visit, void *arg)
 {
-    if (self->kind != OBJECT) {
+    if (self->weak == NULL) {
         Py_VISIT(self->function);
     }
     Py_VISIT(self->weak);
@@ -345,7 +356,7 @@ static void
 original_dealloc(Original *self)
 {
     PyObject_GC_UnTrack(self);
-    if (self->kind != OBJECT) {
+    if (self->weak == NULL) {
         Py_XDECREF(self->function);
     }
     Py_XDECREF(self->weak);

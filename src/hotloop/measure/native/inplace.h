@@ -94,6 +94,8 @@ extern vectorcallfunc plain_function_call;
 
 /* A new reference to what is hooked; NULL with an exception if it is gone. */
 PyObject *original_function(Original *self);
+/* Calls a hook that is written in Python. */
+PyObject *call_python_hook(PyObject *hook, PyObject *const *args, size_t nargsf, PyObject *names);
 PyObject *link_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
 /* The vectorcall of every hooked function. */
 PyObject *hooked_call(PyObject *function, PyObject *const *args, size_t nargsf, PyObject *names);
@@ -101,11 +103,18 @@ PyObject *hooked_call(PyObject *function, PyObject *const *args, size_t nargsf, 
 PyObject *hooked_object_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names);
 PyObject *original_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
 
+/* ---- special methods: inplace_special.c ---- */
+
+/* Let bound methods of this descriptor lead to its hooks, if its name is a special one. */
+void special_fill(Original *self);
+
 /* ---- for the others ---- */
 
 int inplace_ready(void);
 /* Between stretches, functions whose hooks have nothing to do are themselves again. */
 void inplace_rest(int rest);
+/* networks.c */
+void networks_rest(int rest);
 /* A thread begins (1) or ends (-1) to compile, or to run what was compiled. */
 void inplace_compiler(int compiles, int runs);
 /* This function became a part of a compiled graph. */

@@ -7,7 +7,7 @@
 PyObject *
 original_function(Original *self)
 {
-    if (self->kind == OBJECT) {
+    if (self->weak != NULL) {
         return object_watched(self->weak);
     }
     Py_INCREF(self->function);
@@ -20,7 +20,7 @@ call_original(Original *self, PyObject *const *args, size_t nargsf, PyObject *na
     if (self->plain != NULL) {
         return PyObject_Vectorcall(self->plain, args, nargsf, names);
     }
-    if (self->kind == OBJECT) {
+    if (self->weak != NULL) {
         PyObject *object = original_function(self);
         PyObject *result = object != NULL ? self->was(object, args, nargsf, names) : NULL;
         Py_XDECREF(object);
@@ -43,7 +43,7 @@ original_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
 }
 
 /* A hook that is written in Python: neither its frame nor what it does is the program's. */
-static PyObject *
+PyObject *
 call_python_hook(PyObject *hook, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     PyObject *result = hidden_call(hook, args, nargsf, names);

@@ -79,6 +79,7 @@ PyInit__native(void)
     PyTypeObject *types[] = {&CoreType,       &SamplerType,   &EventOrderType,   &UpdatesType,
                              &NetworksType,   &StepsType,     &TransfersType,    &TensorMethodType,
                              &ReturnsType,    &OneThreadType, &MarkType,         &BeforeType,
+                             &CompiledRunsType, &ListCallsType,
                              &RegionType,     &RegionCallType, &RegionMethodType, &TimedType};
     PyObject *self = PyModule_Create(&module);
     for (size_t i = 0; self != NULL && i < sizeof(types) / sizeof(types[0]); i++) {

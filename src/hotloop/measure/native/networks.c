@@ -7,6 +7,7 @@
  * batch sizes of nested arguments, and is shown the result of one call in some. */
 
 #include "batches.h"
+#include "inplace.h"
 #include "references.h"
 #include "updates.h"
 
@@ -322,8 +323,8 @@ network_call(PyObject *function, PyObject *const *args, size_t nargsf, PyObject 
         return was(function, args, nargsf, names);
     }
     Core *core = self->order->core;
-    Thread *thread = core_thread(core);
-    if (thread == NULL || thread->in_network || !core->enabled || core->resting) {
+    Thread *thread = core->enabled && !core->resting ? core_thread(core) : NULL;
+    if (thread == NULL || thread->in_network) {
         return self->before(function, args, nargsf, names);
     }
     return call_outermost(self, thread, function, args, nargsf, names);
@@ -339,6 +340,15 @@ set_vectorcall(PyObject *function, vectorcallfunc call)
 #else
     ((PyFunctionObject *)function)->vectorcall = call;
 #endif
+}
+
+/* Between stretches the function is called as if nobody had taken it. */
+void
+networks_rest(int rest)
+{
+    if (taken != NULL) {
+        set_vectorcall(taken->function, rest ? taken->before : network_call);
+    }
 }
 
 PyDoc_STRVAR(take_doc,

@@ -116,9 +116,28 @@ returns_end_pair(Returns *self, PyObject *pair, int kind)
     return 0;
 }
 
+/* Whether no recorder has noted the end of an episode in `info`: most programs have none. */
+static int
+records_nothing(PyObject *info)
+{
+    if (PyDict_CheckExact(info)) {
+        PyObject *found = PyDict_GetItemString(info, "episode");
+        return found == NULL && PyDict_GetItemString(info, "final_info") == NULL;
+    }
+    int plain = PyList_CheckExact(info) || PyTuple_CheckExact(info);
+    for (Py_ssize_t i = 0; plain && i < PySequence_Fast_GET_SIZE(info); i++) {
+        PyObject *each = PySequence_Fast_GET_ITEM(info, i);
+        plain = PyDict_CheckExact(each) && records_nothing(each);
+    }
+    return plain;
+}
+
 HOTLOOP_COLD void
 returns_read_info(Returns *self, PyObject *info, int evaluates)
 {
+    if (records_nothing(info)) {
+        return;
+    }
     PyObject *ended = hidden_call_one(self->read_info, info);
     if (ended != NULL && PyList_Check(ended) && self->core->enabled) {
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ended) && !PyErr_Occurred(); i++) {

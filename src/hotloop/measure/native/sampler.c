@@ -18,6 +18,8 @@
 #define OTHERS_EVERY 5     /* ticks between samples of a thread that is not main */
 #define OWN_CPU_EVERY 16   /* ticks between reads of what sampling itself takes */
 #define OTHERS_AT_ONCE 4   /* of them in one tick, however many there are */
+#define WAKE_NS 500000     /* that a core may take to wake from idle: some 0.4 ms on a virtual machine */
+#define AWAKE_EVERY 4      /* ticks between samples for which one is kept awake, where that matters */
 #define MOST_PTHREAD 4096u /* bytes of a pthread_t's structure in which its system id is looked for */
 
 /* ---- threads ---- */
@@ -141,6 +143,21 @@ next_interval(Sampler *self)
     return self->interval * 3 / 4 + (self->interval / 2) * (next_random(self) % 1024) / 1024;
 }
 
+/* A sampler whose core must wake first is late, and finds a thread that runs for less than that waiting
+ * each time. Where the CPU clock says so, some samples are taken by a core that has been kept awake. */
+static void
+wait_for_tick(Sampler *self, uint64_t due)
+{
+    if (self->tick % AWAKE_EVERY == 0 && ran_unseen(&self->main, self->interval)) {
+        platform_sleep_until(due - WAKE_NS);
+        while (platform_clock_ns() < due) {
+        }
+    }
+    else {
+        platform_sleep_until(due);
+    }
+}
+
 static void
 prepare_thread(void)
 {
@@ -167,7 +184,7 @@ sampler_main(void *argument)
         if (due < now) {
             due = now; /* late (a suspended machine): do not catch up in a burst */
         }
-        platform_sleep_until(due);
+        wait_for_tick(self, due);
         if (self->running) {
             self->tick++;
             /* First: the interrupt that has woken this thread may still hold up the thread to sample. */

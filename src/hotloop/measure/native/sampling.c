@@ -4,24 +4,22 @@
  * - not on a CPU, by its CPU clock before and after the copy: it waits, and the system call it is blocked
  *   in says for what (threadstate.c). The main thread that waits for a lock while native threads of its
  *   own process compute has handed them its work (autograd's engine does): that is native code;
- * - on a CPU, and one and the same instruction is in progress all through NATIVE_NS, before or after the
- *   copy: it is in native code that this instruction called, an operator or a call. Otherwise the
- *   interpreter makes progress: Python. (After the copy alone, the last microsecond of every native call
- *   would count as Python: a fifth of a call that takes five.)
+ * - on a CPU, and one and the same instruction is in progress all through NATIVE_NS: it is in native code
+ *   that this instruction called, an operator or a call. Otherwise the interpreter makes progress: Python.
  * The time it was ready and had no core is not estimated but read from the scheduler's own count. */
 
 #include "sampling.h"
 
 #define SHALLOW_DEPTH 12   /* of an import: the program's line, and what it set off */
-#define NATIVE_NS 1000     /* an instruction of the interpreter alone takes a tenth of it */
+#define NATIVE_NS 400      /* and as much again for the looks: an instruction of the interpreter takes a tenth */
 #define SWITCH_NS 3000     /* a switch to another thread took 1 to 2 us on a busy machine */
 #define ATTEMPTS 10        /* at a stack that changes while it is copied */
-#define PAUSE_NS 600       /* between them, on average; a line of a cache comes back in some 100 */
+#define UNSEEN_NS 5000     /* for which the thread goes on unseen before a look, on average */
 #define STRICT_ATTEMPTS 5  /* then frames that fit together are enough */
 #define PROBE_NS 20000     /* for how long a thread gets its core back */
 #define PROBES 3
 #define MOST_COUNTED 16    /* Python threads whose CPU time is read in each tick */
-#define ENOUGH_SEEN 3      /* samples of an instruction that tell how it runs */
+#define ENOUGH_SEEN 6      /* samples of an instruction that tell how it runs */
 #define MOST_SEEN 16
 
 uint32_t
@@ -136,32 +134,25 @@ keeps_running(const Sampled *sampled, uint64_t since)
     return ran * 4 >= platform_clock_ns() - begin;
 }
 
-/* Reading what the thread writes holds its next writes back: another look at once would find it where the
- * last look has stopped it, too often in the caller of a short function. */
 static void
-pause_randomly(Sampler *self)
+pause_for(uint64_t ns)
 {
-    uint64_t due = platform_clock_ns() + PAUSE_NS / 2 + next_random(self) % PAUSE_NS;
+    uint64_t due = platform_clock_ns() + ns;
     while (platform_clock_ns() < due) {
     }
 }
 
-/* Where the thread is, if it ran and its instruction was in progress all through NATIVE_NS. */
-static int
-stayed_before(Sampler *self, const Sampled *sampled, Place *place)
+/* Reading what the thread writes holds its next writes back: a look at once would find it where the last
+ * one has stopped it, too often in Python code and too seldom in native code. */
+static void
+go_on_unseen(Sampler *self)
 {
-    if (!place_read(&self->copier, &self->layout, sampled->state, place)) {
-        return 0;
-    }
-    uint64_t begin = platform_clock_ns(), cpu = thread_cpu_ns(&sampled->system);
-    int stays = place_stays(&self->copier, &self->layout, sampled->state, place, NATIVE_NS,
-                            next_random(self));
-    return stays && (thread_cpu_ns(&sampled->system) - cpu) * 2 >= platform_clock_ns() - begin;
+    pause_for(UNSEEN_NS / 2 + next_random(self) % UNSEEN_NS);
 }
 
-/* Whether the thread stays where `self->raw` has found it, or was there all the time before. */
+/* Whether the thread stays where `self->raw` has found it. */
 static void
-look_on(Sampler *self, const Sampled *sampled, const Place *before, Look *look)
+look_on(Sampler *self, const Sampled *sampled, Look *look)
 {
     look->place = self->raw.place;
     uint64_t begin = platform_clock_ns();
@@ -171,9 +162,6 @@ look_on(Sampler *self, const Sampled *sampled, const Place *before, Look *look)
     look->cpu = thread_cpu_ns(&sampled->system);
     uint64_t end = platform_clock_ns();
     look->on_cpu = (look->cpu - cpu) * 2 >= end - begin && (!look->stays || keeps_running(sampled, end));
-    if (!look->stays && before->leaf == look->place.leaf && before->instruction == look->place.instruction) {
-        look->stays = look->on_cpu = 1;
-    }
 }
 
 static Look
@@ -181,23 +169,20 @@ look_at(Sampler *self, const Sampled *sampled, uintptr_t phase)
 {
     Look look = {.found = STACK_TORN};
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-        if (attempt > 0) {
-            pause_randomly(self);
-        }
-        Place place = {0, 0, 0};
-        if (!stayed_before(self, sampled, &place)) {
-            place.leaf = 0;
-        }
-        Charged before = read_phase(self, sampled, phase);
-        FENCE();
         look.found = stack_read(&self->copier, &self->layout, sampled->state, (uintptr_t)self->root_code,
                                 attempt < STRICT_ATTEMPTS, &self->raw);
-        FENCE();
         if (look.found == STACK_EMPTY) {
             return look;
         }
+        go_on_unseen(self);
+        Charged before = read_phase(self, sampled, phase);
+        FENCE();
+        if (look.found == STACK_READ) {
+            look.found = stack_refresh(&self->copier, &self->layout, sampled->state, &self->raw);
+        }
+        FENCE();
         if (look.found == STACK_READ && read_phase(self, sampled, phase).changes == before.changes) {
-            look_on(self, sampled, &place, &look);
+            look_on(self, sampled, &look);
             look.leaf = resolve(self);
             if (look.leaf != NULL) {
                 look.node = check_node(self, before.node);
@@ -233,17 +218,25 @@ probe_mode(Sampler *self, const Sampled *sampled, const Look *look)
     return MODE_NATIVE;
 }
 
+/* Whether an instruction calls native code. A look that finds the end of a call finds no native code: of
+ * calls of 2 us half of the looks do. Interrupts make looks at the interpreter's own work err, but fewer. */
+static int
+calls_native_code(const Manner *manner)
+{
+    return manner->seen >= ENOUGH_SEEN && manner->native * 3 >= manner->seen;
+}
+
 /* How a thread that is ready but has no core runs when it has one: as in other samples of the same
  * instruction, or else of the same function. MODE_UNKNOWN while there are too few. */
 static uint32_t
 mode_when_running(Sampler *self, const Sampled *sampled, const Look *look)
 {
-    const Manner *manner = &look->leaf->manner;
-    if (manner->seen < ENOUGH_SEEN) {
-        manner = &look->leaf->code->manner;
+    const Manner *line = &look->leaf->manner, *code = &look->leaf->code->manner;
+    if (line->seen >= ENOUGH_SEEN) {
+        return calls_native_code(line) ? MODE_NATIVE : MODE_PYTHON;
     }
-    if (manner->seen >= ENOUGH_SEEN) {
-        return next_random(self) % manner->seen < manner->native ? MODE_NATIVE : MODE_PYTHON;
+    if (code->seen >= ENOUGH_SEEN) {
+        return next_random(self) % code->seen < code->native ? MODE_NATIVE : MODE_PYTHON;
     }
     if (sampled == &self->main && !leave_core_of(&sampled->system, &self->left_core)) {
         return probe_mode(self, sampled, look);
@@ -262,6 +255,15 @@ remember_mode(Manner *manner, int native)
     manner->native = (uint8_t)(manner->native + (native ? 1 : 0));
 }
 
+static void
+remember_blocking(Line *line, int more)
+{
+    int blocks = line->blocks + more;
+    if (blocks <= MOST_SEEN && blocks >= -MOST_SEEN) {
+        line->blocks = blocks;
+    }
+}
+
 static uint32_t
 find_mode(Sampled *sampled, const Look *look)
 {
@@ -270,10 +272,16 @@ find_mode(Sampled *sampled, const Look *look)
     }
     if (look->on_cpu || !look->stays) {
         remember_mode(&look->leaf->manner, look->stays);
-        remember_mode(&look->leaf->code->manner, look->stays);
-        return look->stays ? MODE_NATIVE : MODE_PYTHON;
+        int native = look->stays || calls_native_code(&look->leaf->manner);
+        remember_mode(&look->leaf->code->manner, native);
+        remember_blocking(look->leaf, -1);
+        return native ? MODE_NATIVE : MODE_PYTHON;
     }
-    return (uint32_t)thread_waits_for(&sampled->system);
+    uint32_t mode = (uint32_t)thread_waits_for(&sampled->system);
+    if (mode != MODE_WAITING_CORE) {
+        remember_blocking(look->leaf, 1);
+    }
+    return mode;
 }
 
 /* Whether native threads have computed since this was last asked, and more than Python threads other than
@@ -328,6 +336,55 @@ has_not_run(const Sampled *sampled)
            thread_cpu_ns(&sampled->system) == sampled->cpu;
 }
 
+/* Notes where a look has found the thread; 0 when that is nowhere. */
+static int
+take_place(Sampler *self, Sampled *sampled, const Look *look, uint32_t root, uint64_t now)
+{
+    LOCK(self);
+    self->torn += look->torn;
+    self->dropped += look->found == STACK_TORN;
+    if (look->found == STACK_READ) {
+        sampled->node = look->node != NULL ? look->node->id : root;
+        sampled->stack = number_stack(self, look->node);
+    }
+    UNLOCK(self);
+    if (look->found != STACK_TORN && sampled->runs_python != (look->found == STACK_READ)) {
+        sampled->runs_python = look->found == STACK_READ;
+        self->threads_changed++;
+    }
+    if (look->found == STACK_EMPTY) {
+        sampled->last_ns = now;
+        sampled->stack = 0;
+        sampled->cpu = 0; /* what it uses without Python is no sample's */
+    }
+    return look->found == STACK_READ; /* of a torn one the time goes to the next sample */
+}
+
+/* Charges the time since the last sample to where a look has found the thread. */
+static void
+charge_look(Sampler *self, Sampled *sampled, const Look *look, int helped, uint64_t ns)
+{
+    uint32_t mode = sampled->mode = find_mode(sampled, look);
+    int runs = mode == MODE_PYTHON || mode == MODE_NATIVE, blocks = look->leaf->blocks > 0;
+    count_cpu(sampled, look->cpu);
+    count_delay(self, sampled);
+    if (mode == MODE_WAITING_CORE && look->cpu != sampled->cpu && !waits_for_core(self, sampled, blocks)) {
+        runs = !blocks || sampled->waited.at_ns == 0;
+        mode = runs ? mode_when_running(self, sampled, look) : sampled->waited.mode;
+    }
+    else if (helped && mode == MODE_WAITING_LOCK) {
+        mode = MODE_NATIVE;
+    }
+    sampled->mode = mode;
+    sampled->cpu = look->cpu;
+    if (runs) {
+        charge_running(self, sampled, ns);
+    }
+    else {
+        charge_waiting(self, sampled, ns);
+    }
+}
+
 void
 sample_thread(Sampler *self, Sampled *sampled, uint32_t root)
 {
@@ -340,49 +397,12 @@ sample_thread(Sampler *self, Sampled *sampled, uint32_t root)
         if (sampled == &self->main && sampled->mode != MODE_WAITING_CORE) {
             sampled->mode = (uint32_t)thread_waits_for(&sampled->system);
         }
-        if (sampled->mode == MODE_WAITING_CORE) {
-            sampled->owed_delay -= (int64_t)ns;
-        }
         charge_waiting(self, sampled, ns);
         return;
     }
     Look look = look_at(self, sampled, find_phase(self, sampled));
-    uint32_t mode = look.found == STACK_READ ? find_mode(sampled, &look) : MODE_UNKNOWN;
-    int runs = mode == MODE_WAITING_CORE || mode == MODE_PYTHON || mode == MODE_NATIVE;
-    if (helped && mode == MODE_WAITING_LOCK) {
-        mode = MODE_NATIVE;
-    }
-    LOCK(self);
-    self->torn += look.torn;
-    self->dropped += look.found == STACK_TORN;
-    if (look.found == STACK_READ) {
-        sampled->node = look.node != NULL ? look.node->id : root;
-        sampled->stack = number_stack(self, look.node);
-    }
-    UNLOCK(self);
-    if (look.found != STACK_TORN && sampled->runs_python != (look.found == STACK_READ)) {
-        sampled->runs_python = look.found == STACK_READ;
-        self->threads_changed++;
-    }
-    if (look.found == STACK_EMPTY) {
+    if (take_place(self, sampled, &look, root, now)) {
         sampled->last_ns = now;
-        sampled->stack = 0;
-        sampled->cpu = 0; /* what it uses without Python is no sample's */
+        charge_look(self, sampled, &look, helped, ns);
     }
-    if (look.found != STACK_READ) {
-        return; /* of a torn one the time goes to the next sample */
-    }
-    sampled->mode = mode;
-    sampled->last_ns = now;
-    count_cpu(sampled, look.cpu, ns);
-    if (runs) {
-        int ready = mode == MODE_WAITING_CORE;
-        uint64_t waited = find_delay(self, sampled, ready, look.cpu == sampled->cpu, ns);
-        int would_run = ready && waited < ns;
-        charge_running(self, sampled, would_run ? mode_when_running(self, sampled, &look) : mode, ns, waited);
-    }
-    else {
-        charge_waiting(self, sampled, ns);
-    }
-    sampled->cpu = look.cpu;
 }

@@ -27,8 +27,9 @@ typedef struct {
     int64_t owed_delay; /* waited for a core by the scheduler's count, less what samples say */
     int64_t owed_cpu;   /* ran by its CPU clock, less what samples say */
     int counts_cpu;     /* whether that is known */
-    Charge ran;         /* the last time it ran, and the last time it was blocked */
+    Charge ran;         /* the last time it ran, was blocked, had no core */
     Charge waited;
+    Charge ready;
     uint32_t node;
     uint32_t stack;
     uint32_t mode;
@@ -103,10 +104,13 @@ typedef struct {
 void sample_thread(Sampler *self, Sampled *sampled, uint32_t root);
 uint32_t next_random(Sampler *self);
 
-/* Before one of the next two: the thread's CPU clock, for a sample of `ns`. */
-void count_cpu(Sampled *sampled, uint64_t cpu, uint64_t ns);
-uint64_t find_delay(Sampler *self, Sampled *sampled, int ready, int still, uint64_t ns);
-void charge_running(Sampler *self, Sampled *sampled, uint32_t mode, uint64_t ns, uint64_t waited);
+/* Before one of the two below: what the system has counted for the thread since its last sample. */
+void count_cpu(Sampled *sampled, uint64_t cpu);
+void count_delay(Sampler *self, Sampled *sampled);
+int waits_for_core(const Sampler *self, const Sampled *sampled, int blocks);
+void charge_running(Sampler *self, Sampled *sampled, uint64_t ns);
 void charge_waiting(Sampler *self, Sampled *sampled, uint64_t ns);
+/* Whether the thread has run for longer than its samples say. */
+int ran_unseen(const Sampled *sampled, uint64_t interval);
 
 #endif

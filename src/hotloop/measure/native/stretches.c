@@ -46,6 +46,7 @@ set_resting(Core *core, int resting)
     if (core->resting != resting) {
         core->resting = resting;
         inplace_rest(resting);
+        networks_rest(resting);
     }
 }
 
@@ -170,6 +171,9 @@ timed_call_at_rest(Timed *self, PyObject *const *args, size_t nargsf, PyObject *
         return timed_pass_on(self, args, nargsf, names);
     }
     Region *outer = thread->counted;
+    if (outer == self->region && self->outermost && !self->always) {
+        return timed_pass_on(self, args, nargsf, names); /* the outer call counts */
+    }
     int nested = self->outermost &&
                  (outer == self->region || stack_has(thread_stack(thread), self->region));
     thread->counted = self->region;

@@ -4,8 +4,9 @@
  * message. The handler is installed in C and only over the default action, so Python still reports
  * SIG_DFL and a program that sets its own handler replaces this one. It never returns to the
  * program: a thread that holds the GIL dies at once, as without it; one that waits without the GIL
- * stays here until the last window is written, for GRACE_MS at most. A forked child that has not
- * set up its own dies at once; exec resets the action to the default. */
+ * stays here until the last window is written, for GRACE_MS at most. A process that already writes its
+ * last window dies as soon as that is written: a `Pool` terminates workers that are just ending. A
+ * forked child that has not set up its own dies at once; exec resets the action to the default. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -27,6 +28,7 @@ enum { GRACE_MS = 250 };
 static struct {
     atomic_int owner; /* the process that set it up; 0 for none */
     atomic_int terminated;
+    atomic_int writing; /* the last window is being written: `end_termination` raises the signal */
     atomic_int written;
     sem_t wake;
 } termination;
@@ -35,6 +37,10 @@ static void
 on_sigterm(int number)
 {
     int saved = errno;
+    if (atomic_load(&termination.owner) == getpid() && atomic_load(&termination.writing)) {
+        atomic_store(&termination.terminated, 1);
+        return;
+    }
     if (atomic_load(&termination.owner) == getpid() && !PyGILState_Check() &&
         !atomic_exchange(&termination.terminated, 1)) {
         sem_post(&termination.wake);
@@ -66,6 +72,7 @@ begin_termination(PyObject *module, PyObject *unused)
     atomic_store(&termination.owner, 0);
     sem_init(&termination.wake, 0, 0);
     atomic_store(&termination.terminated, 0);
+    atomic_store(&termination.writing, 0);
     atomic_store(&termination.written, 0);
     atomic_store(&termination.owner, (int)getpid());
     struct sigaction action = {.sa_handler = on_sigterm, .sa_flags = SA_RESTART};
@@ -99,6 +106,20 @@ is_terminated(PyObject *module, PyObject *unused)
     return PyBool_FromLong(atomic_load(&termination.terminated));
 }
 
+PyDoc_STRVAR(defer_doc,
+"defer_termination()\n--\n\nThe last window is being written: SIGTERM waits for `end_termination`.");
+
+static PyObject *
+defer_termination(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    if (atomic_load(&termination.owner) == getpid() && !atomic_load(&termination.terminated)) {
+        atomic_store(&termination.writing, 1);
+    }
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(end_doc,
 "end_termination()\n--\n\nThe last window is written: SIGTERM has its default action again.");
 
@@ -115,6 +136,9 @@ end_termination(PyObject *module, PyObject *unused)
     if (sigaction(SIGTERM, NULL, &now) == 0 && now.sa_handler == on_sigterm) {
         sigaction(SIGTERM, &plain, NULL);
     }
+    if (atomic_load(&termination.writing) && atomic_load(&termination.terminated)) {
+        raise(SIGTERM);
+    }
     atomic_store(&termination.written, 1);
     sem_post(&termination.wake);
     Py_RETURN_NONE;
@@ -125,6 +149,7 @@ end_termination(PyObject *module, PyObject *unused)
 PyDoc_STRVAR(begin_doc, "begin_termination() -> bool\n--\n\nNot on this system: False.");
 PyDoc_STRVAR(await_doc, "await_termination()\n--\n\nNot on this system.");
 PyDoc_STRVAR(is_terminated_doc, "is_terminated() -> bool\n--\n\nNot on this system: False.");
+PyDoc_STRVAR(defer_doc, "defer_termination()\n--\n\nNot on this system.");
 PyDoc_STRVAR(end_doc, "end_termination()\n--\n\nNot on this system.");
 
 static PyObject *
@@ -137,6 +162,7 @@ begin_termination(PyObject *module, PyObject *unused)
 
 #define await_termination begin_termination
 #define is_terminated begin_termination
+#define defer_termination begin_termination
 #define end_termination begin_termination
 
 #endif
@@ -145,6 +171,7 @@ PyMethodDef termination_methods[] = {
     {"begin_termination", begin_termination, METH_NOARGS, begin_doc},
     {"await_termination", await_termination, METH_NOARGS, await_doc},
     {"is_terminated", is_terminated, METH_NOARGS, is_terminated_doc},
+    {"defer_termination", defer_termination, METH_NOARGS, defer_doc},
     {"end_termination", end_termination, METH_NOARGS, end_doc},
     {NULL, NULL, 0, NULL},
 };

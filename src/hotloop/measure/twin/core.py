@@ -179,7 +179,9 @@ class Core:
         self.loop_first = self._loop_last = self._clock()
 
     @staticmethod
-    def attach(function: Any, make: Callable[[Any], Any]) -> Callable[[], None] | None:
+    def attach(
+        function: Any, make: Callable[[Any], Any], weak: bool = False
+    ) -> Callable[[], None] | None:
         """None: nothing can be hooked in place from Python, the caller replaces it."""
         return None
 

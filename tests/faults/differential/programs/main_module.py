@@ -12,7 +12,7 @@ print(
     __main__.__dict__ is globals(),
 )
 print(
-    sorted(name for name in globals() if name.startswith("__")),
+    list(globals()),
     sys.argv[1:],
     sys.flags,
     sys.path[0].endswith("programs"),
