@@ -41,7 +41,10 @@ def split_timeline(windows: list[Window]) -> Timeline:
     first = next(i for i, window in enumerate(windows) if window.loop_last_ns)
     loop_end = max(window.loop_last_ns for window in windows)
     loop_begin = _loop_begin(windows[first])
-    loop: list[Window] = []
+    startup, loop = windows[:first], list[Window]()
+    if _plays_first(windows, first):
+        startup, loop = _from_first_call(startup)
+        loop_begin = loop[0].begin_ns
     after: list[Window] = []
     for window in windows[first:]:
         if window.begin_ns >= loop_end:
@@ -52,7 +55,7 @@ def split_timeline(windows: list[Window]) -> Timeline:
             after.append(outside)
         else:
             loop.append(window)
-    return Timeline(windows[:first], loop, after, loop_begin, loop_end, end, found_loop=True)
+    return Timeline(startup, loop, after, loop_begin, loop_end, end, found_loop=True)
 
 
 def _loop_begin(window: Window) -> int:
@@ -63,6 +66,47 @@ def _loop_begin(window: Window) -> int:
         if delta.first_ns and name_at(path) in LOOP_BEGINS
     ]
     return max(min(firsts), window.begin_ns) if firsts else window.begin_ns
+
+
+#: What a program without a known environment does in its loop before its first gradient step: it
+#: plays, searches or generates with its network. A single call only shows a shape.
+_PLAYS = "inference"
+_FEWEST_CALLS = 10
+#: Such calls in the loop, for each gradient step; a target network takes fewer.
+_CALLS_PER_UPDATE = 2.0
+
+
+def _plays_first(windows: list[Window], first: int) -> bool:
+    """Whether the loop's repeated work begins before the first gradient step."""
+    loop = windows[first:]
+    updates = _calls(loop, "learn.backward", "learn.step")
+    others = LOOP_BEGINS - {"learn", "learn.backward", "learn.optimizer", "buffer.add"}
+    if not updates or _calls(loop, *others):
+        return False
+    before, again = _calls(windows[:first], _PLAYS), _calls(loop, _PLAYS)
+    return before >= _FEWEST_CALLS and again >= _CALLS_PER_UPDATE * updates
+
+
+def _calls(windows: list[Window], *names: str) -> int:
+    return sum(
+        delta.calls
+        for window in windows
+        for path, delta in window.phases.items()
+        if name_at(path) in names and not is_of_thread(path)
+    )
+
+
+def _from_first_call(startup: list[Window]) -> tuple[list[Window], list[Window]]:
+    """The windows before the loop, cut where a network is first called."""
+    at = next(i for i, window in enumerate(startup) if _calls([window], _PLAYS))
+    firsts = [d.first_ns for p, d in startup[at].phases.items() if name_at(p) == _PLAYS]
+    begin_ns = min(filter(None, firsts), default=startup[at].begin_ns)
+    if begin_ns <= startup[at].begin_ns:
+        return startup[:at], startup[at:]
+    before, since = split_at(startup[at], begin_ns)
+    # What is counted (inputs of networks) is counted from then on.
+    since.counters, before.counters = before.counters, {}
+    return [*startup[:at], before], [since, *startup[at + 1 :]]
 
 
 def split_at(window: Window, at_ns: int) -> tuple[Window, Window]:
