@@ -21,7 +21,7 @@ def test_it_says_what_the_report_says(report: Report) -> None:
     assert text.startswith(f"**{prose(starved)}**" if starved else "# ")
     assert f"# {prose(report.verdict.headline)}\n" in text
     assert "The simulator takes most of the loop" in text
-    assert f"**{units.rate(run.steps_per_s)} steps/s**" in text
+    assert f"{units.rate(run.steps_per_s)} steps/s" in text
     assert "**1.50 to 2.5 times faster** (high confidence)" in text
     for phase in ("collect", "learn.backward", "checkpoint"):
         assert phase in text

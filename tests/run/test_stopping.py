@@ -65,6 +65,10 @@ def test_a_compilation_ends_before_the_program_does(compiling: set[str]) -> None
     stopper.stop()
     for _ in range(10):
         stopper.check()
-    with pytest.raises(StopTraining):
+
+    def compile_no_longer() -> None:
         compiling.clear()
         stopper.check()
+
+    with pytest.raises(StopTraining):
+        compile_no_longer()

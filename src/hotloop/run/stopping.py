@@ -100,6 +100,11 @@ def parse_time(option: str, text: str) -> float:
     return limit.amount
 
 
+def _is_free(handler: object) -> bool:
+    """Whether a signal has no handler but that of an earlier run in this process."""
+    return handler == signal.SIG_DFL or getattr(handler, "__func__", None) is Stopper._wake
+
+
 def end_children() -> None:
     """End the processes that the program would wait for at its exit, forever."""
     processes = sys.modules.get("multiprocessing")
@@ -134,7 +139,7 @@ class Stopper:
         if (
             self._signal is not None
             and threading.get_ident() == self._main
-            and signal.getsignal(self._signal) == signal.SIG_DFL
+            and _is_free(signal.getsignal(self._signal))
         ):
             signal.signal(self._signal, self._wake)
 
