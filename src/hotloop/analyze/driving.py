@@ -18,6 +18,8 @@ from hotloop.phases import is_of_thread
 
 #: Waits of the main process for each worker from which it hands out tasks again and again.
 WAITS_A_WORKER = 2
+#: Workers that hand results back wait about as often as the main process hands out tasks.
+MOST_POLLS = 20
 #: The first task was handed out at most this long before the first step that was taken for it.
 FIRST_TASK_S = 1.0
 
@@ -27,6 +29,9 @@ def hands_out_tasks(main: Shard, workers: Sequence[Shard]) -> bool:
     if not workers or _waits(main) < WAITS_A_WORKER * len(workers):
         return False
     actors = set(main.notes.waited_for)
+    fewest = min(_waits(worker) for worker in workers)
+    if not actors and _waits(main) > MOST_POLLS * max(fewest, 1) * len(workers):
+        return False  # a launcher that asks again and again whether they live
     return all(
         _waits(worker) > 1 or any(worker.role.startswith(name) for name in actors)
         for worker in workers
@@ -42,6 +47,8 @@ def with_loop_of(workers: Sequence[Shard], main: Shard) -> Shard:
         handed_out = window.begin_ns < first < window.end_ns and begin - first < FIRST_TASK_S * 1e9
         if handed_out and not any(known.loop_last_ns for known in windows):
             before, window = _threads_later(*split_at(window, first))
+            window.counters, before.counters = before.counters, {}
+            window.gauges, before.gauges = before.gauges, {}
             windows.append(before)
             begin = first
         is_loop = window.end_ns > begin and window.begin_ns < end

@@ -99,13 +99,15 @@ def _calls(windows: list[Window], *names: str) -> int:
 def _from_first_call(startup: list[Window]) -> tuple[list[Window], list[Window]]:
     """The windows before the loop, cut where a network is first called."""
     at = next(i for i, window in enumerate(startup) if _calls([window], _PLAYS))
-    firsts = [d.first_ns for p, d in startup[at].phases.items() if name_at(p) == _PLAYS]
+    own = (each for each in startup[at].phases.items() if not is_of_thread(each[0]))
+    firsts = [delta.first_ns for path, delta in own if name_at(path) == _PLAYS]
     begin_ns = min(filter(None, firsts), default=startup[at].begin_ns)
     if begin_ns <= startup[at].begin_ns:
         return startup[:at], startup[at:]
     before, since = split_at(startup[at], begin_ns)
     # What is counted (inputs of networks) is counted from then on.
     since.counters, before.counters = before.counters, {}
+    since.gauges, before.gauges = before.gauges, {}
     return [*startup[:at], before], [since, *startup[at + 1 :]]
 
 

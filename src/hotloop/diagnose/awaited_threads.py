@@ -29,8 +29,8 @@ def slow_thread(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "slow-thread",
-            title=f"The loop waits {of_loop(analysis, waited):.0%} of its time for another thread, "
-            f"which is busy meanwhile{at(lines)}",
+            title=f"The loop waits {of_loop(analysis, waited):.0%} of its time for another thread"
+            f"{at(lines)}",
             phase="wait",
             seconds=seconds,
             low=THREAD_WINS[0],

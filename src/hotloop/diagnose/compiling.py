@@ -25,6 +25,8 @@ SMALLEST_PART = 0.01
 
 #: Fewer than this may be the shapes that a program really has.
 FEW_COMPILES = 5
+#: Compiling in fewer windows than this is one warm-up or two, however late.
+FEW_WINDOWS = 3
 #: Of a loop that hardly does anything else, two that go on after its first half are enough.
 FEW_WHERE_LONG, LONG_COMPILES = 2, 0.3
 #: A trace is followed by a first execution that optimizes the graph: measured, the whole costs
@@ -92,6 +94,8 @@ def _jitted_anew(analysis: Analysis) -> list[Finding]:
     # As many in the first half: what is beyond that is the program's warm-up.
     seconds = seconds_in(analysis, "compile") * min(2 * late / traces, 1.0) if traces else 0.0
     if late < FEW_COMPILES or of_loop(analysis, seconds) < SMALLEST_PART:
+        return []
+    if sum(bool(w.counters.get(schema.TRACES)) for w in analysis.loop_windows) < FEW_WINDOWS:
         return []
     lines = _jitted_at(analysis)
     return [
@@ -176,7 +180,7 @@ def _continues(analysis: Analysis, counter: str) -> bool:
 def _in_second_half(analysis: Analysis, counter: str) -> float:
     windows = analysis.loop_windows
     middle = (windows[0].begin_ns + windows[-1].end_ns) / 2 if windows else 0.0
-    return sum(w.counters.get(counter, 0.0) for w in windows if w.end_ns > middle)
+    return sum(w.counters.get(counter, 0.0) for w in windows if w.begin_ns >= middle)
 
 
 #: Once for its first shape and once with sizes left open is how torch compiles a function; each

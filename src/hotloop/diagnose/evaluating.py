@@ -71,10 +71,11 @@ def played_apart(analysis: Analysis) -> Use:
 
     What it plays is no data for the learner, whatever it is called.
     """
-    samples = [s for s in samples_under(analysis) if "evaluate" not in names_of(s.path)]
+    apart = {"evaluate", "search"}
+    samples = [s for s in samples_under(analysis) if not apart & set(names_of(s.path))]
     steps = step_functions(analysis)
     stacks = [(sample, _around_step(sample, steps)) for sample in samples]
-    stepping = {_key(own[0]) for sample, own in stacks if own and _is(sample, {"env.step"})}
+    stepping = _stepping(stacks)
     acting = {_key(each) for sample, own in stacks if _is(sample, _ACTS) for each in own}
     training = _around_training(stacks)
     use = Use()
@@ -92,6 +93,18 @@ _ACTS = {"policy.act", "inference"}
 #: A function with less of the time of training below it was seen there by mistake: the phase of a
 #: gap is predicted.
 STRAY_TRAINING = 0.02
+#: The same of steps.
+STRAY_STEPS = 0.05
+
+
+def _stepping(stacks: list[tuple[Sample, list[Frame]]]) -> set[tuple[str, str]]:
+    """Functions that step an environment themselves."""
+    stepped: dict[tuple[str, str], float] = {}
+    for sample, own in stacks:
+        if own and _is(sample, {"env.step"}):
+            stepped[_key(own[0])] = stepped.get(_key(own[0]), 0.0) + sample.seconds
+    least = STRAY_STEPS * sum(stepped.values())
+    return {key for key, seconds in stepped.items() if seconds >= least}
 
 
 def _around_training(stacks: list[tuple[Sample, list[Frame]]]) -> set[tuple[str, str]]:

@@ -9,6 +9,7 @@ from hotloop import units
 from hotloop.analyze.model import Analysis, Frame, Sample
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
+    DRIVES,
     Use,
     callers,
     calls_of,
@@ -169,6 +170,9 @@ def _time_of_writers(analysis: Analysis, samples: list[Sample]) -> Use:
     # Opening alone may as well be reading.
     wrote = use_at_lines(analysis, samples, frozenset(n for n in _WRITES if not is_own(n))).lines
     named = {(line.file, line.function) for line in wrote} - training
+    # What holds nearly all samples drives the program, whatever it prints.
+    everything = sum(sample.seconds for sample in samples_under(analysis))
+    named = {key for key in named if whole[key] <= DRIVES * everything}
     writers = {key for key in named if writing.get(key, 0.0) >= MOSTLY_WRITES * whole[key]}
     use = Use()
     for sample in samples:
@@ -184,7 +188,9 @@ def _time_of_writers(analysis: Analysis, samples: list[Sample]) -> Use:
 
 #: Phases around which no function exists to write.
 _TRAINING = ("env.step", "policy.act", "inference", "learn.forward", "learn.loss", "learn.backward",
-             "learn.optimizer", "learn.step", "buffer.sample", "buffer.add")  # fmt: skip
+             "learn.optimizer", "learn.step", "learn.fit", "learn.target", "learn", "collect",
+             "advantage", "buffer.sample", "buffer.add", "search", "generate",
+             "reward")  # fmt: skip
 
 
 def _around_training(analysis: Analysis) -> set[tuple[str, str]]:

@@ -38,11 +38,18 @@ def explained(analysis: Analysis, findings: list[Finding]) -> float:
             continue
         seen |= set(finding.where)
         about = float(finding.evidence.get("share_of_loop") or 0.0)
-        if not _is_unnamed(finding.phase):
+        if finding.phase in PARENTS:
+            about = min(about, of_loop(analysis, _own_time(analysis, finding.phase)))
+        elif not _is_unnamed(finding.phase):
             about -= of_loop(analysis, seconds_in(analysis, finding.phase))
         share += max(about, 0.0)
     return min(share, analysis.unexplained)
 
 
 def _is_unnamed(phase: str) -> bool:
-    return phase == NO_PHASE or phase in PARENTS or is_unidentified(phase)
+    return phase == NO_PHASE or is_unidentified(phase)
+
+
+def _own_time(analysis: Analysis, parent: str) -> float:
+    """Seconds in a parent, but in none of the phases inside it."""
+    return sum(p.loop_self_s for p in analysis.training_phases if p.name == parent)

@@ -146,7 +146,9 @@ def without_rule(analysis: Analysis, findings: list[Finding]) -> dict[str, float
     for once in analysis.once:  # a longer run pays for it once, too
         left[once.name] = max(left.get(once.name, 0.0) - once.seconds / loop_s, 0.0)
     for finding in findings:
-        explained = 1 - 1 / max(finding.ceiling or 1.0, 1.0)
+        # A ceiling may count that the rest gets faster, too; the finding is not about that.
+        removed = 1 - 1 / max(finding.ceiling or 1.0, 1.0)
+        explained = min(removed, float(finding.evidence.get("share_of_loop") or removed))
         about = inside.get(finding.phase, set())
         # What a finding's own phase does not cover is taken from the largest phases.
         for name in sorted(left, key=lambda name: (name not in about, -left[name])):

@@ -101,7 +101,7 @@ _LABELS = {
     "own_code_share": "in the program's own code",
     "workers_loading_s": "workers loading",
     "waiting_for_thread_s": "waiting for the thread",
-    "thread_busy_s": "the thread busy meanwhile",
+    "thread_busy_s": "other threads busy",
     "major_faults_per_s": "page faults per second",
     "buffer_bytes": "the full buffer",
     "limit_bytes": "memory limit",

@@ -36,7 +36,10 @@ def share(core: Core, made: Collection[Path]) -> Callable[[], object]:
     names = {path.name for path in made}
 
     def is_untouched(path: Any) -> bool:
-        return _identity(path) in own and names.issuperset(listdir(path))
+        try:
+            return _identity(path) in own and names.issuperset(map(os.fsdecode, listdir(path)))
+        except OSError:
+            return False
 
     def forgiving(mkdir: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(mkdir)

@@ -66,6 +66,7 @@ class Session:
         self.recorder = Recorder(self.profiler, self._open_shard, settings.window_s)
         self.attached = Attachments(self.profiler, self.recorder, settings)
         self._functions = FunctionTimes(self.profiler, settings, root_code, self._open_trace)
+        self._stops: Stopper | None = None
         self._weights: WeightsAtEnd | None = None
         if settings.weights and role == MAIN:
             from hotloop.hooks.telemetry.weights import WeightsAtEnd
@@ -149,9 +150,8 @@ class Session:
 
     def stop_after(self, limit: StopAfter) -> Stopper:
         """End the program when it reaches the limit."""
-        from hotloop.run.stopping import Stopper
 
-        stopper = Stopper(notify, is_open=self.profiler.core.is_open)
+        stopper = self._stopper()
         if limit.what == "seconds":
             self.profiler.at_loop.append(stopper.training_began)
             self.recorder.every_window(stopper.watch_training(Path(self.settings.folder)))
@@ -159,7 +159,6 @@ class Session:
         else:
             self.profiler.core.watch(limit.what, limit.amount, self._stop_by(stopper))
             self.recorder.every_window(stopper.watch_counter(Path(self.settings.folder), limit))
-        self.recorder.every_window(stopper.check)
         self.recorder.note(Notes.stop_after, str(limit))
         # A program may end by itself before that.
         self.recorder.ask(lambda: {Notes.stop_reached: stopper.asked})
@@ -167,12 +166,10 @@ class Session:
 
     def stop_at_return(self, target: float) -> Stopper:
         """End the program when the mean return of its last 100 episodes reaches the target."""
-        from hotloop.run.stopping import Stopper
 
-        stopper = Stopper(notify, is_open=self.profiler.core.is_open)
+        stopper = self._stopper()
         assert self.attached.context is not None
         self.attached.context.returns.watch(target, self._stop_by(stopper))
-        self.recorder.every_window(stopper.check)
         return stopper
 
     def write_curves(self, writer: str) -> None:
@@ -190,23 +187,28 @@ class Session:
             return
         self.finished = True
         self._guarded(self._termination.defer)
-        self._take_weights()
-        self._guarded(self._functions.end_samples)
-        self._guarded(self.attached.end_watching)
-        self._guarded(self._functions.end_exact, self.recorder)
-        self._guarded(self.attached.end_telemetry)
-        disk_responds = self.recorder.finish({**self.exit, **end})
-        self._guarded(self.profiler.disable)
-        tracer, self.profiler.tracer = self.profiler.tracer, None
-        if tracer is not None and disk_responds:
-            self._guarded(tracer.finish)
-        self._guarded(self._termination.end)
+        try:
+            self._close_capture({**self.exit, **end})
+        finally:  # SIGTERM waits for this
+            self._guarded(self._termination.end)
         if shows and self.on_finish is not None:
             self._guarded(self.on_finish)
         if self.dies_of is not None and os.name == "posix":
             self._guarded(sys.stdout.flush)
             signal.signal(self.dies_of, signal.SIG_DFL)
             os.kill(os.getpid(), self.dies_of)
+
+    def _close_capture(self, end: dict[str, Any]) -> None:
+        self._take_weights()
+        self._guarded(self._functions.end_samples)
+        self._guarded(self.attached.end_watching)
+        self._guarded(self._functions.end_exact, self.recorder)
+        self._guarded(self.attached.end_telemetry)
+        disk_responds = self.recorder.finish(end)
+        self._guarded(self.profiler.disable)
+        tracer, self.profiler.tracer = self.profiler.tracer, None
+        if tracer is not None and disk_responds:
+            self._guarded(tracer.finish)
 
     def leave(self) -> None:
         """After `finish`, in a process that continues: restore everything."""
@@ -218,6 +220,15 @@ class Session:
             set_current(None)
 
     # -- inside --
+
+    def _stopper(self) -> Stopper:
+        """One for all limits: it has the main thread's signal."""
+        from hotloop.run.stopping import Stopper
+
+        if self._stops is None:
+            self._stops = Stopper(notify, is_open=self.profiler.core.is_open)
+            self.recorder.every_window(self._stops.check)
+        return self._stops
 
     def _stop_by(self, stopper: Stopper) -> Callable[[], None]:
         """Ends the program, after its weights have been recorded."""

@@ -11,6 +11,7 @@ others count (workers with environments of their own) ends it a second or two la
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
@@ -128,6 +129,7 @@ class Stopper:
         self._is_open = is_open
         #: Whether the main thread was inside a compiler when it was last asked.
         self._compiles = False
+        self._pid = os.getpid()
         self._main = threading.main_thread().ident
         self._thread: int | None = None
         self._tried = 0
@@ -243,8 +245,11 @@ class Stopper:
         """Runs in the main thread, also while that waits in C.
 
         XLA continues a compilation whose wait was interrupted, and crashes if the process ends
-        meanwhile. So the program ends after a compilation: `check` tries again.
+        meanwhile. So the program ends after a compilation: `check` tries again. The signal may
+        also be somebody else's, as in a forked child.
         """
+        if not self.asked or os.getpid() != self._pid:
+            return
         self._compiles = self._is_open("compile")
         if not self._compiles:
             raise StopTraining

@@ -171,3 +171,26 @@ def test_a_loss_keeps_its_gradients(tmp_path: Path) -> None:
         loss.backward()
     """
     assert patched(tmp_path, "missing-no-grad", source, "net(x)") is None
+
+
+@pytest.mark.parametrize(
+    ("acts", "returns"),
+    [
+        ("logits = net(obs)", "logits"),  # the caller may learn from it
+        ("q = net(obs).float()", "q"),
+        ("action, log_p = policy.sample(net(obs))", "action, log_p"),
+    ],
+)
+def test_what_a_function_returns_keeps_its_gradients(
+    tmp_path: Path, acts: str, returns: str
+) -> None:
+    source = f"import torch\n\ndef act(net, policy, obs):\n    {acts}\n    return {returns}\n"
+    assert patched(tmp_path, "missing-no-grad", source, acts) is None
+
+
+def test_a_drawn_action_needs_no_gradients(tmp_path: Path) -> None:
+    source = (
+        "import torch\n\ndef act(net, obs):\n    a = Categorical(logits=net(obs)).sample()\n"
+        "    return a.item()\n"
+    )
+    assert patched(tmp_path, "missing-no-grad", source, "Categorical") is not None

@@ -8,10 +8,9 @@ from hotloop.experiment.patches.source import Edit, Source, called
 
 _TENSORS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "LongTensor")
 #: What these return has no gradients, whatever they are called on.
-_WITHOUT_GRADIENTS = (
-    "argmax", "detach", "float", "int", "item", "multinomial", "numpy", "sample", "tensor",
-    "tolist",
-)  # fmt: skip
+_WITHOUT_GRADIENTS = ("argmax", "detach", "item", "multinomial", "numpy", "tensor", "tolist")
+#: The same of these, if they are Python's own: `x.float()` keeps its graph.
+_NUMBERS = ("float", "int")
 #: PIL's filters that look at many pixels for each new one.
 _SLOW_FILTERS = ("LANCZOS", "BICUBIC", "ANTIALIAS", "HAMMING")
 #: Methods of a rolling window that pandas has itself.
@@ -35,8 +34,12 @@ def no_grad(source: Source, line: int) -> list[Edit]:
     return []
 
 
-def _is_learned_from(source: Source, statement: ast.stmt) -> bool:
+def _is_learned_from(source: Source, statement: ast.Assign | ast.Expr | ast.Return) -> bool:
     """Whether what a statement assigns reaches a backward pass: it needs its gradients."""
+    if statement.value is None or not _with_gradients(statement.value):
+        return False
+    if isinstance(statement, ast.Return):
+        return True  # the caller may learn from it
     tree = source.function_at(statement.lineno) or source.tree
     assigns = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign))]
     reached, before = _targets(statement), -1
@@ -45,12 +48,15 @@ def _is_learned_from(source: Source, statement: ast.stmt) -> bool:
         for each in assigns:
             if _with_gradients(each.value) & reached:
                 reached |= _targets(each)
-    return any(
-        isinstance(node, ast.Call)
-        and called(node) in ("backward", "grad")
-        and _with_gradients(node) & reached
-        for node in ast.walk(tree)
-    )
+    return any(_needs_gradients(node) & reached for node in ast.walk(tree))
+
+
+def _needs_gradients(node: ast.AST) -> set[str]:
+    """Names whose gradients a backward pass needs, here or in a caller."""
+    if isinstance(node, ast.Return) and node.value is not None:
+        return _with_gradients(node.value)
+    is_backward = isinstance(node, ast.Call) and called(node) in ("backward", "grad")
+    return _with_gradients(node) if is_backward else set()
 
 
 def _targets(statement: ast.stmt) -> set[str]:
@@ -66,9 +72,16 @@ def _with_gradients(node: ast.AST) -> set[str]:
     """Names whose gradients a value may carry on."""
     if isinstance(node, ast.Name):
         return {node.id}
-    if isinstance(node, ast.Call) and called(node) in _WITHOUT_GRADIENTS:
+    if isinstance(node, ast.Call) and _has_no_gradients(node):
         return set()
     return {name for child in ast.iter_child_nodes(node) for name in _with_gradients(child)}
+
+
+def _has_no_gradients(call: ast.Call) -> bool:
+    name, is_method = called(call), isinstance(call.func, ast.Attribute)
+    if name == "sample":  # of a distribution, without arguments; a policy's may keep its graph
+        return is_method and not call.args
+    return name in _WITHOUT_GRADIENTS or (name in _NUMBERS and not is_method)
 
 
 def one_array(source: Source, line: int) -> list[Edit]:

@@ -119,7 +119,7 @@ def _depends_on_arguments(owner: ast.ClassDef, function: Function) -> bool:
     while todo:
         method = todo.pop()
         called_directly = {n.func for n in ast.walk(method) if isinstance(n, ast.Call)}
-        if _draws(method):
+        if _draws(method) or _passes_self_on(method):
             return False
         for node in ast.walk(method):
             if not isinstance(node, ast.Attribute) or not _is_self(node):
@@ -130,6 +130,13 @@ def _depends_on_arguments(owner: ast.ClassDef, function: Function) -> bool:
             elif node.attr not in methods and (node.attr not in fixed or node in called_directly):
                 return False  # of a base class, or an object whose state is not known
     return True
+
+
+def _passes_self_on(method: Function) -> bool:
+    """Whether a method hands its whole object to somebody, who may read any state."""
+    owned = {n.value for n in ast.walk(method) if isinstance(n, ast.Attribute)}
+    names = (n for n in ast.walk(method) if isinstance(n, ast.Name) and n.id == "self")
+    return any(name not in owned for name in names)
 
 
 def _set_once(owner: ast.ClassDef, methods: dict[str, Function]) -> set[str]:

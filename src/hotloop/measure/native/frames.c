@@ -293,8 +293,10 @@ read_newer(Copier *copier, const Layout *layout, uintptr_t leaf, RawStack *stack
     uintptr_t frame = leaf;
     stack->place = (Place){leaf, 0, 0};
     *count = 0;
-    while (*count < MOST_NEWER && frame >= PAGE && frame % 8 == 0 &&
-           copy_memory(copier, words, frame, layout->frame_size)) {
+    /* The thread runs meanwhile: what was a frame may be a ring of something else. */
+    for (int walked = 0; walked < 2 * MOST_NEWER && *count < MOST_NEWER && frame >= PAGE && frame % 8 == 0 &&
+                         copy_memory(copier, words, frame, layout->frame_size);
+         walked++) {
         RawFrame found = {code_of(layout, bytes), instruction_at(layout, bytes)};
         const Link *link = find_link(stack, frame, found.code);
         if (found.code != 0 && stack->place.kept_at == 0) {

@@ -39,7 +39,9 @@ original_fill_builtin(Original *self, PyMethodDef *had)
         PyMethodDescrObject *method = (PyMethodDescrObject *)self->function;
         self->was = method->vectorcall;
         self->plain = PyDescr_NewMethod(method->d_common.d_type, had);
-        special_fill(self);
+        if (self->plain != NULL) {
+            special_fill(self);
+        }
     }
     return self->plain != NULL;
 }

@@ -193,7 +193,7 @@ PyObject *
 original_call_nested(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Original *self = (Original *)callable;
-    if (self->kind != FUNCTION) {
+    if (self->kind != FUNCTION || self->weak != NULL) {
         return original_call(callable, args, nargsf, names);
     }
     self->nested++;

@@ -346,7 +346,11 @@ set_vectorcall(PyObject *function, vectorcallfunc call)
 void
 networks_rest(int rest)
 {
-    if (taken != NULL) {
+    if (taken == NULL) {
+        return;
+    }
+    vectorcallfunc is = ((PyFunctionObject *)taken->function)->vectorcall;
+    if (is == (rest ? network_call : taken->before)) { /* or else somebody else's */
         set_vectorcall(taken->function, rest ? taken->before : network_call);
     }
 }

@@ -355,6 +355,8 @@ take_place(Sampler *self, Sampled *sampled, const Look *look, uint32_t root, uin
     if (look->found == STACK_EMPTY) {
         sampled->last_ns = now;
         sampled->stack = 0;
+        sampled->owed_cpu = 0;
+        sampled->counts_cpu = 0;
         sampled->cpu = 0; /* what it uses without Python is no sample's */
     }
     return look->found == STACK_READ; /* of a torn one the time goes to the next sample */

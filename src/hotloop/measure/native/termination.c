@@ -5,8 +5,9 @@
  * SIG_DFL and a program that sets its own handler replaces this one. It never returns to the
  * program: a thread that holds the GIL dies at once, as without it; one that waits without the GIL
  * stays here until the last window is written, for GRACE_MS at most. A process that already writes its
- * last window dies as soon as that is written: a `Pool` terminates workers that are just ending. A
- * forked child that has not set up its own dies at once; exec resets the action to the default. */
+ * last window dies as soon as that is written, or of a second signal: a `Pool` terminates workers that
+ * are just ending. A forked child that has not set up its own dies at once; exec resets the action to
+ * the default. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -38,8 +39,10 @@ on_sigterm(int number)
 {
     int saved = errno;
     if (atomic_load(&termination.owner) == getpid() && atomic_load(&termination.writing)) {
-        atomic_store(&termination.terminated, 1);
-        return;
+        if (!atomic_exchange(&termination.terminated, 1)) {
+            errno = saved;
+            return; /* the second one takes effect at once */
+        }
     }
     if (atomic_load(&termination.owner) == getpid() && !PyGILState_Check() &&
         !atomic_exchange(&termination.terminated, 1)) {
@@ -137,7 +140,7 @@ end_termination(PyObject *module, PyObject *unused)
         sigaction(SIGTERM, &plain, NULL);
     }
     if (atomic_load(&termination.writing) && atomic_load(&termination.terminated)) {
-        raise(SIGTERM);
+        kill(getpid(), SIGTERM); /* this thread may block signals */
     }
     atomic_store(&termination.written, 1);
     sem_post(&termination.wake);
