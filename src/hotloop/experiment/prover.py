@@ -264,8 +264,6 @@ class Prover:
         if _is_beyond(result, ceiling):
             result = _with_waiting(runs)
         verdict, why = _verdict(result)
-        if verdict == CONFIRMED and _is_beyond(result, ceiling):
-            verdict, why = UNCLEAR, "more than its share of the loop allows"
         if verdict == CONFIRMED and learned.are_other and all(f.keeps_weights for f in fixes):
             verdict, why = UNSAFE, "faster, but the weights differ, which this change must not do"
         before, after = learned.returns()
