@@ -117,11 +117,18 @@ def _reading_once(applied: Applied, original: Function) -> Function:
     return read
 
 
+#: Where `factory` is among `sqlite3.connect`'s arguments, if given by position.
+_FACTORY = 5
+
+
 def _fewer_commits(applied: Applied, module: ModuleType) -> None:
     """Commit every Nth time, and when a connection closes: all rows are written, later."""
     original = module.connect
+    takes_attributes = type("Connection", (module.Connection,), {})
 
     def connect(*args: object, **kwargs: object) -> object:
+        if len(args) <= _FACTORY:
+            kwargs.setdefault("factory", takes_attributes)
         connection = original(*args, **kwargs)
         commit, close = connection.commit, connection.close
         asked = 0
