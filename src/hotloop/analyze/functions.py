@@ -94,16 +94,16 @@ def find_thread_functions(
 ) -> list[Function]:
     """What the process's other threads ran; their waiting, which is most of it, is left out."""
     samples: SampleSums = {}
-    looks = 0  # one that finds a thread waiting says how long it runs, too
+    taken = 0  # a sample of a waiting thread counts, too: it shows how long the thread runs
     for (path, stack, mode), (count, ns) in sum_samples(windows).items():
         if not is_of_thread(path):
             continue
-        looks += count
+        taken += count
         if mode in _RUNS:
             key = path.partition("/")[2], stack, mode
             known = samples.get(key, (0, 0))
             samples[key] = (known[0] + count, known[1] + ns)
-    return _tabulate(samples, shard, process, whole_s) if looks >= FEW_SAMPLES else []
+    return _tabulate(samples, shard, process, whole_s) if taken >= FEW_SAMPLES else []
 
 
 def _tabulate(samples: SampleSums, shard: Shard, process: str, whole_s: float) -> list[Function]:

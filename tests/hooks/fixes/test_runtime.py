@@ -108,6 +108,31 @@ def test_vector_environments(hotloop: Run, tmp_path: Path) -> None:
     assert counts["envs-in-process"] == 2
 
 
+COMMITS = """
+import sqlite3
+
+class Own(sqlite3.Connection):
+    pass
+
+rows = sqlite3.connect("rows.db")
+rows.execute("CREATE TABLE rows (row INTEGER)")
+reader = sqlite3.connect("rows.db")
+for row in range(150):
+    rows.execute("INSERT INTO rows VALUES (?)", (row,))
+    rows.commit()
+print(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
+rows.close()
+print(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
+print(type(sqlite3.connect(":memory:", factory=Own)).__name__)
+"""
+
+
+def test_commits_are_fewer_and_no_row_is_lost(hotloop: Run, tmp_path: Path) -> None:
+    output, counts = fixed(hotloop, tmp_path, COMMITS, "fewer-commits=100")
+    assert output == "100\n150\nOwn\n"
+    assert counts == {"fewer-commits=100": 150}
+
+
 def test_what_is_no_fix() -> None:
     check(["threads=2", "eager"])
     for text in ("nonsense", "threads", "threads=x", "eager=1"):

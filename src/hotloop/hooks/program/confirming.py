@@ -20,7 +20,7 @@ _TRAINS = (
 
 
 def unless_it_trains(core: Any, call: Function, take_back: Undo) -> Function:
-    """`call`, until it is seen to act or to learn."""
+    """`call`; its first call that acts or learns takes the label back."""
     regions = [core.region(name) for name in _TRAINS]
 
     def judged(*args: object, **kwargs: object) -> object:

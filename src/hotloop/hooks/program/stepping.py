@@ -56,7 +56,7 @@ _NOT_PLAIN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENE
 
 
 def _returns_parts(code: CodeType) -> bool:
-    """Whether it returns a tuple of so many parts where it is made."""
+    """Whether the code builds a tuple with the parts that a step returns, and returns it."""
     instructions = list(dis.get_instructions(code))
     return any(
         made.opname == "BUILD_TUPLE" and made.arg in RESULT_PARTS and then.opname == "RETURN_VALUE"

@@ -362,7 +362,7 @@ is_at(Copier *copier, const Layout *layout, uintptr_t state, const Place *place)
            copy_memory(copier, &kept, place->kept_at, sizeof(kept)) && is_same(kept, place);
 }
 
-/* The same for memory that only a system call can read: several looks in one. */
+/* The same for memory that only a system call can read: several reads in one call. */
 static int
 stays_copied(Copier *copier, const Layout *layout, uintptr_t state, const Place *place)
 {

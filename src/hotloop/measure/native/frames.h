@@ -72,7 +72,7 @@ typedef struct {
 enum { STACK_READ, STACK_EMPTY, STACK_TORN };
 
 /* Reads the stack of one thread state, up to the frame that runs `end_code`. `strictly`: no generator that
- * is suspended may end the chain. This takes microseconds, in which the thread goes on: */
+ * is suspended may end the chain. This takes microseconds, and the thread keeps running: */
 int stack_read(Copier *copier, const Layout *layout, uintptr_t state, uintptr_t end_code,
                int strictly, RawStack *stack);
 /* brings the innermost frames of a stack that was just read up to date. Waiting for a stack that holds

@@ -14,7 +14,7 @@
 #define NATIVE_NS 400      /* and as much again for the looks: an instruction of the interpreter takes a tenth */
 #define SWITCH_NS 3000     /* a switch to another thread took 1 to 2 us on a busy machine */
 #define ATTEMPTS 10        /* at a stack that changes while it is copied */
-#define UNSEEN_NS 5000     /* for which the thread goes on unseen before a look, on average */
+#define UNSEEN_NS 5000     /* average pause before a read, in which the thread runs undisturbed */
 #define STRICT_ATTEMPTS 5  /* then frames that fit together are enough */
 #define PROBE_NS 20000     /* for how long a thread gets its core back */
 #define PROBES 3
@@ -142,10 +142,10 @@ pause_for(uint64_t ns)
     }
 }
 
-/* Reading what the thread writes holds its next writes back: a look at once would find it where the last
- * one has stopped it, too often in Python code and too seldom in native code. */
+/* Reading memory that the thread writes delays its next writes. A second read right after the first would
+ * find it where the first one held it up: too often in Python code, too rarely in native code. */
 static void
-go_on_unseen(Sampler *self)
+run_undisturbed(Sampler *self)
 {
     pause_for(UNSEEN_NS / 2 + next_random(self) % UNSEEN_NS);
 }
@@ -174,7 +174,7 @@ look_at(Sampler *self, const Sampled *sampled, uintptr_t phase)
         if (look.found == STACK_EMPTY) {
             return look;
         }
-        go_on_unseen(self);
+        run_undisturbed(self);
         Charged before = read_phase(self, sampled, phase);
         FENCE();
         if (look.found == STACK_READ) {
@@ -218,8 +218,8 @@ probe_mode(Sampler *self, const Sampled *sampled, const Look *look)
     return MODE_NATIVE;
 }
 
-/* Whether an instruction calls native code. A look that finds the end of a call finds no native code: of
- * calls of 2 us half of the looks do. Interrupts make looks at the interpreter's own work err, but fewer. */
+/* Whether an instruction calls native code. A sample near the end of a call does not show it: of calls of
+ * 2 us, half of the samples do not. Interrupts make samples of the interpreter's own work err more rarely. */
 static int
 calls_native_code(const Manner *manner)
 {
@@ -336,7 +336,7 @@ has_not_run(const Sampled *sampled)
            thread_cpu_ns(&sampled->system) == sampled->cpu;
 }
 
-/* Notes where a look has found the thread; 0 when that is nowhere. */
+/* Notes where the thread was found; 0 if it was not found. */
 static int
 take_place(Sampler *self, Sampled *sampled, const Look *look, uint32_t root, uint64_t now)
 {
@@ -362,7 +362,7 @@ take_place(Sampler *self, Sampled *sampled, const Look *look, uint32_t root, uin
     return look->found == STACK_READ; /* of a torn one the time goes to the next sample */
 }
 
-/* Charges the time since the last sample to where a look has found the thread. */
+/* Charges the time since the last sample to where the thread was found. */
 static void
 charge_look(Sampler *self, Sampled *sampled, const Look *look, int helped, uint64_t ns)
 {
