@@ -23,9 +23,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hotloop.analyze.compare import Figures
-from hotloop.analyze.judgement import FASTER, SAME, SLOWER
-from hotloop.analyze.sequential import Rule
+from hotloop.analyze.comparing.compare import Figures
+from hotloop.analyze.comparing.judgement import FASTER, SAME, SLOWER
+from hotloop.analyze.comparing.sequential import Rule
 from hotloop.experiment.order import pair_orders
 
 PROGRAM = Path(__file__).with_name("tiny_loop.py")

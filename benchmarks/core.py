@@ -198,7 +198,7 @@ def day_row(hours: float = 24.0, phases: int = 60) -> Row:
     """A day of windows through the real writer; the clock is injected, so it takes seconds."""
     import random
 
-    from hotloop.analyze.training import read_capture
+    from hotloop.analyze.processes.training import read_capture
     from hotloop.capture.window import PhaseDelta, Window
     from hotloop.capture.writer import ShardWriter
 

@@ -1,8 +1,9 @@
 """What the hooks add to a training run, counted instead of timed: `python -m benchmarks.hooks`.
 
 The instructions that PPO and DQN of Stable-Baselines3 execute for the same 256 steps: without
-hotloop, with the hooks in place but switched off, and with the hooks measuring. Valgrind counts
-them, so that a busy machine does not matter; two counts of the same differ by a thousandth or two.
+hotloop, with the hooks in place but switched off, with the hooks measuring, and while they rest
+between two stretches. Valgrind counts them, so that a busy machine does not matter; two counts of
+the same differ by a thousandth or two.
 `benchmarks.cost` measures their time: a count does not include caches and branches. The sampler
 and the recorder, which run on a timer, are left out.
 """
@@ -18,12 +19,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 STEPS = 256
 #: Python specialises a program's instructions while it runs for the first time.
 STEPS_BEFORE = 512
 TRAININGS = ("PPO", "DQN")
-MODES = ("plain", "standing", "measuring")
+MODES = ("plain", "standing", "measuring", "resting")
 
 #: How the program tells Valgrind where to begin and to end.
 SWITCH = """
@@ -51,14 +53,29 @@ def train(training: str, mode: str, switch: str) -> None:
         from hotloop.hooks.install import Hooks
 
         Hooks(HookContext(get_profiler())).install()
-        if mode == "measuring":
+        if mode in ("measuring", "resting"):
             get_profiler().enable()
     model.learn(STEPS_BEFORE)
+    if mode == "resting":
+        rest(get_profiler().core)
+        model.learn(4 * 128, reset_num_timesteps=False)
     counted = ctypes.CDLL(switch)
     gc.disable()
     counted.begin()
     model.learn(STEPS, reset_num_timesteps=False)
     counted.end()
+
+
+def rest(core: Any) -> None:
+    """Let hooks rest from the next entry of `collect` on, for the remaining run."""
+    from hotloop import phases
+    from hotloop.capture import schema
+    from hotloop.measure.stretches import ALWAYS_ON
+
+    # As `measure.stretches` plans it: all phases with more than a few calls a second.
+    called = {name for _, _, name, _ in core.nodes(0) if name is not None}
+    rested = sorted((called | set(phases.LOOP_PHASES)) - ALWAYS_ON)
+    core.stretches("collect", 0, 1, 10**9, rested, schema.RESTED_COUNTERS)
 
 
 def instructions(training: str, mode: str, switch: Path) -> int:
@@ -86,8 +103,8 @@ def main() -> int:
         source = switch.with_suffix(".c")
         source.write_text(SWITCH)
         subprocess.run(["cc", "-shared", "-fPIC", "-o", switch, source], check=True)
-        print("| training | instructions a step, plain | hooks standing | hooks measuring |")
-        print("|---|---|---|---|")
+        print("| training | instructions a step, plain | standing | measuring | resting |")
+        print("|---|---|---|---|---|")
         for training in TRAININGS:
             plain, *others = (instructions(training, mode, switch) for mode in MODES)
             added = " | ".join(f"{each / plain - 1:+.2%}" for each in others)

@@ -76,7 +76,7 @@ def _begin(folder: Path, speed: float) -> Any:
 
 def measure(speed: float) -> Grown:
     """Both trainings, one after the other."""
-    from hotloop.analyze.training import read_capture
+    from hotloop.analyze.processes.training import read_capture
 
     with tempfile.TemporaryDirectory() as name:
         hotloop, plain = _child(speed, name), _child(speed, "")

@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.scale import make
 from benchmarks.stretch import stretch
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 
 WORKLOADS = Path(__file__).resolve().parent.parent / "workloads"
 PROGRAMS = {

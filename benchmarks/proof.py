@@ -48,7 +48,6 @@ def parts(results: Path) -> dict[str, str]:
     }
     by_cost = {
         "loop": tables.loop_table,
-        "cpu": tables.cpu_table,
         "start": tables.start_table,
         "memory": tables.memory_table,
         "rounds": tables.rounds_text,

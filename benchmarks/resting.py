@@ -17,7 +17,7 @@ from pathlib import Path
 
 from hotloop.analyze.analysis import analyze
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.resting import whole
+from hotloop.analyze.stretches.resting import whole
 from hotloop.capture import schema
 from hotloop.capture.reader import CaptureReader, Shard
 from hotloop.capture.schema import Notes

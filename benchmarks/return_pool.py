@@ -20,14 +20,14 @@ from collections import Counter, deque
 from dataclasses import asdict
 from pathlib import Path
 
-from hotloop.analyze.returns import RECENT
-from hotloop.analyze.time_to_return import (
+from hotloop.analyze.comparing.time_to_return import (
     CANNOT_TELL,
     NOT_REACHED,
     Attempt,
     TimeToReturn,
     judge,
 )
+from hotloop.analyze.over_time.returns import RECENT
 
 #: Algorithm -> the return to reach, and both settings.
 SETTINGS = {

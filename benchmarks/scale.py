@@ -23,7 +23,7 @@ from benchmarks.cost import RESULTS, keep, say
 from benchmarks.runs import HELPERS, PROGRAMS
 from benchmarks.stretch import stretch
 from benchmarks.tables import Goal, goals_table
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture.reader import Capture
 
 WEEK_HOURS = 7 * 24.0

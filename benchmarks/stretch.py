@@ -16,8 +16,8 @@ from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 
+from hotloop.analyze.processes.training import read_capture
 from hotloop.analyze.timeline import split_timeline
-from hotloop.analyze.training import read_capture
 from hotloop.capture import lines
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.window import Window, merged, thinned_samples

@@ -107,15 +107,21 @@ def _programs(runs: list[Run]) -> list[str]:
 
 
 def _ratio(each: Figure) -> str:
-    return f"{each.middle:.3f} ({each.low:.3f} to {each.high:.3f})"
+    return _with_range(each, ".3f")
 
 
 def _seconds(each: Figure) -> str:
-    return f"{each.middle:+.2f} ({each.low:+.2f} to {each.high:+.2f})"
+    return _with_range(each, "+.2f")
 
 
 def _megabytes(each: Figure) -> str:
-    return f"{each.middle:+.0f} ({each.low:+.0f} to {each.high:+.0f})"
+    return _with_range(each, "+.0f")
+
+
+def _with_range(each: Figure, digits: str) -> str:
+    """One round has no range."""
+    middle, low, high = (format(value, digits) for value in (each.middle, each.low, each.high))
+    return middle if low == middle == high else f"{middle} ({low} to {high})"
 
 
 def rounds_text(runs: list[Run]) -> str:

@@ -7,12 +7,14 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import hotloop
 
 PACKAGE = Path(hotloop.__file__).parent
 
 # Small modules without state that every room may use.
-COMMON = {"errors", "histogram", "masking", "phases", "units"}
+COMMON = {"errors", "histogram", "masking", "phases", "sources", "units"}
 
 ALLOWED = {
     "capture": set[str](),
@@ -21,7 +23,7 @@ ALLOWED = {
     "hooks": {"measure", "capture.schema", "hotloop"},
     "run": {"measure", "hooks", "capture", "__version__"},
     "analyze": {"capture"},
-    "diagnose": {"analyze", "capture.schema", "capture.proofs"},
+    "diagnose": {"analyze", "capture.schema", "capture.proofs", "capture.strictness"},
     "report": {"analyze", "diagnose", "capture.schema", "capture.proofs"},
     "experiment": {"run", "analyze", "diagnose", "capture"},
     "integrations": {
@@ -48,6 +50,48 @@ ALLOWED = {
     "__init__": {"measure", "integrations"},
 }
 
+#: The same between the folders of `hooks`; files directly in it put them together.
+ALLOWED_IN_HOOKS = {
+    "compat": {"context", "install", "protocols", "redirect"},
+    "devices": {"context", "protocols", "wrapping"},
+    "fixes": {"context", "protocols", "redirect"},
+    "inference": {"context", "protocols", "redirect", "program", "telemetry.attributes"},
+    "libraries": {
+        *("context", "library", "protocols", "redirect", "wrapping"),
+        *("inference", "program.vocabulary", "telemetry.transfers"),
+    },
+    "program": {
+        *("context", "install", "protocols", "redirect", "wrapping", "LIBRARIES"),
+        "inference",
+    },
+    "telemetry": {
+        *("context", "protocols", "redirect", "wrapping", "inference", "program.files"),
+    },
+}
+
+#: The same in `analyze`, from samples to comparisons, and in `report`, from words to pages.
+ALLOWED_IN_ANALYZE = {
+    "samples": {"model", "renamed"},
+    "stretches": {"correction", "samples"},
+    "processes": {"model", "renamed", "samples", "stretches", "sums", "timeline"},
+    "over_time": {"correction", "model", "processes", "sums", "timeline"},
+    "comparing": {"model", "over_time", "processes", "sums"},
+}
+ALLOWED_IN_REPORT = {
+    "words": {"console.terminal"},
+    "console": {"document", "one_process", "view", "words"},
+    "export": {"console.terminal", "document", "view"},
+    "html": {"console", "document", "palette", "plain_data", "view", "words"},
+    "results": {"console", "figures", "html", "markdown", "palette", "plain_data", "words"},
+}
+
+#: Folder of the package -> what its own folders may import of each other.
+ALLOWED_INSIDE = {
+    "hooks": ALLOWED_IN_HOOKS,
+    "analyze": ALLOWED_IN_ANALYZE,
+    "report": ALLOWED_IN_REPORT,
+}
+
 
 def imports(path: Path) -> Iterator[str]:
     """Yield what a module imports of the package, as dotted names below it."""
@@ -66,13 +110,15 @@ def imports(path: Path) -> Iterator[str]:
                 yield name.removeprefix("hotloop.")
 
 
-def edges() -> Iterator[tuple[str, str, str]]:
+def edges(house: str = "") -> Iterator[tuple[str, str, str]]:
     """Yield every import between two rooms: the room, the name that it imports, and a line that says so."""
-    for path in sorted(PACKAGE.rglob("*.py")):
-        module = path.relative_to(PACKAGE)
+    prefix = f"{house}." if house else ""
+    for path in sorted((PACKAGE / house).rglob("*.py")):
+        module = path.relative_to(PACKAGE / house)
         room = module.parts[0].removesuffix(".py")
-        for name in imports(path):
-            if name.split(".")[0] != room:
+        for whole in imports(path):
+            name = whole.removeprefix(prefix)
+            if whole.startswith(prefix) and name.split(".")[0] != room:
                 yield room, name, f"{module} imports {name}"
 
 
@@ -87,14 +133,26 @@ def test_rooms_import_only_what_they_may() -> None:
     assert not broken, "\n".join(broken)
 
 
-def test_every_import_that_is_allowed_is_used() -> None:
+@pytest.mark.parametrize("house", ALLOWED_INSIDE)
+def test_folders_inside_a_room_import_only_what_they_may(house: str) -> None:
+    rules = ALLOWED_INSIDE[house]
+    broken = [
+        line
+        for room, name, line in edges(house)
+        if room in rules and not permits(rules[room], name)
+    ]
+    assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize(("house", "rules"), [("", ALLOWED), *ALLOWED_INSIDE.items()])
+def test_every_import_that_is_allowed_is_used(house: str, rules: dict[str, set[str]]) -> None:
     used: dict[str, set[str]] = {}
-    for room, name, _ in edges():
+    for room, name, _ in edges(house):
         used.setdefault(room, set()).add(name)
     unused = [
         f"{room} does not import {rule}"
-        for room, rules in ALLOWED.items()
-        for rule in sorted(rules)
+        for room, allowed in rules.items()
+        for rule in sorted(allowed)
         if not any(permits({rule}, name) for name in used.get(room, ()))
     ]
     assert not unused, "\n".join(unused)

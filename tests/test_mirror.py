@@ -17,7 +17,7 @@ TESTED_IN = {
     "cli/mcp.py": "integrations/test_mcp_server.py",
     "cli/report.py": "cli/test_manners.py",
     "cli/to_return.py": "experiment/test_to_return.py",
-    "diagnose/advantages.py": "diagnose/test_data.py",
+    "diagnose/rules/learning/advantages.py": "diagnose/rules/storage/test_buffers.py",
     "experiment/paired.py": "cli/test_compare.py",
     "experiment/sweeping.py": "cli/test_sweep.py",
     "hooks/compat/cloudpickle.py": "hooks/libraries/test_multiprocessing.py",
@@ -29,6 +29,7 @@ TESTED_IN = {
     "hooks/inference/jitted.py": "hooks/libraries/test_jax.py",
     "hooks/inference/jitted_agents.py": "hooks/libraries/test_jax.py",
     "hooks/libraries/gym.py": "hooks/libraries/test_gymnasium.py",
+    "hooks/libraries/jax_gradients.py": "hooks/libraries/test_jax.py",
     "hooks/libraries/jax_loops.py": "hooks/libraries/test_jax.py",
     "hooks/libraries/jax_networks.py": "hooks/libraries/test_jax.py",
     "hooks/libraries/jax_sizes.py": "hooks/libraries/test_jax.py",
@@ -42,6 +43,7 @@ TESTED_IN = {
     "integrations/profiler_reports.py": "measure/test_profiler.py",
     "measure/core.py": "measure/test_regions.py",
     "measure/twin/core.py": "measure/test_regions.py",
+    "measure/twin/own_thread.py": "measure/test_own_threads.py",
     "measure/twin/region.py": "measure/test_regions.py",
     "measure/twin/sampler.py": "measure/test_sampler.py",
     "measure/twin/stacks.py": "measure/test_regions.py",
@@ -55,7 +57,7 @@ TESTED_IN = {
 
 #: Nothing to run: names, types and plain data.
 WITHOUT_LOGIC = {
-    *("analyze/defaults.py", "capture/sample_modes.py", "errors.py"),
+    *("analyze/comparing/defaults.py", "capture/sample_modes.py", "errors.py"),
     *("hooks/protocols.py", "measure/shared.py", "report/view.py"),
 }
 

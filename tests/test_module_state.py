@@ -16,8 +16,8 @@ OF_THE_PROCESS = {
     "measure/shared.py _profiler": "the profiler that a program's own regions use",
     "__init__.py _profiler": "the same, for the functions below",
     "run/current.py _current": "exits and forks find the session here",
-    "measure/threads.py _unnamed": "threads belong to the process, not to a run",
-    "measure/threads.py _local": "marks hotloop's own threads for themselves",
+    "run/program.py _replaced": "the script that Python runs belongs to the process",
+    "measure/own_threads.py _local": "marks hotloop's own threads for themselves",
     "hooks/redirect.py compiled_types": "what kind of function a type is does not change",
     "hooks/telemetry/attributes.py _names": "a cache: names in the code of classes",
 }

@@ -28,7 +28,7 @@ DOCS = ROOT / "docs"
 RULES = ROOT / "src" / "hotloop" / "diagnose"
 
 _PART = re.compile(r"(<!-- from code: (\w+) ([\w:-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_WIDTH = 104
+_WIDTH = 110
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,6 @@ class Rule:
     """What a rule says wherever it speaks; None where that depends on the run."""
 
     id: str
-    file: str
     fix: str | None
     learning: str | None
 
@@ -44,7 +43,7 @@ class Rule:
 @cache
 def rules() -> dict[str, Rule]:
     """Every id that a finding may have."""
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in RULES.glob("*.py")}
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in RULES.rglob("*.py")}
     makers: dict[str, list[str]] = {}
     for tree in trees.values():
         for node in ast.walk(tree):
@@ -53,21 +52,37 @@ def rules() -> dict[str, Rule]:
                 if "id" in names and "fix" in names:
                     makers[node.name] = names
     found: dict[str, Rule] = {}
-    for path, tree in sorted(trees.items()):
+    for _, tree in sorted(trees.items()):
+        constants = _constants(tree)
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
             if node.func.id in makers:
                 given = dict(zip(makers[node.func.id], node.args, strict=False))
                 given |= {word.arg: word.value for word in node.keywords if word.arg}
-                id, fix, learning = (_text(given.get(n)) for n in ("id", "fix", "learning"))
+                id, fix, learning = (
+                    _text(given.get(n), constants) for n in ("id", "fix", "learning")
+                )
                 if id is not None and (id not in found or found[id].fix is None):
-                    found[id] = Rule(id, path.name, fix, learning)
+                    found[id] = Rule(id, fix, learning)
     return dict(sorted(found.items()))
 
 
-def _text(node: ast.AST | None) -> str | None:
+def _constants(tree: ast.Module) -> dict[str, ast.AST]:
+    """What a file's names at module level are set to."""
+    return {
+        target.id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _text(node: ast.AST | None, constants: dict[str, ast.AST]) -> str | None:
     """A text that is the same in every run."""
+    if isinstance(node, ast.Name):
+        node = constants.get(node.id)
     value = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, str) and value else None
 
@@ -77,8 +92,7 @@ def rule_part(id: str) -> str:
     rule = rules()[id]
     lines = [f"**Fix.** {rule.fix}"] if rule.fix else []
     if rule.learning:
-        lines.append(f"**Effect on learning.** {rule.learning}")
-    lines.append(f"Rule and limits: `diagnose/{rule.file}`.")
+        lines.append(f"**Learning.** {rule.learning}")
     return "\n\n".join(_wrap(line) for line in lines)
 
 

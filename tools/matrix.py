@@ -264,6 +264,8 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=REPOSITORY / "build/matrix")
     parser.add_argument("tests", nargs="*", default=CORE, help="default: core and hook tests")
     arguments = parser.parse_args()
+    if not all(re.match(r"3\.\d", version) for version in arguments.only):
+        parser.error("--only takes versions, such as 3.14; write tests before it")
     work = arguments.work.absolute()
     work.mkdir(parents=True, exist_ok=True)
     for suite in arguments.debootstrap:

@@ -16,8 +16,8 @@ import random
 from collections import Counter
 from pathlib import Path
 
-from hotloop.analyze.compare import Figures
-from hotloop.analyze.contention import Contention
+from hotloop.analyze.comparing.compare import Figures
+from hotloop.analyze.processes.contention import Contention
 from hotloop.capture.schema import ENV_STEPS
 from hotloop.experiment.command import parse_command
 from hotloop.experiment.launch import Launch, Outcome

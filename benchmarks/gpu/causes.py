@@ -140,6 +140,57 @@ CASES = (
     ),
     Case("jax_eager.py", ("missing-jit",), ("--fixed",), traced=False),
     Case("jax_scan_healthy.py", traced=False, tiny=("--envs=16", "--width=16")),
+    Case(
+        "signal_memory.py",
+        ("stepwise-recurrence", "launch-bound"),
+        ("--fixed",),
+        tiny=("--envs=8", "--horizon=16", "--width=32"),
+    ),
+    Case(
+        "flock.py",
+        ("launch-bound", "unbatched-policy", "small-work-on-gpu"),
+        ("--fixed",),
+        tiny=("--birds=8", "--worlds=8", "--width=16"),
+    ),
+    Case(
+        "messwerte.py",
+        ("host-transfers", "sync-per-step"),
+        ("--fixed",),
+        tiny=("--anzahl=64", "--dauer=8"),
+    ),
+    Case(
+        "curves.py",
+        ("sync-per-step", "logging", "launch-bound"),
+        ("--fixed",),
+        tiny=("--tops=16", "--width=32"),
+    ),
+    Case(
+        "td3_small.py",
+        ("list-to-tensor", "per-item-buffer-push", "host-transfers"),
+        ("--fixed",),
+        tiny=("--batch=256", "--hidden=32"),
+    ),
+    Case(
+        "offline_return.py",
+        ("loader-bound", "data-loading"),
+        ("--fixed",),
+        traced=False,
+        forked=False,
+        tiny=("--flights=20", "--batch=16", "--width=32", "--workers=2"),
+    ),
+    Case(
+        "annealed.py",
+        ("recompilation", "retracing"),
+        ("--fixed",),
+        traced=False,
+        tiny=("--envs=16", "--width=16"),
+    ),
+    Case("walkers.py", traced=False, tiny=("--envs=16", "--horizon=8", "--width=32")),
+    Case(
+        "ensemble_model.py",
+        tiny=("--members=3", "--width=32", "--batch=64", "--plants=4", "--plans=16"),
+    ),
+    Case("kran.py", tiny=("--anzahl=16", "--dauer=8", "--breite=32")),
 )
 
 

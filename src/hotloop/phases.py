@@ -31,6 +31,8 @@ LOOP_PHASES: Final[dict[str, str]] = {
     "search.rules": "Environment",
     # An evolution strategy draws its candidates.
     "candidates": "Training",
+    # They are tried, where nothing shows how.
+    "fitness": "Environment",
     # Rollouts in a model of the world.
     "imagine": "Model",
     "learn": "Training",
@@ -61,6 +63,8 @@ OTHER_PHASES: Final[dict[str, str]] = {
     "transfer": "Transfer",
     # Collectives, gradients and weights between processes.
     "comm": "Communication",
+    # A call of another process's function is sent off, with its arguments.
+    "comm.submit": "Communication",
     # A policy's weights are sent to the process that generates or acts with it.
     "sync.weights": "Communication",
     "wait": "Waiting",
@@ -90,11 +94,16 @@ NO_PHASE_LABEL: Final = "(in no phase)"
 #: The region that is open between two stretches (`native/stretches.c`).
 REST: Final = "(rest)"
 
+#: A network gets the weights of another: in a process that learns, of a target network; elsewhere,
+#: those that a learner sent (`analyze.processes.received_weights`).
+LOADED: Final = "(weights)"
+
 #: Flags of a region, as the native core knows them (`native/core.h`).
 REGION_LOOP: Final = 1
 REGION_ASIDE: Final = 2
 REGION_SHALLOW: Final = 4
 REGION_BESIDE: Final = 8
+REGION_LEARNS: Final = 128
 
 #: Entering one of these means that the training loop has begun. The others (a reset, a network
 #: called once to see its shape) happen while a program is still being set up.
@@ -109,6 +118,7 @@ LOOP_BEGINS: Final = frozenset(
         "loop.compiled",
         "generate",
         "search",
+        "candidates",
     }
 )
 
@@ -131,10 +141,11 @@ def flags_of(name: str) -> int:
         return REGION_ASIDE
     if name == "import":
         return REGION_SHALLOW
+    learns = REGION_LEARNS if name.startswith("learn.") or name == "imagine" else 0
     if name in LOOP_BEGINS:
-        return REGION_LOOP
+        return REGION_LOOP | learns
     if is_unidentified(name) or (name in LOOP_PHASES and name not in ("env.reset", "env.render")):
-        return 0
+        return learns
     return REGION_BESIDE
 
 

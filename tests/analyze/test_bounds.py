@@ -7,7 +7,7 @@ from device_windows import BACKWARD, GPU, phase, window
 
 from hotloop.analyze.bounds import TITLES, Bound, bounds
 from hotloop.analyze.device_use import device_use
-from hotloop.analyze.states import States
+from hotloop.analyze.samples.states import States
 from hotloop.capture.device_delta import DeviceDelta
 
 

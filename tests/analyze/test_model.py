@@ -1,30 +1,12 @@
-"""Figures of a run and its phases that follow from others."""
+"""Figures of phases, functions and processes that follow from others."""
 
 from __future__ import annotations
 
 import pytest
 from analyses import Make, phase
 
-from hotloop.analyze.model import Function, of_main_thread
-
-
-def test_counts_and_rates_of_the_loop(make: Make) -> None:
-    run = make(env_steps=500, gradient_steps=100, loop_s=10.0).run
-    run.counters["samples"] = 6400
-    run.once_s = 5.0
-    assert (run.env_steps, run.games) == (500, 0)
-    # One-time work is in no rate of steps.
-    assert run.steps_per_s == 100.0
-    assert run.gradient_steps_per_s == 10.0
-    assert run.batch_size == 64.0
-    assert run.updates_per_step == 0.2
-    assert run.per_step(1.0) == 0.002
-
-
-def test_nothing_is_divided_by_a_loop_without_time(make: Make) -> None:
-    run = make(loop_s=0.0, env_steps=5).run
-    assert (run.share(1.0), run.steps_per_s, run.samples_per_s) == (0.0, 0.0, 0.0)
-    assert make().run.per_step(1.0) is None
+from hotloop.analyze.model import Frame, Function, Sample, of_main_thread, seconds_of
+from hotloop.capture.schema import Notes, SourceLine
 
 
 def test_quantiles_are_computed_when_they_are_read() -> None:
@@ -64,3 +46,29 @@ def test_states_of_a_function_add_up() -> None:
     )  # fmt: skip
     assert sum(function.states.values()) == pytest.approx(1.0)
     assert function.states["waiting"] == pytest.approx(0.2)
+
+
+def test_a_library_function_is_at_the_line_that_led_to_it() -> None:
+    function = Function("learn", "torch.py", "f", 1, "main", 1.0, 1.0, 0.1, 9, 1, 0, 0, False, 7)
+    assert function.source_line == SourceLine("torch.py", 7, "f")
+    function.from_file, function.from_line = "train.py", 12
+    assert function.source_line == SourceLine("train.py", 12, "f")
+
+
+def test_notes_of_a_process(make: Make) -> None:
+    analysis = make(notes={"device": "cuda"})
+    analysis.worker_notes = {"w": Notes({"device": "cpu"})}
+    assert analysis.notes_of("main").device == "cuda"
+    assert analysis.notes_of("w").device == "cpu"
+    assert analysis.notes_of("gone") == Notes()
+    assert analysis.all_notes == [analysis.notes, analysis.notes_of("w")]
+
+
+def test_samples_know_the_program_s_own_lines() -> None:
+    inner = Frame("numpy/core.py", "Array.sum", 1, 5, False)
+    outer = Frame("train.py", "Agent.learn", 10, 12, True)
+    sample = Sample("learn/learn.loss", "main", (inner, outer), 2.0)
+    assert (sample.phases, sample.phase) == (["learn", "learn.loss"], "learn.loss")
+    assert (sample.own, sample.line) == ([outer], SourceLine("train.py", 12, "Agent.learn"))
+    assert (inner.short, outer.code) == ("sum", ("train.py", "Agent.learn"))
+    assert seconds_of([sample, sample]) == 4.0

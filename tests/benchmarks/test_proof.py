@@ -15,7 +15,7 @@ from benchmarks import cost, proof, runs, scale, stretch, tables
 from benchmarks.figures import added_start, figure, interval, load, loop_ratio
 from benchmarks.peers import HAND_TIMERS, HOTLOOP, HOTLOOP_TIMED, PEERS, PLAIN, Peer
 from benchmarks.runs import NAMES, PROGRAMS, Run, from_line, outermost, with_variant
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 
 SEEN = sys.platform == "linux"
 

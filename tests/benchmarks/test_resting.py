@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.resting import hide
 from hotloop.analyze.correction import add_up
-from hotloop.analyze.resting import whole
+from hotloop.analyze.stretches.resting import whole
 from hotloop.capture import schema
 from hotloop.capture.growing import Shard
 from hotloop.capture.lines import StackRow

@@ -8,38 +8,43 @@ from typing import Any
 import pytest
 
 from benchmarks import switching
-from benchmarks.switching import ON_OFF, STEPS, Switch, middle, ratios
+from benchmarks.switching import MEASURING, RESTING, ROUND, STEPS, Switch, middle, ratios
 
-
-class Switched:
-    def __init__(self) -> None:
-        self.calls: list[bool] = []
-
-    def enable(self) -> None:
-        self.calls.append(True)
-
-    def disable(self) -> None:
-        self.calls.append(False)
+COST = {"": 1.0, "off": 1.0, RESTING: 1.01, MEASURING: 1.1}
 
 
 def test_each_stretch_is_of_one_kind(monkeypatch: Any) -> None:
     now = [0.0]
-    monkeypatch.setattr(switching.time, "perf_counter", lambda: now[0])
-    switched = Switched()
-    switch = Switch(switched, seconds=1000.0)
-    for _ in range(9 * STEPS):
-        now[0] += 1.1 if switched.calls and switched.calls[-1] else 1.0
+    for clock in ("perf_counter", "thread_time"):
+        monkeypatch.setattr(switching.time, clock, lambda: now[0])
+    kinds = [""]
+    switch = Switch(kinds.append, seconds=10_000.0)
+    while len(switch.stretches) < 2 * len(ROUND):
+        now[0] += COST[kinds[-1]]
         assert switch.stepped()
-    assert switched.calls == [*ON_OFF, *ON_OFF, True]
-    assert [on for on, _ in switch.stretches] == [*ON_OFF, *ON_OFF]
-    assert ratios(switch.stretches) == [pytest.approx(1.1)] * 2
-    now[0] = 2000.0
+    assert [kind for kind, _ in switch.stretches] == [*ROUND, *ROUND]
+    assert ratios(switch.stretches, MEASURING) == [pytest.approx(1.1)] * 2
+    assert ratios(switch.stretches, RESTING) == [pytest.approx(1.01)] * 2
+    now[0] = 20_000.0
     assert not all(switch.stepped() for _ in range(STEPS))
 
 
+def test_the_stretch_after_a_switch_is_not_counted(monkeypatch: Any) -> None:
+    now = [0.0]
+    for clock in ("perf_counter", "thread_time"):
+        monkeypatch.setattr(switching.time, clock, lambda: now[0])
+    switched: list[float] = []
+    switch = Switch(lambda kind: switched.append(now[0]), seconds=10_000.0)
+    while len(switch.stretches) < len(ROUND):
+        now[0] += 9.0 if switched and now[0] < switched[-1] + 9 * STEPS else 1.0
+        assert switch.stepped()
+    assert {seconds for _, seconds in switch.stretches} == {float(STEPS)}
+
+
 def test_a_slow_change_of_the_machine_cancels_out() -> None:
-    stretches = [(on, 1.0 + 0.01 * i) for i, on in enumerate(ON_OFF * 5)]
-    assert ratios(stretches) == [pytest.approx(1.0)] * 5
+    stretches = [(kind, 1.0 + 0.01 * i) for i, kind in enumerate(ROUND * 5)]
+    for kind in (RESTING, MEASURING):
+        assert ratios(stretches, kind) == [pytest.approx(1.0)] * 5
 
 
 def test_the_middle_is_what_most_say() -> None:

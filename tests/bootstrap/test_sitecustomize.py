@@ -6,14 +6,12 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from real_runs import Hotloop
 
 from hotloop.run.settings import BOOTSTRAP
-
-Hotloop = Callable[..., subprocess.CompletedProcess[str]]
 
 CHILD = """
 import sys

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture import lines, reader
 from hotloop.capture.growing import GrowingShard, Shard
 from hotloop.capture.reader import CaptureReader

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from written_shards import window
 
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture import lines, strictness
 from hotloop.capture.records import Damage
 from hotloop.capture.window import PhaseDelta

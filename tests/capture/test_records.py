@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import hotloop
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture import schema, strictness
 from hotloop.capture.records import Record, merge_raw
 from hotloop.capture.schema import Header, Machine, Notes, SourceLine

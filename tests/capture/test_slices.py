@@ -6,7 +6,7 @@ import struct
 import sys
 from pathlib import Path
 
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture.slices import Slice, SliceWriter, read_slices
 
 PATHS = ["", "collect", "collect/env.step"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from written_shards import window, write
 
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture import lines
 from hotloop.capture.schema import End
 from hotloop.capture.window import merged

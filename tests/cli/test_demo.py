@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from real_runs import Hotloop, check_refused
 
 from hotloop.cli import demo
 from hotloop.cli.demo import DEMOS, workloads_folder
 
 pytestmark = pytest.mark.programs
-
-Hotloop = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def test_every_demo_is_there() -> None:
@@ -29,8 +26,7 @@ def test_the_list_says_what_there_is(hotloop: Hotloop) -> None:
 
 def test_an_unknown_name_lists_the_known(hotloop: Hotloop) -> None:
     done = hotloop("demo", "chess")
-    assert done.returncode == 2
-    assert "snake" in done.stderr
+    check_refused(done, "snake")
 
 
 def test_it_profiles_a_program_and_says_what_to_type_next(hotloop: Hotloop, tmp_path: Path) -> None:
@@ -55,8 +51,7 @@ def test_a_missing_library_names_the_extra(hotloop: Hotloop, tmp_path: Path) -> 
         "sys.meta_path.insert(0, Hide())\n"
     )
     done = hotloop("demo", "petri", env={"PYTHONPATH": str(tmp_path)})
-    assert done.returncode == 2
-    assert "pip install 'hotloop[petri]'" in done.stderr
+    check_refused(done, "pip install 'hotloop[petri]'")
 
 
 def test_an_installed_demo_runs_in_a_copy_that_can_be_changed(

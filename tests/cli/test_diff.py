@@ -16,5 +16,6 @@ def test_diff_of_the_two_newest(here: Path, capsys: pytest.CaptureFixture[str]) 
     shown = capsys.readouterr()
     assert "comparing runs/hotloop/new with runs/hotloop/old" in shown.err
     assert "env.step" in shown.out
+    assert "times faster" in shown.out
     shutil.rmtree(here / "runs/hotloop/old")
     assert main(["diff"]) == 2

@@ -54,3 +54,10 @@ def test_how_long_runs_are() -> None:
 def test_cores_can_only_be_asked_of_a_cluster() -> None:
     with pytest.raises(HotloopError, match="--cpus needs --on ray"):
         experiments.place(Namespace(on="here", cpus=2, gpus=None))
+
+
+def test_captures_of_two_programs_go_by_their_names() -> None:
+    fast, slow = Path("fast-20261119-040000"), Path("slow-20261119-041500-2")
+    assert experiments._names_of_captures(fast, slow) == ("fast", "slow")
+    again = Path("fast-20261119-041500")
+    assert experiments._names_of_captures(fast, again) == (fast.name, again.name)

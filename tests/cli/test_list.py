@@ -20,6 +20,8 @@ def test_list_names_the_newest_first(here: Path, capsys: pytest.CaptureFixture[s
     assert main(["list", "--format", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert [each["kind"] for each in document] == ["run", "run"]
+    assert main(["list", "--format", "json", "--last", "1"]) == 0
+    assert [each["folder"] for each in json.loads(capsys.readouterr().out)] == ["runs/hotloop/new"]
 
 
 def test_a_long_command_is_not_cut_behind_its_state() -> None:

@@ -238,7 +238,7 @@ def test_once(hotloop: Any, tmp_path: Path) -> None:
 def test_what_is_no_capture(hotloop: Any, tmp_path: Path) -> None:
     done = hotloop("live", "nothing")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "hotloop: nothing: no such capture\n"
+    assert done.stderr == "hotloop: nothing: no such capture; `hotloop list` shows them\n"
     for option in ("--once", "--web"):
         assert hotloop("live", "nothing", option).returncode == 2
     assert hotloop("live").returncode == 2

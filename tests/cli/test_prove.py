@@ -9,15 +9,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from real_runs import Hotloop, check_refused
 
 pytest.importorskip("scipy")
 pytestmark = pytest.mark.programs
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
 PROGRAM = """
 import sqlite3, time
@@ -62,7 +60,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.real_time
 def test_the_gain_is_measured_and_no_file_changes(
-    hotloop: Run, recorded: Path, tmp_path: Path
+    hotloop: Hotloop, recorded: Path, tmp_path: Path
 ) -> None:
     before, capture = digest(recorded), str(recorded / "capture")
     options = ("--budget", "40s", "--format", "json", "--folder", "kept")
@@ -123,7 +121,7 @@ def _is_running(pid: int) -> bool:
     return state != "Z"
 
 
-def test_what_is_wrong_is_said_before_anything_runs(hotloop: Run, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_before_anything_runs(hotloop: Hotloop, tmp_path: Path) -> None:
     for words, message in (
         (("--budget", "5steps"), "--budget 5steps: a time"),
         (("--",), "no program to run"),
@@ -131,5 +129,4 @@ def test_what_is_wrong_is_said_before_anything_runs(hotloop: Run, tmp_path: Path
         (("--", "missing.py"), "missing.py"),
     ):
         result = hotloop("prove", *words)
-        assert result.returncode == 2
-        assert message in result.stderr
+        check_refused(result, message)

@@ -13,7 +13,7 @@ from hotloop.diagnose.evidence import (
 def test_a_finding_has_all_that_people_need(make: Make) -> None:
     analysis = make(phase("log", 5.0), env_steps=1000)
     each = finding(
-        analysis, "logging", title="t", phase="log", seconds=5.0, low=0.8, high=0.9,
+        analysis, "logging", title="t", phase="log", seconds=5.0, saves=(0.8, 0.9),
         fix="f", confidence="high",
     )  # fmt: skip
     assert each.severity == "critical"

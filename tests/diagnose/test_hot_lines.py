@@ -29,3 +29,15 @@ def test_it_is_the_innermost_line_with_most_of_what_is_below_its_callers(make: M
 
 def test_a_cold_line_is_not_named(make: Make) -> None:
     assert hottest_line(make(samples=[sample(GAP, 0.4, frame("main"))]), GAP) is None
+
+
+def test_a_line_that_drives_everything_is_left_for_what_is_below(make: Make) -> None:
+    main = frame("<module>", line=99)
+    taken = [
+        sample("learn", 4.0, frame("train", line=20), main),
+        sample("learn", 3.0, frame("train", line=30), main),
+        sample("learn", 3.0, frame("train", line=40), main),
+    ]
+    found = hottest_line(make(samples=taken))
+    assert found is not None
+    assert (found.line.line, found.share) == (20, 0.4)

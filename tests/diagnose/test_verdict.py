@@ -9,7 +9,7 @@ from analyses import Make, found_by, phase, window
 
 from hotloop.analyze.bounds import Bound
 from hotloop.analyze.model import Process, RunRow
-from hotloop.analyze.once import Once
+from hotloop.analyze.one_time_work import Once
 from hotloop.diagnose import FAMILIES, diagnose
 from hotloop.diagnose.finding import Finding, Gain
 from hotloop.diagnose.verdict import (
@@ -60,6 +60,15 @@ def test_a_verdict_follows_a_wait_into_other_processes(make: Make) -> None:
     assert judge(replace(analysis, run_table=table), []).headline == (
         "No known cause matched; 90% of the loop waits for other processes, which spend "
         "60% in `env.step` of act x2 (sim.py:7)."
+    )
+
+
+def test_a_program_without_a_known_loop_is_followed_into_its_pool(make: Make) -> None:
+    pool = RunRow("(in no phase)", "Pool", 2, "unexplained", 9.0, 0.9, "/home/me/es.py", 8, "score")
+    analysis = replace(make(phase("wait", 9.5)), run_table=[replace(pool, inside="score")])
+    assert (
+        "95% of the run waits for other processes, which spend 90% in `score` of Pool x2 (es.py:8)."
+        in judge(analysis, []).headline
     )
 
 
@@ -138,7 +147,7 @@ def test_one_time_work_is_not_what_is_left_to_explain(make: Make) -> None:
 
 @pytest.mark.parametrize(
     ("lasted_s", "waited", "said"),
-    [(9.0, 0.6, "up to 2.5x"), (9.0, 1.0, "many times"), (0.5, 1.0, "")],
+    [(9.0, 0.6, "up to 2.5 times"), (9.0, 1.0, "many times"), (0.5, 1.0, "")],
 )
 def test_only_processes_that_take_part_tell_how_busy_the_machine_is(
     make: Make, lasted_s: float, waited: float, said: str

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.diagnose.finding import Finding, Gain
 from hotloop.experiment.draft import draft_plan
 from hotloop.experiment.plan import Plan, read_plan

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import pytest
 from analyses import Make
+from findings_made import found
 
-from hotloop.diagnose.finding import HIGH, WARNING, Finding, Gain
 from hotloop.experiment.command import parse_command
 from hotloop.experiment.fixes import CHANGES, IF_UNCHANGED, ROUNDING, RUN_TIME, Fix, run_time_fixes
 from hotloop.hooks.fixes import check
 
 
-def finding(id: str) -> Finding:
-    return Finding(id, WARNING, "Title", "learn", Gain(1.1, 1.2), HIGH, "Fix", "")
-
-
 def test_run_time_fixes_are_known_to_the_hooks(make: Make) -> None:
-    libraries = {"SQLite": {}}
+    libraries = {"SQLite": {}, "PyTorch": {}}
     for id in RUN_TIME:
-        fixes = run_time_fixes(make(notes={"libraries": libraries}), finding(id))
+        fixes = run_time_fixes(make(notes={"libraries": libraries}), found(id))
         assert fixes, id
         check([name for fix in fixes for name in fix.fixes])
 
 
 def test_a_fix_of_a_library_needs_that_library(make: Make) -> None:
-    names = [fix.name for fix in run_time_fixes(make(), finding("logging"))]
+    names = [fix.name for fix in run_time_fixes(make(), found("logging"))]
     assert names == ["log 1/100 as often"]
-    assert run_time_fixes(make(), finding("env-bound")) == []
+    assert run_time_fixes(make(), found("env-bound")) == []
 
 
 @pytest.mark.parametrize(

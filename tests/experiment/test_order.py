@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from hotloop.analyze.statistics import looks
+from hotloop.analyze.comparing.statistics import looks
 from hotloop.experiment.order import pair_orders, round_orders
 
 

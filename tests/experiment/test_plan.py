@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from written_plans import WHOLE, write
 
-from hotloop.analyze.hypothesis import Expected
+from hotloop.analyze.comparing.hypothesis import Expected
 from hotloop.errors import HotloopError
 from hotloop.experiment.plan import masked_plan, read_plan
 

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 from findings_made import found
+from written_shards import write_run
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.contention import Contention
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.contention import Contention
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture.proofs import (
     CEILING,
     CONFIRMED,
@@ -29,6 +30,7 @@ from hotloop.capture.proofs import (
 )
 from hotloop.capture.window import PhaseDelta, Window
 from hotloop.capture.writer import ShardWriter
+from hotloop.diagnose.finding import Gain
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import parse_command
 from hotloop.experiment.fixes import CHANGES, Fix
@@ -42,19 +44,9 @@ NOISE = 0.02
 SAME = {"tensors": 2, "digest": "a", "norm": 1.0, "sketch": [1.0, 2.0]}
 
 
-def write_run(folder: Path, step_ms: float, chance: random.Random, **notes: Any) -> None:
-    folder.mkdir(parents=True)
-    writer = ShardWriter(folder, "main", {"role": "main", "functions": "off"})
-    writer.notes(notes)
-    begin = 0
-    speed = chance.gauss(1, NOISE)
-    for number in range(10):
-        ns = int(step_ms * 1e6 * 100 * speed)
-        phases = {"env.step": PhaseDelta(100, ns, ns, 1, ns)}
-        window = Window(number, number, begin, begin + ns, phases, {"env_steps": 100})
-        window.loop_last_ns = begin = begin + ns
-        writer.window(window)
-    writer.end({"reason": "exit", "code": 0})
+def lengths_ns(step_ms: float, chance: random.Random) -> list[int]:
+    """Ten windows of a hundred steps."""
+    return [int(step_ms * 1e8 * chance.gauss(1, NOISE))] * 10
 
 
 class WrittenRuns:
@@ -67,6 +59,7 @@ class WrittenRuns:
         self.chance = random.Random(seed)
         self.now = 0.0
         self.folders: list[list[str]] = []
+        self.stops: list[str | None] = []
 
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, list[Outcome]]]:
         for job in jobs:
@@ -75,6 +68,7 @@ class WrittenRuns:
     def run(self, launch: Launch) -> Outcome:
         environment = launch.command.environment
         self.now += self.run_s
+        self.stops.append(launch.stop_after)
         folder = Path(launch.command.folder or "")
         self.folders.append(sorted(path.name for path in folder.iterdir()))
         (folder / "checkpoint.pt").write_text("written by the program")
@@ -87,7 +81,7 @@ class WrittenRuns:
         if "--fix" in options:
             notes["fixes"] = {"threads=1": 0}
         step_ms = 0.5 if "--skip" in options else float(environment.get("STEP_MS", "1.0"))
-        write_run(Path(launch.capture), step_ms, self.chance, **notes)
+        write_run(Path(launch.capture), lengths_ns(step_ms, self.chance), notes, functions="off")
         return Outcome(launch.name, launch.capture, 0, 5.0)
 
     def close(self) -> None: ...
@@ -104,16 +98,17 @@ def prove(
     seed: int = 0,
     budget_s: float = 600.0,
     place: WrittenRuns | None = None,
+    run_gain: Gain | None = None,
     **environment: str,
 ) -> tuple[Proof, WrittenRuns]:
     program = folder / "program"
     program.mkdir(exist_ok=True)
     (program / "train.py").write_text("print('training')")
     (program / "checkpoint.pt").write_text("the user's")
-    write_run(folder / "capture", 1.0, random.Random(1))
+    write_run(folder / "capture", lengths_ns(1.0, random.Random(1)), functions="off")
     analysis = analyze(read_capture(folder / "capture"))
     place = place or WrittenRuns(seed)
-    findings = [replace(found(id, 1.5, 2.0), phase="env.step") for id in fixes]
+    findings = [found(id, 1.5, 2.0, phase="env.step", run_gain=run_gain) for id in fixes]
     prover = Prover(
         replace(parse_command("train.py"), folder=str(program), environment=environment),
         analysis,
@@ -209,7 +204,7 @@ def test_runs_reach_well_into_learning(tmp_path: Path) -> None:
         window.loop_last_ns = begin + 10**9
         writer.window(window)
     writer.end({"reason": "exit", "code": 0})
-    assert steps_before_learning(analyze(read_capture(tmp_path))) == 200
+    assert steps_before_learning(analyze(read_capture(tmp_path))) == 300
 
 
 def test_the_next_fix_is_tried_where_one_fails(tmp_path: Path) -> None:
@@ -235,6 +230,17 @@ def test_confirmed_fixes_are_tried_together(tmp_path: Path) -> None:
     assert proof.together.fix == "one + two"
     assert proof.together.verdict == CONFIRMED
     assert proof.tried[1].weights == "same to rounding"
+
+
+def test_fixes_of_whole_runs_are_tried_together_on_whole_runs(tmp_path: Path) -> None:
+    fixes = {
+        "data-loading": [change("one", STEP_MS="0.7")],
+        "slow-start": [change("two", STEP_MS="0.5")],
+    }
+    proof, place = prove(tmp_path, fixes, run_gain=Gain(3.0, 4.0))
+    assert proof.together is not None
+    assert proof.together.verdict == CONFIRMED
+    assert set(place.stops) == {None}
 
 
 def test_what_changes_learning_is_tried_only_when_allowed(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from analyses import Make
 
-from hotloop.analyze.returns import ReturnPoint, RunReturns
+from hotloop.analyze.over_time.returns import ReturnPoint, RunReturns
 from hotloop.capture.episodes import EpisodeDelta
 from hotloop.experiment.same_learning import SameLearning
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from made_experiments import comparison, investigation, result, sweep
 
-from hotloop.analyze.experiments import FailedRun, Result
+from hotloop.analyze.comparing.experiments import FailedRun, Result
 from hotloop.cli import main
 from hotloop.errors import HotloopError
 from hotloop.experiment.stored import NAME, is_stored, load, store

@@ -26,22 +26,22 @@ from pathlib import Path
 from typing import Any
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.history import RunHistory
-from hotloop.analyze.live_state import live_state_of
-from hotloop.analyze.training import read_capture
-from hotloop.analyze.unpaired import compare_captures
+from hotloop.analyze.comparing.unpaired import compare_captures
+from hotloop.analyze.over_time.history import RunHistory
+from hotloop.analyze.over_time.live_state import live_state_of
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture.device_delta import DeviceDelta
 from hotloop.capture.reader import CaptureReader
 from hotloop.diagnose import diagnose
 from hotloop.errors import HotloopError
-from hotloop.report.comparison import comparison_document, comparison_text
-from hotloop.report.comparison_page import render_comparison
+from hotloop.report.console.live_view import dashboard, status_line
+from hotloop.report.console.terminal import Style
 from hotloop.report.document import make_report
 from hotloop.report.formats import FORMATS
-from hotloop.report.live_view import dashboard, status_line
+from hotloop.report.html.page_data import page_data
 from hotloop.report.output import render
-from hotloop.report.page_data import page_data
-from hotloop.report.terminal import Style
+from hotloop.report.results.comparison import comparison_document, comparison_text
+from hotloop.report.results.comparison_page import render_comparison
 
 DATA = Path(__file__).parents[1] / "data" / "captures"
 #: Processor time: the machine may have other things to do.
@@ -247,6 +247,7 @@ def put_through(folder: Path, number: int, whole: Any, seen: Counter[str]) -> No
     capture = read_capture(folder)
     analysis = analyze(capture)
     findings = diagnose(analysis)
+    assert not analysis.failed_rules, analysis.failed_rules
     for name, every in EVERY.items():
         if number % every == 0:
             try:

@@ -103,6 +103,29 @@ def native_threads(core: Any) -> None:
         system.pthread_join(thread, None)
 
 
+def own_thread(core: Any, native: Any, pauses: list[float | None]) -> Any:
+    """A thread that Python knows of only during its calls, which are as many as there are pauses."""
+
+    def step() -> float | None:
+        with core.profile("own thread"):
+            done["calls of own threads"] += 1
+            return pauses.pop()
+
+    thread = native.OwnThread(step)
+    thread.start(0.0)
+    return thread
+
+
+def own_threads(core: Any, native: Any) -> None:
+    """Some end, and are forgotten at once; some are woken."""
+    for _ in range(5):
+        own_thread(core, native, [None, 0.0, 0.0001])
+    woken = [own_thread(core, native, [None, 1e9, 0.0]) for _ in range(5)]
+    for thread in woken:
+        while not thread.join(0.0002):
+            thread.wake()
+
+
 def stay(core: Any, stop: threading.Event) -> None:
     """A thread that is always in a region: it must not be mistaken for a dead one."""
     with core.profile("stays"):
@@ -169,6 +192,43 @@ def rests(core: Any) -> None:
     # What follows runs in a stretch or between two, as it happens.
 
 
+def chains(core: Any) -> None:
+    """Functions of one region that call each other, in two threads, by changing ways in."""
+
+    def inner() -> None:
+        done["inner"] += 1
+
+    def middle() -> None:
+        inner()
+
+    def outer() -> None:
+        middle()
+
+    def call(*ways: Any) -> None:
+        for way in ways:
+            for _ in range(300):
+                way()
+
+    region = core.region("chain")
+    detach = [
+        core.attach(each, lambda original: region.wrap(original, after=work_after, outermost=True))
+        for each in (inner, middle, outer)
+    ]
+    other = threading.Thread(target=call, args=(outer, middle, outer))
+    other.start()
+    call(outer, inner, outer)
+    detach.pop(1)()
+    call(outer)
+    other.join()
+    for undo in detach:
+        undo()
+    done["chains"] += 1
+
+
+def work_after(*_: object) -> None:
+    """A note."""
+
+
 def fork(core: Any, sampler: Any, native: Any) -> None:
     """A child in the middle of a region, which samples and counts on its own."""
     with core.profile("forks"):
@@ -179,6 +239,7 @@ def fork(core: Any, sampler: Any, native: Any) -> None:
             own = native.Sampler(core, 50_000)
             own.start()
             threads(core)
+            own_threads(core, native)
             core.snapshot()
             own.stop()
             own.drain()
@@ -245,7 +306,12 @@ class Loop:
             lambda before, after, where: None,
         )
         self.network, self.rows = Network(), Rows()
-        self.learning = native.Updates(self.order, lambda loss: None, lambda buffer: None)
+        self.learning = native.Updates(
+            self.order,
+            lambda loss: None,
+            lambda buffer: None,
+            lambda _: ("steps of it", "time of it"),
+        )
         self.batch = Batch()
         self.networks = native.Networks(
             self.order,
@@ -259,6 +325,8 @@ class Loop:
         )
         self.networks.take(Network.__call__)
         returns = native.Returns(core, lambda *_: None, lambda *_: None)
+        returns.inspect_resets(lambda *_: None, lambda result, env, passed: 3)
+        self.after_reset = returns.after_reset
         steps = native.Steps(core, self.order, returns, lambda _: None, lambda *_: None, -1)
         self.step = core.region("env.step").wrap(self._step, after=steps)
         kept = native.Transfers(core, lambda file: file == __file__, lambda: None)
@@ -281,6 +349,7 @@ class Loop:
             self.order.purpose(done["events"] + kind, kind % 2 == 0, done["events"] % 300)
             self.move(self.rows)
             self.fetch(self.there)
+            self.after_reset(None, self)
             self.step(self)
         self.order.stepped(4)
         with self.core.profile("learn"):
@@ -339,11 +408,15 @@ def main(native_path: str, seconds: float) -> None:
     staying = [threading.Thread(target=stay, args=(core, stop), daemon=True) for _ in range(3)]
     for thread in staying:
         thread.start()
+    # Calls at any moment, that of a fork among them.
+    ticking = own_thread(core, native, [None] + [0.0003] * 10**6)
     end = time.monotonic() + seconds
     while time.monotonic() < end or not done["forks"]:
         rests(core)
+        chains(core)
         threads(core)
         native_threads(core)
+        own_threads(core, native)
         tasks(core)
         exits(core)
         for _ in range(20):
@@ -356,6 +429,7 @@ def main(native_path: str, seconds: float) -> None:
     for thread in staying:
         thread.join()
     sampler.stop()
+    assert not ticking.join(0.0)
     # `exits` leaves a region twice, once a turn; nothing else may come out of order.
     assert core.unmatched == done["turns"], f"{core.unmatched} exits for {done['turns']}"
     core.snapshot()

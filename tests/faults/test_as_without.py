@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-Hotloop = Callable[..., subprocess.CompletedProcess[str]]
+from real_runs import Hotloop
 
 #: A loop of a second and a half, so that every thread of hotloop runs and a window is written.
 LOOP = """\

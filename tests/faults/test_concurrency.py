@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture.window import Window, merged
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks and signals of Unix")

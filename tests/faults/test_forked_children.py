@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-Hotloop = Callable[..., subprocess.CompletedProcess[str]]
+from real_runs import Hotloop
 
 CHILDREN, CHILDREN_FULL, STEPS = 50, 500, 7
 

@@ -24,7 +24,7 @@ from pathlib import Path
 
 import pytest
 
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.cli import main as command
 from hotloop.run.recorder import WINDOW_SECONDS
 

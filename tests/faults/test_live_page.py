@@ -1,6 +1,6 @@
 """The live page against others than its user: other hosts, other sites, other files.
 
-`tests/report/test_live_view.py` has its token, its loopback address and its headers; here are the
+`tests/report/console/test_live_view.py` has its token, its loopback address and its headers; here are the
 attacks: names that point here (DNS rebinding), requests of other pages, paths out of the capture,
 and requests that are none.
 """
@@ -23,7 +23,7 @@ import pytest
 
 from hotloop.capture.window import PhaseDelta, Window
 from hotloop.capture.writer import ShardWriter
-from hotloop.report.web import LiveServer
+from hotloop.report.html.web import LiveServer
 
 SECRET = "the contents of another file"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.diagnose import diagnose
 from hotloop.report.document import make_report
 from hotloop.report.output import render

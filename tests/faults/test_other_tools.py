@@ -7,13 +7,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-
-Hotloop = Callable[..., "subprocess.CompletedProcess[str]"]
+from real_runs import Hotloop, report
 
 #: A loop with a known number of calls; what each program adds stands where TOOL does.
 PROGRAM = """
@@ -114,13 +111,6 @@ def plain(folder: Path, *words: str, stdin: str | None = None) -> subprocess.Com
     )
 
 
-def steps(hotloop: Hotloop, folder: str = "cap") -> dict[str, Any]:
-    done = hotloop("report", folder, "--format", "json")
-    assert done.returncode == 0, done.stderr
-    document: dict[str, Any] = json.loads(done.stdout)
-    return document
-
-
 @pytest.mark.parametrize("name", TOOLS)
 def test_it_is_as_without_hotloop(name: str, hotloop: Hotloop, tmp_path: Path, say) -> None:
     (tmp_path / "train.py").write_text(PROGRAM.replace("TOOL", TOOLS[name]))
@@ -129,7 +119,7 @@ def test_it_is_as_without_hotloop(name: str, hotloop: Hotloop, tmp_path: Path, s
     assert (under.returncode, under.stdout) == (alone.returncode, alone.stdout), under.stderr
     assert alone.stdout
     assert "Traceback" not in under.stderr
-    document = steps(hotloop)
+    document = report(hotloop)
     calls = [p["calls"] for p in document["phases"] if p["name"] == "env.step"]
     assert sum(calls) >= 500
     say(f"{name}: same output and exit code, {sum(calls)} calls counted")
@@ -169,7 +159,7 @@ def test_coverage_sees_the_same_lines(hotloop: Hotloop, tmp_path: Path, say) -> 
         lines.append((told["executed_lines"], told["executed_branches"]))
         (tmp_path / ".mine").unlink()
     assert lines[0] == lines[1]
-    assert steps(hotloop)["run"]["env_steps"] == 500
+    assert report(hotloop)["run"]["env_steps"] == 500
     say(f"coverage: the same {len(lines[0][0])} lines and {len(lines[0][1])} branches")
 
 
@@ -187,7 +177,7 @@ def test_pytest_under_hotloop(hotloop: Hotloop, tmp_path: Path, say) -> None:
 
     assert (under.returncode, told(under.stdout)) == (alone.returncode, told(alone.stdout))
     assert alone.returncode == 1
-    assert steps(hotloop)["run"]["env_steps"] == 503
+    assert report(hotloop)["run"]["env_steps"] == 503
     say("pytest: the same two outcomes and the same report of the failure")
 
 
@@ -221,7 +211,7 @@ def test_a_program_that_forks_a_daemon(hotloop: Hotloop, tmp_path: Path, say) ->
     while not done.exists() and time.monotonic() < end:
         time.sleep(0.05)
     while time.monotonic() < end:
-        document = steps(hotloop)
+        document = report(hotloop)
         if all(process["ended"] for process in document["processes"]):
             break
         time.sleep(0.1)
@@ -252,7 +242,7 @@ def test_a_program_that_changes_the_working_directory(
     under = hotloop("run", "-o", "cap", "--trace", "train.py")
     assert (under.returncode, under.stdout) == (0, "elsewhere\n"), under.stderr
     assert list((tmp_path / "elsewhere").iterdir()) == []
-    document = steps(hotloop)
+    document = report(hotloop)
     calls = [p["calls"] for p in document["phases"] if p["name"] == "env.step"]
     assert sorted(calls) == [30, 50, 200]
     say("a program that changes its directory: three shards, all in the capture")

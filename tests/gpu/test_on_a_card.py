@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from real_runs import Hotloop
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 if not torch.cuda.is_available():
@@ -17,10 +17,8 @@ if not torch.cuda.is_available():
 
 PROGRAMS = Path(__file__).parents[2] / "benchmarks" / "gpu" / "programs"
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
-
-def report(hotloop: Run, tmp_path: Path, program: str, *arguments: str) -> tuple[Any, str]:
+def report(hotloop: Hotloop, tmp_path: Path, program: str, *arguments: str) -> tuple[Any, str]:
     done = hotloop("run", "-q", "-o", "capture", str(PROGRAMS / program), *arguments, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "ERROR" not in done.stderr
@@ -33,14 +31,14 @@ def report(hotloop: Run, tmp_path: Path, program: str, *arguments: str) -> tuple
     return json.loads(made.stdout), done.stdout
 
 
-def test_memory_of_known_size(hotloop: Run, tmp_path: Path) -> None:
+def test_memory_of_known_size(hotloop: Hotloop, tmp_path: Path) -> None:
     found, output = report(hotloop, tmp_path, "known_memory.py")
     peaks = {p["name"]: round((p["gpu_peak_mb"] or 0) * 1e6) for p in found["phases"]}
     for name, expected in json.loads(output.splitlines()[-1]).items():
         assert peaks[name] == expected
 
 
-def test_every_transfer_is_counted(hotloop: Run, tmp_path: Path) -> None:
+def test_every_transfer_is_counted(hotloop: Hotloop, tmp_path: Path) -> None:
     found, _ = report(hotloop, tmp_path, "push_loop.py", "--steps", "10")
     rows = [row for row in found["transfers"] if row["function"] == "push_each"]
     assert {(row["transfers"], row["syncs"]) for row in rows} == {(2560, 2560)}
@@ -48,7 +46,7 @@ def test_every_transfer_is_counted(hotloop: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.real_time
-def test_kernels_by_phase(hotloop: Run, tmp_path: Path) -> None:
+def test_kernels_by_phase(hotloop: Hotloop, tmp_path: Path) -> None:
     found, _ = report(hotloop, tmp_path, "ppo_mlp.py", "--iterations", "100")
     device = found["device"]
     assert device["stretches"] >= 1

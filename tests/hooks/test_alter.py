@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from real_runs import Hotloop
 
 from hotloop.errors import HotloopError
 from hotloop.hooks.alter import Amount, check, parse_amount
 
 pytestmark = pytest.mark.programs
-
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
 OWN = """
 from hotloop import count, profile, profile_function
@@ -83,20 +80,20 @@ def altered(folder: Path) -> dict[str, Any]:
     return notes["altered"]  # type: ignore[no-any-return]
 
 
-def run_program(hotloop: Run, folder: Path, source: str, *options: str) -> str:
+def run_program(hotloop: Hotloop, folder: Path, source: str, *options: str) -> str:
     (folder / "program.py").write_text(source)
     result = hotloop("run", "-q", "-o", "capture", *options, "program.py")
     assert result.returncode == 0, result.stderr
     return result.stdout
 
 
-def test_a_skipped_phase_runs_once_and_repeats_its_result(hotloop: Run, tmp_path: Path) -> None:
+def test_a_skipped_phase_runs_once_and_repeats_its_result(hotloop: Hotloop, tmp_path: Path) -> None:
     output = run_program(hotloop, tmp_path, OWN, "--skip", "learn")
     assert output == "30 1 [(29, 30), 1]\n"
     assert altered(tmp_path / "capture")["skip"] == {"learn": {"calls": 29}}
 
 
-def test_a_phase_that_runs_every_third_time(hotloop: Run, tmp_path: Path) -> None:
+def test_a_phase_that_runs_every_third_time(hotloop: Hotloop, tmp_path: Path) -> None:
     run_program(hotloop, tmp_path, OWN, "--every", "learn=3")
     assert altered(tmp_path / "capture")["skip"] == {"learn": {"calls": 20}}
 
@@ -116,18 +113,20 @@ print(saved)
 """
 
 
-def test_every_tenth_call_though_each_is_about_a_new_object(hotloop: Run, tmp_path: Path) -> None:
+def test_every_tenth_call_though_each_is_about_a_new_object(
+    hotloop: Hotloop, tmp_path: Path
+) -> None:
     output = run_program(hotloop, tmp_path, NEW_OBJECTS, "--every", "checkpoint=10")
     assert output == "[0, 10, 20]\n"
 
 
-def test_a_skipped_method_is_skipped_for_each_object(hotloop: Run, tmp_path: Path) -> None:
+def test_a_skipped_method_is_skipped_for_each_object(hotloop: Hotloop, tmp_path: Path) -> None:
     output = run_program(hotloop, tmp_path, OWN, "--skip", "env.step")
     assert output == "1 30 [(0, 1), 30]\n"
 
 
 @pytest.mark.real_time
-def test_a_slowed_phase_is_slower_by_what_was_asked(hotloop: Run, tmp_path: Path) -> None:
+def test_a_slowed_phase_is_slower_by_what_was_asked(hotloop: Hotloop, tmp_path: Path) -> None:
     output = run_program(hotloop, tmp_path, OWN, "--slow", "env.step=2ms", "--slow", "collect=1ms")
     assert output == "30 30 [(29, 30), 30]\n"  # nothing else is different
     slow = altered(tmp_path / "capture")["slow"]
@@ -142,7 +141,7 @@ def test_a_slowed_phase_is_slower_by_what_was_asked(hotloop: Run, tmp_path: Path
     assert document["run"]["counters"]["altered_delay_us"] == pytest.approx(90_000)
 
 
-def test_a_share_of_each_call(hotloop: Run, tmp_path: Path) -> None:
+def test_a_share_of_each_call(hotloop: Hotloop, tmp_path: Path) -> None:
     source = "import time\n" + OWN.replace(
         'calls["learn"] += 1', 'calls["learn"] += 1; time.sleep(0.004)'
     )
@@ -150,12 +149,12 @@ def test_a_share_of_each_call(hotloop: Run, tmp_path: Path) -> None:
     assert altered(tmp_path / "capture")["slow"]["learn"]["added_s"] >= 30 * 0.002
 
 
-def test_nothing_to_skip_is_told(hotloop: Run, tmp_path: Path) -> None:
+def test_nothing_to_skip_is_told(hotloop: Hotloop, tmp_path: Path) -> None:
     run_program(hotloop, tmp_path, OWN, "--skip", "collect")  # a `with` block has no function
     assert altered(tmp_path / "capture")["skip"] == {"collect": {"calls": 0}}
 
 
-def test_without_an_optimizer_nothing_is_learned(hotloop: Run, tmp_path: Path) -> None:
+def test_without_an_optimizer_nothing_is_learned(hotloop: Hotloop, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     moved = float(run_program(hotloop, tmp_path, TORCH))
     assert moved > 0.1
@@ -165,13 +164,15 @@ def test_without_an_optimizer_nothing_is_learned(hotloop: Run, tmp_path: Path) -
     assert altered(tmp_path / "capture")["skip"]["learn.optimizer"]["calls"] > 30
 
 
-def test_a_backward_pass_is_skipped_though_each_loss_is_new(hotloop: Run, tmp_path: Path) -> None:
+def test_a_backward_pass_is_skipped_though_each_loss_is_new(
+    hotloop: Hotloop, tmp_path: Path
+) -> None:
     pytest.importorskip("torch")
     run_program(hotloop, tmp_path, TORCH, "--skip", "learn.backward")
     assert altered(tmp_path / "capture")["skip"]["learn.backward"]["calls"] >= 30
 
 
-def test_a_librarys_environment_is_skipped(hotloop: Run, tmp_path: Path) -> None:
+def test_a_librarys_environment_is_skipped(hotloop: Hotloop, tmp_path: Path) -> None:
     pytest.importorskip("gymnasium")
     assert int(run_program(hotloop, tmp_path, GYM)) > 40
     (tmp_path / "capture").rename(tmp_path / "before")
@@ -199,7 +200,7 @@ def test_what_is_not_a_delay(text: str) -> None:
         parse_amount(text)
 
 
-def test_what_is_wrong_is_said_before_anything_runs(hotloop: Run, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_before_anything_runs(hotloop: Hotloop, tmp_path: Path) -> None:
     for skip, slow in (([""], []), ([], ["env.step"]), ([], ["env.step=x"]), (["a"], ["a=1ms"])):
         with pytest.raises(HotloopError):
             check(skip, slow, [])

@@ -7,7 +7,9 @@ from types import ModuleType
 
 import pytest
 
-from hotloop.hooks.install import _find
+from hotloop import Profiler
+from hotloop.hooks.context import HookContext
+from hotloop.hooks.install import Hooks, _find
 from hotloop.hooks.library import Target
 
 
@@ -41,3 +43,21 @@ def test_a_parents_method_is_not_the_classs() -> None:
     # Hooked there, it would be timed for every other class below the parent.
     with pytest.raises(KeyError):
         _find(Target("some_library", "Whole.close", "tensordict"))
+
+
+class ComparesByName(type):
+    """As in `typing_extensions`: comparing needs a name that is bound once the class is made."""
+
+    def __eq__(cls, other: object) -> bool:
+        return cls is NotYet and other is not NotYet  # noqa: F821
+
+    __hash__ = type.__hash__
+
+
+def test_a_class_that_cannot_be_compared_yet(library: ModuleType) -> None:
+    hooks = Hooks(HookContext(Profiler()), {})
+    hooks._followed.append((library.Parent, "close", Target("some_library", "Parent.close", "log")))
+    made = ComparesByName("Made", (library.Parent,), {"close": lambda self: None})
+    hooks._hook_methods(made)
+    hooks._hook_methods(ComparesByName("Other", (), {}))
+    assert hooks.failures == {}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from analyses import window
-from made_shards import made_shard
+from made_captures import made_shard
 
-from hotloop.analyze.contention import Contention
+from hotloop.analyze.processes.contention import Contention
 from hotloop.capture.reader import Capture
 from hotloop.errors import HotloopError
 from hotloop.integrations.baseline import load, path_of, store

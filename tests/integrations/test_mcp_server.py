@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from hotloop.analyze.compare import Figures, compare_pairs
-from hotloop.report.comparison import comparison_document
+from hotloop.analyze.comparing.compare import Figures, compare_pairs
+from hotloop.report.results.comparison import comparison_document
 
 pytest.importorskip("mcp.server.mcpserver", reason="needs hotloop[mcp]")
 pytestmark = pytest.mark.programs
@@ -39,7 +39,11 @@ async def ask(folder: Path) -> tuple[list[str], dict[str, Any], str]:
     )
     async with Client(stdio_client(server)) as client:
         tools = [tool.name for tool in (await client.list_tools()).tools]
+        none = await client.call_tool("report", {})
+        assert "call run first" in none.content[0].text
         ran = await client.call_tool("run", {"command": "train.py", "folder": str(folder)})
+        newest = await client.call_tool("report", {})
+        assert newest.content[0].text == ran.content[0].text
         failed = await client.call_tool("report", {"capture": str(folder / "missing")})
         assert failed.is_error
         return tools, json.loads(ran.content[0].text), failed.content[0].text

@@ -146,7 +146,7 @@ def test_mistakes_are_told_in_a_line(project: Any, pytester: pytest.Pytester) ->
     result.assert_outcomes(failed=4)
     result.stdout.fnmatch_lines(
         [
-            "hotloop: the mark takes max_share, *; not max_shares",
+            "hotloop: the marker takes max_share, *, not max_shares",
             "hotloop: no training loop was recognized*",
             "hotloop: no phase 'loog' was recorded; recorded were env.step",
             "*assert 1 == 2*",

@@ -107,7 +107,7 @@ def test_recordings_begin_soon_after_the_loop(
     assert device.started == 0
     train(profiler, clock, 0.2 * WARM_UP_S)
     watch._tick()
-    assert device.started == watch.stretches == 1
+    assert device.started == watch.recordings == 1
 
 
 def test_nothing_is_recorded_during_an_import(
@@ -140,7 +140,7 @@ def test_what_a_program_waits_for_others_is_no_budget(
             clock.pass_ns(400_000_000)
         profiler.close_window()
         watch._tick()
-    assert watch.stretches >= 2
+    assert watch.recordings >= 2
     assert watch.spent_ns <= 1.1 * BUDGET * 400 * 0.1e9 + CREDIT_S * 1e9
 
 
@@ -153,7 +153,7 @@ def test_all_recordings_cost_a_hundredth(
         watch._tick()
         elapsed = clock() - profiler.core.loop_first
         assert watch.spent_ns <= BUDGET * elapsed + (CREDIT_S + 0.1) * 1e9
-    assert watch.stretches >= 10
+    assert watch.recordings >= 10
 
 
 def test_full_records_at_every_turn(profiler: Profiler, device: StandIn, clock: Any) -> None:
@@ -163,7 +163,7 @@ def test_full_records_at_every_turn(profiler: Profiler, device: StandIn, clock: 
         watch._tick()
         watch._tick()  # too soon: the driver's tracer must have gone
         clock.pass_ns(int(1e9))
-    assert watch.stretches == 3
+    assert watch.recordings == 3
 
 
 @pytest.mark.parametrize("closes", [False, True], ids=["alone", "a window closes"])
@@ -207,7 +207,7 @@ def test_launches_without_their_kernels_do_not_count(
         Activity(KERNEL, now + 50, now + 80, 2),
     ]
     watch._tick()
-    assert (watch.stretches, profiler.device_parts) == (1, {})
+    assert (watch.recordings, profiler.device_parts) == (1, {})
     assert "left out" in watch.remarks[0]
 
 
@@ -223,7 +223,7 @@ def test_a_stopped_tracer_can_detach_from_a_program_that_no_longer_uses_the_devi
 ) -> None:
     train(profiler, clock, 30.0)
     watch._tick()
-    assert (watch.stretches, device.driver_calls) == (1, 0)
+    assert (watch.recordings, device.driver_calls) == (1, 0)
     watch.end()
     assert device.driver_calls > 1  # it may not have been ready to detach at the first
     clock.pass_ns(10**9)

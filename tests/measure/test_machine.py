@@ -129,5 +129,16 @@ def test_the_time_of_threads(root: Path) -> None:
     assert machine.run_times(root) == machine.RunTimes(2.0, 0.5, 2.0)
 
 
+@pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="not told by this system")
+def test_native_code_and_python_read_the_same_times(tmp_path: Path) -> None:
+    os.mkdir(tmp_path / "proc")
+    os.symlink("/proc/self", tmp_path / "proc/self")
+    by_python, native = machine.run_times(tmp_path), machine.run_times()
+    assert by_python is not None
+    assert native is not None
+    assert native.on_core == pytest.approx(by_python.on_core, abs=1.0)
+    assert 0 < native.waiting <= native.all_waiting
+
+
 def test_this_machine_has_cores() -> None:
     assert 1 <= machine.affinity_cores() <= (os.cpu_count() or 1)

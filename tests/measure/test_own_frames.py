@@ -13,7 +13,6 @@ import pytest
 
 from hotloop.measure import core as cores
 from hotloop.measure.core import Core, native_constant, run_at_bottom
-from hotloop.measure.threads import Alarm, OwnThread
 
 pytestmark = pytest.mark.skipif(
     not native_constant("HIDES_FRAMES", 0), reason="frames of hotloop are not hidden here"
@@ -68,28 +67,6 @@ def test_the_depth_is_counted_from_the_bottom() -> None:
     finally:
         sys.setrecursionlimit(limit)
     assert depth_of_recursion() == here
-
-
-def test_a_waiting_thread_has_no_frames() -> None:
-    alarm, woken = Alarm(), threading.Event()
-    begun = threading.Event()
-
-    def wait() -> None:
-        begun.set()
-        alarm.wait(60.0)
-        woken.set()
-
-    before = set(sys._current_frames())
-    thread = OwnThread(wait)
-    thread.start()
-    assert begun.wait(60.0)
-    while set(sys._current_frames()) - before:
-        pass  # on its way to the lock
-    assert not woken.is_set()
-    alarm.set()
-    alarm.set()
-    assert thread.join(60.0)
-    assert woken.is_set()
 
 
 Attach = Callable[[Any, Callable[[Any], Any]], None]

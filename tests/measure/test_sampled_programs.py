@@ -19,7 +19,67 @@ pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here
 if not sys.platform.startswith("linux"):
     pytest.skip("states of threads come from /proc", allow_module_level=True)
 
-PROGRAMS = Path(__file__).parent / "sampled_programs"
+#: Operations in C, each repeated by the same small program: what is made before the loop, and what
+#: is done in it.
+OPERATIONS = {
+    "attribute": (
+        "numbers = type('N', (list,), {'total': property(sum)})(range(100_000))",
+        "_ = numbers.total",
+    ),
+    "compare_arrays": ("x, y = np.zeros(2_000_000), np.ones(2_000_000)", "_ = x < y"),
+    "compare_lists": ("xs, ys = list(range(200_000)), list(range(200_000))", "_ = xs == ys"),
+    "contains": ("xs = list(range(100_000))", "_ = -1 in xs"),
+    "difference": ("s, t = set(range(100_000)), set(range(50_000))", "_ = s - t"),
+    "getitem": ("x, index = np.ones(500_000), np.arange(500_000)", "_ = x[index]"),
+    "hashing": ("block = bytes(2_000_000)", "hashlib.sha256(block)"),  # without the GIL
+    "inplace": ("x, y = np.zeros(2_000_000), np.ones(2_000_000)", "x += y"),
+    "matmul": ("a = np.ones((400, 400))", "_ = a @ a"),  # without the GIL
+    "merge_dicts": (
+        "d, e = dict.fromkeys(range(50_000)), dict.fromkeys(range(50_000, 100_000))",
+        "_ = d | e",
+    ),
+    "modulo": ("n, m = 7**60_000, 5**20_000", "_ = n % m"),
+    "negate": ("x = np.zeros(2_000_000)", "_ = -x"),
+    "power": ("base = 3", "_ = base**20_000"),
+    "repeat_text": ("text = 'hot loop '", "_ = text * 100_000"),
+    "searching": ("pattern, text = re.compile('x+y'), 'x' * 1500", "pattern.search(text)"),
+    "setitem": ("x, y = np.zeros(2_000_000), np.ones(2_000_000)", "x[:] = y"),
+    "slicing": ("xs = list(range(400_000))", "_ = xs[::2]"),
+    "sorting": ("xs = [(i * 7919) % 100_003 for i in range(100_000)]", "sorted(xs)"),
+}
+REPEATED = """
+import hashlib, re, time
+{imports}
+END = time.perf_counter() + 3
+
+
+def schedule(step):
+    # The next Python function: none of the time before it is its own.
+    return step + 1
+
+
+def main():
+    {made}
+    step = 0
+    while time.perf_counter() < END:
+        {operation}  # hot: native
+        step = schedule(step)
+
+
+main()
+"""
+
+
+def programs() -> dict[str, str]:
+    """Name -> source."""
+    folder = Path(__file__).parent / "sampled_programs"
+    found = {path.stem: path.read_text() for path in folder.glob("*.py")}
+    for name, (made, operation) in OPERATIONS.items():
+        imports = "import numpy as np" if "np." in made else ""
+        found[name] = REPEATED.format(imports=imports, made=made, operation=operation)
+    return found
+
+
 SHARES = {
     "python": "python_share",
     "native": "native_share",
@@ -64,10 +124,12 @@ def line_of(function: dict[str, Any], program: Path) -> int:
 
 # In real time: a sampler that gets no core for seconds has too few samples for a table.
 @pytest.mark.real_time
-@pytest.mark.parametrize("program", sorted(PROGRAMS.glob("*.py")), ids=lambda p: p.stem)
-def test_function_line_and_state(program: Path, tmp_path: Path) -> None:
-    if "import torch" in program.read_text():
+@pytest.mark.parametrize(("name", "source"), sorted(programs().items()), ids=sorted(programs()))
+def test_function_line_and_state(name: str, source: str, tmp_path: Path) -> None:
+    if "import torch" in source:
         pytest.importorskip("torch")
+    program = tmp_path / f"{name}.py"
+    program.write_text(source)
     line, state = expected(program)
     lines: dict[int, dict[str, float]] = {}
     for function in functions_of(program, tmp_path / "capture"):

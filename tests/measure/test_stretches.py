@@ -65,6 +65,16 @@ class Loop:
         return {paths[row[0]]: (row[1], row[2]) for row in self.core.snapshot()[1] if row[1]}
 
 
+def test_a_call_that_counts_at_rest_is_open() -> None:
+    loop, seen = Loop(), []
+    loop.attach(watched := lambda: seen.append(loop.core.is_open("env.step")), "inside")
+    step = loop.core.region("env.step").wrap(watched, after=loop.note, outermost=True)
+    loop.rest()
+    step()
+    watched()
+    assert seen == [True, False]
+
+
 def test_hooks_rest_and_measure_again() -> None:
     loop = Loop()
     loop.core.stretches("collect", 0, 2, 2, ["collect", "policy.act", "env.step"], frozenset())

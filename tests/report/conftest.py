@@ -13,9 +13,9 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     pytest.importorskip("scipy")
     from made_experiments import comparison, investigation, result, sweep, written
 
-    from hotloop.report.comparison_page import render_comparison
-    from hotloop.report.investigation_page import render_investigation
-    from hotloop.report.sweep_page import render_sweep
+    from hotloop.report.results.comparison_page import render_comparison
+    from hotloop.report.results.investigation_page import render_investigation
+    from hotloop.report.results.sweep_page import render_sweep
 
     folder = tmp_path_factory.mktemp("pages")
     made = comparison()

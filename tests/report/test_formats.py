@@ -14,11 +14,20 @@ from hotloop.report.formats import FORMATS, format_of, known_endings
 @pytest.mark.parametrize(
     ("name", "format"),
     [
-        ("a.json", "json"),
-        ("a.detailed.json", "detailed"),
-        ("a.perfetto.json", "perfetto"),
+        ("report.html", "html"),
         ("A.SPEEDSCOPE.JSON", "speedscope"),
         ("a.b.HTM", "html"),
+        ("report.md", "markdown"),
+        ("analysis.txt", "text"),
+        ("report.json", "json"),
+        ("detailed.json", "detailed"),
+        ("my-detailed.json", "detailed"),
+        ("run.speedscope.json", "speedscope"),
+        ("run.perfetto.json", "perfetto"),
+        ("run.trace.json", "perfetto"),
+        ("run.collapsed", "collapsed"),
+        ("run.prof", "pstats"),
+        ("a.b.parquet", "parquet"),
     ],
 )
 def test_the_longest_ending_wins(name: str, format: str) -> None:

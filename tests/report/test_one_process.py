@@ -10,10 +10,10 @@ from small_analyses import analysis
 from hotloop.analyze.bounds import Bound
 from hotloop.analyze.model import Function
 from hotloop.report import markdown
+from hotloop.report.console.terminal import Style
+from hotloop.report.console.text import text_report
 from hotloop.report.document import make_report
 from hotloop.report.output import render
-from hotloop.report.terminal import Style
-from hotloop.report.text import text_report
 from hotloop.report.view import View
 
 

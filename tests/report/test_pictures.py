@@ -9,13 +9,12 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import pytest
-from made_shards import made_shard
+from made_captures import capture_of, made_shard
 
 from hotloop import units
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.history import RunHistory
-from hotloop.analyze.training import read_capture
-from hotloop.capture.reader import Capture
+from hotloop.analyze.over_time.history import RunHistory
+from hotloop.analyze.processes.training import read_capture
 from hotloop.report.document import Report, make_report
 from hotloop.report.figures import DPI
 from hotloop.report.pictures import INCHES, render_png, render_svg
@@ -65,7 +64,7 @@ def test_the_same_figures_give_the_same_file(report: Report) -> None:
 
 
 def test_a_run_with_nothing_in_it() -> None:
-    capture = Capture(Path("run"), [made_shard("main", {"role": "main", "command": ["x"]})])
+    capture = capture_of(made_shard("main", {"role": "main", "command": ["x"]}))
     assert render_png(make_report(analyze(capture), [], RunHistory(capture))).startswith(b"\x89PNG")
 
 

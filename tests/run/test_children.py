@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from real_runs import Hotloop, report
 
 pytestmark = pytest.mark.programs
-
-Hotloop = Callable[..., "subprocess.CompletedProcess[str]"]
 
 WORKERS = """
 import multiprocessing as mp, sys, time
@@ -50,13 +45,6 @@ if __name__ == "__main__":
         pipe.send(None)
         process.join()
 """
-
-
-def report(hotloop: Hotloop) -> dict[str, Any]:
-    done = hotloop("report", "cap", "--format", "json")
-    assert done.returncode == 0, done.stderr
-    document: dict[str, Any] = json.loads(done.stdout)
-    return document
 
 
 @pytest.mark.real_time
@@ -305,3 +293,30 @@ def test_a_fork_server_is_no_worker(hotloop: Hotloop, tmp_path: Path) -> None:
     names = sorted(p.name.rpartition("-")[0] for p in (tmp_path / "cap").glob("*-*.jsonl"))
     assert names == ["work-1", "work-2"]
     assert report(hotloop)["run"]["env_steps"] == 6
+
+
+NAMED = """
+import multiprocessing as mp
+import gymnasium as gym
+
+def evaluate(seconds):
+    env = gym.make("CartPole-v1")
+    env.reset()
+    for _ in range(200):
+        env.step(0)
+
+if __name__ == "__main__":
+    worker = mp.get_context("fork").Process(target=evaluate, args=(1,))
+    worker.start()
+    worker.join()
+"""
+
+
+def test_a_worker_is_named_after_a_function_that_is_hooked_too(
+    hotloop: Hotloop, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(NAMED)
+    done = hotloop("run", "-q", "-o", "cap", "train.py")
+    assert done.returncode == 0, done.stderr
+    names = {process["name"] for process in report(hotloop)["processes"]}
+    assert names == {"main", "evaluate-1"}

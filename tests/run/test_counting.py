@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_shards import made_shard
+from made_captures import made_shard
 
 from hotloop.capture.growing import Shard
 from hotloop.capture.window import Window

@@ -18,24 +18,17 @@ def list_tasks(folder: Path, *names: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "unnamed", "has_one"),
+    ("names", "has_one"),
     [
-        (["python"], 0, True),
-        (["python", "hotloop-sampler", "hotloop-thread"], 0, True),
-        (["python", "python"], 0, False),
-        (["python", "python"], 1, True),  # one of hotloop's, as yet without its name
-        (["python", "python", "python"], 1, False),
-        (["python", None], 0, True),
+        (["python"], True),
+        (["python", "hotloop-sampler", "hotloop-thread"], True),
+        (["python", "python"], False),
+        (["python", None], True),
     ],
 )
 def test_only_the_programs_threads_count(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    names: list[str | None],
-    unnamed: int,
-    has_one: bool,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: list[str | None], has_one: bool
 ) -> None:
     list_tasks(tmp_path, *names)
     monkeypatch.setattr(forks, "_TASKS", str(tmp_path))
-    monkeypatch.setattr(forks, "unnamed_threads", lambda: unnamed)
     assert forks._has_one_thread() is has_one

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hotloop import Profiler
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture.writer import ShardWriter
 from hotloop.run.recorder import Recorder
 

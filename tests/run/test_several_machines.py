@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from real_runs import Hotloop, check_refused
 
 pytestmark = pytest.mark.programs
-
-Hotloop = Callable[..., "subprocess.CompletedProcess[str]"]
 
 PROGRAMS = Path(__file__).parents[1] / "hooks" / "library_programs"
 
@@ -63,8 +61,7 @@ def test_the_same_command_on_two_machines_is_one_run(hotloop: Hotloop, tmp_path:
 def test_joining_needs_a_folder(hotloop: Hotloop, tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TRAIN)
     done = hotloop("run", "--join", "train.py")
-    assert done.returncode == 2
-    assert "--join needs -o" in done.stderr
+    check_refused(done, "--join needs -o")
 
 
 @pytest.mark.framework

@@ -9,7 +9,7 @@ import pytest
 from real_runs import LOOP, Hotloop, report
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.phases import REST
 
 pytest.importorskip("hotloop.measure._native")
@@ -38,7 +38,7 @@ def learn(rows):
     optimizer.step()
 
 
-for step in range(12_000):
+for step in range(24_000):
     with torch.no_grad():
         actions = net(torch.as_tensor(obs)).argmax(1).numpy()
     obs, _, _, _, _ = envs.step(actions)
@@ -69,6 +69,8 @@ def test_stretches_agree_with_every_call(tmp_path: Path) -> None:
     assert exact["overhead"]["measured"] == 1
     for name in ("env_steps", "episodes", "gradient_steps"):
         assert found["run"][name] == exact["run"][name] > 0
+    # Also of the update that a stretch begins with, whose network was called before.
+    assert found["run"]["batch_size"] == exact["run"]["batch_size"] == 3
     assert shard.notes.weights == whole.notes.weights
     paths = {path for window in shard.windows for path, _, _ in window.samples}
     assert not any(REST in path for path in paths)

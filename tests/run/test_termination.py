@@ -7,13 +7,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-Hotloop = Callable[..., subprocess.CompletedProcess[str]]
+from real_runs import Hotloop
 
 WORKERS = """\
 import os, signal, sys, time
@@ -124,3 +122,21 @@ def test_sigterm_waits_until_the_last_window_is_written(tmp_path: Path) -> None:
         [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
     assert (done.returncode, done.stdout) == (-signal.SIGTERM, "written\n"), done.stderr
+
+
+def test_sigterm_waits_for_a_blocked_end_for_a_second(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(
+        "import os, signal, time\n"
+        "from hotloop.measure.profiler import Profiler\n"
+        "from hotloop.run.termination import Termination\n"
+        "ending = Termination(Profiler().core, lambda: print('finished'))\n"
+        "ending.begin()\n"
+        "ending.defer()\n"
+        "os.kill(os.getpid(), signal.SIGTERM)\n"
+        "print('writing', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=50
+    )
+    assert (done.returncode, done.stdout) == (-signal.SIGTERM, "writing\n"), done.stderr

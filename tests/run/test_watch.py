@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from hotloop.analyze.contention import contention
+from hotloop.analyze.processes.contention import contention
 from hotloop.run.watch import Watch
 
 

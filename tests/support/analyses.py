@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from hotloop.analyze.model import Analysis, Frame, Overhead, Phase, Run, Sample
-from hotloop.analyze.trends import find_trends
+from hotloop.analyze.model import Analysis, Frame, Overhead, Phase, Sample
+from hotloop.analyze.over_time.trends import find_trends
+from hotloop.analyze.run import Run
 from hotloop.capture.schema import End, Header, Notes
 from hotloop.capture.window import PhaseDelta, Window
 from hotloop.diagnose.finding import Finding, Rule

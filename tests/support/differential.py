@@ -36,6 +36,10 @@ GRACE_S = 5.0
 #: Where a capture lies without `-o`, once the program has ended.
 _CAPTURES = ("runs", "hotloop")
 
+#: What users type; unlike `python -m hotloop`, it is a script that Python runs.
+_SCRIPT = Path(sys.executable).with_name("hotloop")
+_HOTLOOP = [str(_SCRIPT)] if _SCRIPT.exists() else ["-m", "hotloop"]
+
 _OPTION = re.compile(r"^# (\w+): (.*)$", re.MULTILINE)
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
@@ -83,7 +87,7 @@ def run_program(
         environment[name] = text
     command = [sys.executable, *options.get("python", "").split()]
     if under_hotloop:
-        command += ["-m", "hotloop", "run", "-q"]
+        command += [*_HOTLOOP, "run", "-q"]
         if options.get("capture") != "default":
             command += ["-o", str(folder / "capture")]
         command += options.get("hotloop", "").split()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from hotloop.diagnose.evidence import (
-    severity_of,
-)
-from hotloop.diagnose.finding import Finding, Gain
+from typing import Any
+
+from hotloop.diagnose.evidence import severity_of
+from hotloop.diagnose.finding import HIGH, Finding, Gain
 
 
-def found(id: str, low: float, high: float, severity: str | None = None) -> Finding:
+def found(
+    id: str, low: float = 1.2, high: float = 2.0, severity: str | None = None, **more: Any
+) -> Finding:
     gain = Gain(low, high)
-    return Finding(id, severity or severity_of(gain), f"{id}.", "learn", gain, "high", "", "")
+    given = {"title": f"{id}.", "phase": "learn", "confidence": HIGH, "fix": "", "verify": ""}
+    return Finding(id, severity or severity_of(gain), gain=gain, **(given | more))

@@ -8,12 +8,18 @@ from pathlib import Path
 
 from recorded_run import HOSTILE
 
-from hotloop.analyze.compare import Comparison, Figures, compare_pairs
-from hotloop.analyze.experiments import Claim, Investigation, PairedResult, Sweep, Tried
-from hotloop.analyze.hypothesis import FAILED, ClaimVerdict, judge_gain, judge_slope, parse_gain
-from hotloop.analyze.hypothesis import Expected as Claimed
-from hotloop.analyze.judgement import MARGIN
-from hotloop.analyze.scaling import (
+from hotloop.analyze.comparing.compare import Comparison, Figures, compare_pairs
+from hotloop.analyze.comparing.experiments import Claim, Investigation, PairedResult, Sweep, Tried
+from hotloop.analyze.comparing.hypothesis import (
+    FAILED,
+    ClaimVerdict,
+    judge_gain,
+    judge_slope,
+    parse_gain,
+)
+from hotloop.analyze.comparing.hypothesis import Expected as Claimed
+from hotloop.analyze.comparing.judgement import MARGIN
+from hotloop.analyze.comparing.scaling import (
     Trial,
     add_efficiency,
     expectation,

@@ -2,7 +2,7 @@
 
     def test_it(profile):
         run = profile(PROGRAM)               # source text; `run = profile(path)` for a file
-        assert run.coverage > 0.97
+        run.check_accounted()
         assert run.seconds("env.step") == pytest.approx(...)
 
 `profile(source, hotloop=False)` runs the same program alone, for what must be the same with and
@@ -63,6 +63,16 @@ class Run:
 
     def counter(self, name: str) -> float:
         return float(self.report["run"].get(name) or self.report["run"]["counters"].get(name, 0))
+
+    def training_counts(self) -> list[int]:
+        """Environment steps, episodes, gradient steps and rows learned from."""
+        names = ("env_steps", "episodes", "gradient_steps", "samples")
+        return [int(self.counter(name)) for name in names]
+
+    def check_accounted(self, coverage: float = 0.97) -> None:
+        """Nearly all of the loop is in phases, and little of it is unexplained."""
+        assert self.coverage >= coverage, self.table()
+        assert self.unexplained <= 0.08, self.table()
 
     def table(self) -> str:
         """Something to read when a test fails."""

@@ -40,3 +40,10 @@ def report(hotloop: Hotloop, folder: str = "cap") -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return document
+
+
+def check_refused(done: subprocess.CompletedProcess[str], said: str) -> None:
+    """A mistake ends with exit code 2 and a message, never with a traceback."""
+    assert done.returncode == 2, done.stderr
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

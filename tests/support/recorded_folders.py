@@ -8,28 +8,14 @@ import platform
 import time
 from pathlib import Path
 
-from hotloop.capture.window import PhaseDelta, Window
-from hotloop.capture.writer import ShardWriter
+from written_shards import write_run
 
 DAY = 86400.0
 
 
 def record(folder: Path, command: str = "train.py", end: bool = True) -> Path:
     header = {"pid": 1, "command": [command], "started": 0.0, "host": "elsewhere"}
-    folder.mkdir(parents=True)
-    writer = ShardWriter(folder, "main", header)
-    second = 1_000_000_000
-    for number in range(8):
-        phases = {"env.step": PhaseDelta(100, second, second, 1, second)}
-        begin, stop = number * second, (number + 1) * second
-        window = Window(number, number, begin, stop, phases, {"env_steps": 100})
-        window.loop_last_ns = stop
-        writer.window(window)
-    if end:
-        writer.end({"reason": "exit", "code": 0})
-    else:
-        writer.close()
-    return folder
+    return write_run(folder, [1_000_000_000] * 8, end=end, **header)
 
 
 def aged(folder: Path, days: float) -> Path:

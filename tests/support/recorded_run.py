@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.history import RunHistory
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.over_time.history import RunHistory
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.finding import Finding, Gain
 from hotloop.report.document import Report, make_report

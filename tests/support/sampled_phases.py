@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from made_captures import analysis_of, made_shard
 
-from made_shards import made_shard
-
-from hotloop.analyze.analysis import analyze
 from hotloop.analyze.model import Analysis
 from hotloop.capture.lines import StackRow
-from hotloop.capture.reader import Capture, Shard
+from hotloop.capture.reader import Shard
 from hotloop.capture.window import PhaseDelta, Window
 
 S = 1_000_000_000
@@ -53,4 +50,4 @@ def analysis(
         (step, 7, 0): [5, 1 * S],
         ("", 2, 0): [1, S],
     }
-    return analyze(Capture(Path("run"), [shard(n, samples) for n in ("main", *others)]))
+    return analysis_of(*(shard(n, samples) for n in ("main", *others)))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from made_captures import analysis_of, made_shard
 
-from made_shards import made_shard
-
-from hotloop.analyze.analysis import analyze
 from hotloop.analyze.model import Analysis
 from hotloop.capture.lines import StackRow
-from hotloop.capture.reader import Capture
 from hotloop.capture.schema import SourceLine
 from hotloop.capture.window import PhaseDelta, Window
 from hotloop.diagnose.finding import Finding, Gain
@@ -29,7 +25,7 @@ def analysis(name: str = "env.step") -> Analysis:
     window.samples = {(f"collect/{name}", 1, 0): [100, 5 * S]}
     shard = made_shard("main", {"role": "main", "command": ["train.py", "--x", name]}, {}, [window])
     shard.stacks = {1: StackRow(1, 0, f"/p/{name}.py", f"Env.{name}", 1, 2)}
-    return analyze(Capture(Path("run"), [shard]))
+    return analysis_of(shard)
 
 
 def finding(text: str = "Slow") -> Finding:

@@ -6,7 +6,7 @@ from typing import Any
 
 from profiling import Run
 
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 
 
 def line_of(source: str, words: str) -> int:

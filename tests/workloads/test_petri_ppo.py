@@ -2,57 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import random
 import re
-import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from workload_programs import Workload, check_names_the_extra, check_refused, figures
 
 pytest.importorskip("torchrl")
 
-FOLDER = Path(__file__).parents[2] / "workloads" / "petri_ppo"
-OWN_MODULES = ("options", "petri_net", "scheduling", "environment", "agent", "training")
-
-
-def load(*names: str) -> list[ModuleType]:
-    """Import the program's modules, leaving no plain name behind for another program to find."""
-    sys.path.insert(0, str(FOLDER))
-    try:
-        for name in OWN_MODULES:
-            sys.modules.pop(name, None)
-        return [importlib.import_module(name) for name in names]
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in OWN_MODULES:
-            sys.modules.pop(name, None)
-
-
-petri_net, scheduling, environment = load("petri_net", "scheduling", "environment")
-
-
-def run(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(FOLDER / "train.py"), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=cwd,
-        check=False,
-    )
-
-
-def figures(output: str, who: str) -> tuple[float, float]:
-    """The mean return and its standard error in the program's last lines."""
-    found = re.search(rf"^{who} policy\s+return (\S+) \+/- (\S+) over", output, re.MULTILINE)
-    assert found, output
-    return float(found[1]), float(found[2])
+WORKLOAD = Workload("petri_ppo")
+petri_net, scheduling, environment = WORKLOAD.load("petri_net", "scheduling", "environment")
 
 
 def small_net(duration: int = 0) -> Any:
@@ -225,7 +188,7 @@ def test_turbo_and_the_same_seed_give_the_same_training() -> None:
     arguments = ("--batches", "2", "--frames-per-batch", "256", "--eval-episodes", "5")
 
     def without_speeds(*more: str) -> list[str]:
-        done = run(*arguments, *more)
+        done = WORKLOAD.run(*arguments, *more)
         assert done.returncode == 0, done.stderr
         return re.sub(r" *\d+ frames/s|turbo o\w+", "", done.stdout).splitlines()
 
@@ -242,7 +205,7 @@ def test_the_environment_keeps_its_own_specifications() -> None:
 
 
 def test_training_beats_chance(tmp_path: Path) -> None:
-    done = run("--batches", "12", "--eval-episodes", "40", cwd=tmp_path)
+    done = WORKLOAD.run("--batches", "12", "--eval-episodes", "40", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     trained, trained_error = figures(done.stdout, "trained")
     chance, chance_error = figures(done.stdout, "random")
@@ -255,31 +218,15 @@ def test_training_beats_chance(tmp_path: Path) -> None:
     "arguments", [("--batches", "0"), ("--jobs", "many"), ("--no-such-switch",)]
 )
 def test_a_bad_argument_is_one_line_and_exit_code_2(arguments: tuple[str, ...]) -> None:
-    done = run(*arguments)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("train.py: error:")
-    assert "Traceback" not in done.stderr
+    check_refused(WORKLOAD.run(*arguments))
 
 
 def test_help_names_the_switches() -> None:
-    done = run("--help")
+    done = WORKLOAD.run("--help")
     assert done.returncode == 0
     for switch in ("--turbo", "--no-turbo", "--n-hidden", "--n-layer", "--frames-per-batch"):
         assert switch in done.stdout
 
 
 def test_a_missing_library_names_the_extra() -> None:
-    # Isolated and without site-packages, Python finds the program and nothing that is installed.
-    program = (
-        f"import sys; sys.path.insert(0, {str(FOLDER)!r}); import train; sys.exit(train.main())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "pip install 'hotloop[petri]'" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    check_names_the_extra(WORKLOAD.run_without_libraries(), "petri")

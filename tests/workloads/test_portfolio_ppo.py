@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+from workload_programs import Workload, check_names_the_extra, check_refused
 
 pd = pytest.importorskip("pandas")
 pytest.importorskip("stable_baselines3")
 
-FOLDER = Path(__file__).parents[2] / "workloads" / "portfolio_ppo"
-OWN_MODULES = ("options", "market", "preprocessing", "environment", "metrics", "training")
-
-
-def load(*names: str) -> list[ModuleType]:
-    """Import the program's modules, leaving no plain name behind for another program to find."""
-    sys.path.insert(0, str(FOLDER))
-    try:
-        for name in OWN_MODULES:
-            sys.modules.pop(name, None)
-        return [importlib.import_module(name) for name in names]
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in OWN_MODULES:
-            sys.modules.pop(name, None)
-
-
-market, preprocessing, environment, metrics = load(
+WORKLOAD = Workload("portfolio_ppo")
+market, preprocessing, environment, metrics = WORKLOAD.load(
     "market", "preprocessing", "environment", "metrics"
 )
-
-
-def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(FOLDER / "train.py"), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=cwd,
-        check=False,
-    )
 
 
 def short_data(days: int = 200) -> object:
@@ -149,7 +119,7 @@ def test_a_fall_on_the_first_day_is_a_drawdown() -> None:
 
 
 def test_training_beats_chance_on_days_it_has_not_seen(tmp_path: Path) -> None:
-    done = run("--device", "cpu", cwd=tmp_path)
+    done = WORKLOAD.run("--device", "cpu", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     found = re.findall(
         r"^(\w+) +episode return (\S+)% \+/- (\S+)% \((\d+)", done.stdout, re.MULTILINE
@@ -169,7 +139,7 @@ def test_processes_change_where_environments_live_and_nothing_else(tmp_path: Pat
     arguments = ("--device", "cpu", "--timesteps", "2048", "--windows", "1", "--envs", "2")
     outputs = []
     for more in (("--vec", "dummy", "--data", "parquet"), ("--vec", "subproc", "--data", "csv")):
-        done = run(*arguments, *more, cwd=tmp_path)
+        done = WORKLOAD.run(*arguments, *more, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         outputs.append(re.sub(r"\d+ steps/s|\((dummy|subproc)\)", "", done.stdout).split())
     assert outputs[0] == outputs[1]
@@ -188,10 +158,7 @@ def test_processes_change_where_environments_live_and_nothing_else(tmp_path: Pat
 def test_a_bad_argument_is_one_line_and_exit_code_2(
     arguments: tuple[str, ...], tmp_path: Path
 ) -> None:
-    done = run(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("train.py: error:")
-    assert "Traceback" not in done.stderr
+    check_refused(WORKLOAD.run(*arguments, cwd=tmp_path))
 
 
 def test_a_device_that_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
@@ -199,24 +166,11 @@ def test_a_device_that_is_not_there_is_one_line_and_exit_code_2(tmp_path: Path) 
 
     if torch.backends.mps.is_available():
         pytest.skip("this machine has MPS")
-    done = run("--device", "mps", cwd=tmp_path)
+    done = WORKLOAD.run("--device", "mps", cwd=tmp_path)
     assert done.returncode == 2
     assert "argument --device" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
 
 
 def test_a_missing_library_names_the_extra() -> None:
-    # Isolated and without site-packages, Python finds the program and nothing that is installed.
-    program = (
-        f"import sys; sys.path.insert(0, {str(FOLDER)!r}); import train; sys.exit(train.main())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "pip install 'hotloop[portfolio]'" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    check_names_the_extra(WORKLOAD.run_without_libraries(), "portfolio")

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
+from workload_programs import Workload, check_names_the_extra, check_refused, figures
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("PIL")
 pytest.importorskip("gymnasium")
 
-ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "workloads" / "ricochet_rgb"
-OWN_MODULES = (
-    "options",
-    "board",
-    "rendering",
-    "environment",
-    "encoder",
-    "policy",
-    "ppo",
-    "training",
-)
 OPERATIONS = {
     "env_rgb_observation_generation",
     "env_rgb_rendering",
@@ -57,42 +43,17 @@ OPERATIONS = {
 SHORT = ("--timesteps", "128", "--envs", "4", "--rollout-steps", "16", "--eval-episodes", "64")
 
 
-def load(*names: str) -> list[ModuleType]:
-    """Import the program's modules, leaving no plain name behind for another program to find."""
-    sys.path.insert(0, str(FOLDER))
-    try:
-        for name in OWN_MODULES:
-            sys.modules.pop(name, None)
-        return [importlib.import_module(name) for name in names]
-    finally:
-        sys.path.remove(str(FOLDER))
-        for name in OWN_MODULES:
-            sys.modules.pop(name, None)
-
-
-board, rendering, environment, encoder, ppo, training = load(
+WORKLOAD = Workload("ricochet_rgb")
+board, rendering, environment, encoder, ppo, training = WORKLOAD.load(
     "board", "rendering", "environment", "encoder", "ppo", "training"
 )
 
 
 def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    return subprocess.run(
-        [sys.executable, str(FOLDER / "train.py"), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=cwd,
-        env=os.environ | {"PYTHONPATH": path},
-        check=False,
+    path = os.pathsep.join(
+        [str(WORKLOAD.folder.parents[1] / "src"), os.environ.get("PYTHONPATH", "")]
     )
-
-
-def figures(output: str, who: str) -> tuple[float, float]:
-    """The mean return and its standard error in the program's last lines."""
-    found = re.search(rf"^{who} policy\s+return (\S+) \+/- (\S+) over", output, re.MULTILINE)
-    assert found, output
-    return float(found[1]), float(found[2])
+    return WORKLOAD.run(*arguments, cwd=cwd, env=os.environ | {"PYTHONPATH": path})
 
 
 # -- the rules --
@@ -254,24 +215,8 @@ def test_the_same_seed_gives_the_same_training(tmp_path: Path) -> None:
 def test_a_bad_argument_is_one_line_and_exit_code_2(
     arguments: tuple[str, ...], tmp_path: Path
 ) -> None:
-    done = run(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("train.py: error:")
-    assert "Traceback" not in done.stderr
+    check_refused(run(*arguments, cwd=tmp_path))
 
 
 def test_a_missing_library_names_the_extra() -> None:
-    # Isolated and without site-packages, Python finds the program and nothing that is installed.
-    program = (
-        f"import sys; sys.path.insert(0, {str(FOLDER)!r}); import train; sys.exit(train.main())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "pip install 'hotloop[ricochet]'" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    check_names_the_extra(WORKLOAD.run_without_libraries(), "ricochet")

@@ -2,59 +2,32 @@
 
 from __future__ import annotations
 
-import importlib
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from workload_programs import Workload, value
 
 torch = pytest.importorskip("torch")
 np = pytest.importorskip("numpy")
 
-FOLDER = Path(__file__).parents[2] / "workloads" / "snake_dqn"
+WORKLOAD = Workload("snake_dqn")
 STRAIGHT, RIGHT, LEFT = range(3)
 UP = 0
 CPU = torch.device("cpu")
 
 
-class Workload:
-    """The workload's modules, as attributes that are imported when first asked for."""
-
-    def __getattr__(self, name: str) -> ModuleType:
-        return importlib.import_module(name)
-
-
 @pytest.fixture(scope="module")
 def snake() -> Iterator[Any]:
-    """Other workloads have modules of the same names, so these are put away afterwards."""
-    names = [path.stem for path in FOLDER.glob("*.py")]
-    others = {name: sys.modules.pop(name) for name in names if name in sys.modules}
     threads = torch.get_num_threads()
-    sys.path.insert(0, str(FOLDER))
-    yield Workload()
-    sys.path.remove(str(FOLDER))
+    with WORKLOAD.modules() as modules:
+        yield modules
     torch.set_num_threads(threads)
-    for name in names:
-        sys.modules.pop(name, None)
-    sys.modules.update(others)
 
 
-def train(*arguments: str, interpreter: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, *interpreter, str(FOLDER / "train.py"), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
-
-
-def value(output: str, label: str) -> str:
-    """The first word after `label:` in what a run printed."""
-    found = re.search(rf"^{re.escape(label)}: (\S+)", output, re.MULTILINE)
-    assert found, f"no {label!r} in:\n{output}"
-    return found[1]
+train = WORKLOAD.run
 
 
 def game(snake: Any, body: list[list[int]], head: tuple[int, int], food: tuple[int, int]) -> Any:

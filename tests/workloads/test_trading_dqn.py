@@ -11,10 +11,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+from workload_programs import Workload, value
 
 for library in ("tensorflow", "keras", "pandas", "gymnasium"):
     # Importing TensorFlow itself takes seconds that a skipped run need not spend.
@@ -22,28 +22,14 @@ for library in ("tensorflow", "keras", "pandas", "gymnasium"):
         pytest.skip(f"needs {library}", allow_module_level=True)
 
 np = pytest.importorskip("numpy")
-FOLDER = Path(__file__).parents[2] / "workloads" / "trading_dqn"
+WORKLOAD = Workload("trading_dqn")
 SHORT, FLAT, LONG = range(3)
-
-
-class Workload:
-    """The workload's modules, as attributes that are imported when first asked for."""
-
-    def __getattr__(self, name: str) -> ModuleType:
-        return importlib.import_module(name)
 
 
 @pytest.fixture(scope="module")
 def trading() -> Iterator[Any]:
-    """Other workloads have modules of the same names, so these are put away afterwards."""
-    names = [path.stem for path in FOLDER.glob("*.py")]
-    others = {name: sys.modules.pop(name) for name in names if name in sys.modules}
-    sys.path.insert(0, str(FOLDER))
-    yield Workload()
-    sys.path.remove(str(FOLDER))
-    for name in names:
-        sys.modules.pop(name, None)
-    sys.modules.update(others)
+    with WORKLOAD.modules() as modules:
+        yield modules
 
 
 @pytest.fixture(scope="module")
@@ -60,16 +46,8 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def train(
     *arguments: str, interpreter: tuple[str, ...] = (), python_path: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, *interpreter, str(FOLDER / "train.py"), *arguments]
     environment = os.environ | {"PYTHONPATH": python_path}
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
-
-
-def value(output: str, label: str) -> str:
-    """The first word after `label:` in what a run printed, without a percent sign."""
-    found = re.search(rf"^{re.escape(label)}: ([^\s%]+)", output, re.MULTILINE)
-    assert found, f"no {label!r} in:\n{output}"
-    return found[1]
+    return WORKLOAD.run(*arguments, interpreter=interpreter, env=environment)
 
 
 def test_a_market_comes_from_its_seed_and_is_kept(trading: Any, tmp_path: Path) -> None:

@@ -1,10 +1,19 @@
 """Pure functions from a capture to breakdowns, trends and statistics.
 
 `analysis` puts the parts together: `timeline` separates start-up, loop and the rest, `tree` adds
-the windows up and removes hotloop's own cost, `functions` reads the samples, `score` weighs. No
-file is read here and nothing is printed; `diagnose` and `report` use the result. Imports `capture`
-and none of the other rooms.
+the windows up and removes hotloop's own cost, `bounds`, `device_use` and `critical` tell what the
+loop waited for, `accounting`, `score` and `one_time_work` what is
+notable. The result is plain data, in
+`model`.
 
-`flame` is the tree of phases and functions, `weighted_stacks` the same flat; `series` is the run
-over time, `live_state` its last seconds, `rows` its windows as a table, `tracks` its single calls.
+| folder | contents |
+|---|---|
+| `samples/` | functions, lines and thread states from samples; flame graphs |
+| `over_time/` | series, trends, returns, interruptions, a run in progress |
+| `processes/` | which thread of which process trains, and what the others did |
+| `stretches/` | scales what was measured in stretches to the whole loop |
+| `comparing/` | two or many captures: statistics, comparisons, sweeps, limits |
+
+`diagnose` and `report` use the results. Nothing is printed, and only `capture` reads files:
+`processes.training.read_capture` asks it for them. Imports `capture` and no other room.
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hotloop.analyze.model import Analysis
+from hotloop.analyze.sums import summed
 from hotloop.capture.schema import GAP_NS
 from hotloop.phases import PARENTS, is_unidentified
 
@@ -55,11 +56,11 @@ class Unidentified:
 
 def unidentified(analysis: Analysis, least_share: float = 0.0) -> list[Unidentified]:
     """The gaps of the loop that have no phase, the largest first."""
-    shares: dict[str, float] = {}
-    for phase in analysis.training_phases:
-        if is_unidentified(phase.name):
-            own = analysis.run.share(phase.loop_self_s)
-            shares[phase.name] = shares.get(phase.name, 0.0) + own
+    shares = summed(
+        (phase.name, analysis.run.share(phase.loop_self_s))
+        for phase in analysis.training_phases
+        if is_unidentified(phase.name)
+    )
     return [
         Unidentified(name, share, analysis.notes.gap_lines.get(name, []))
         for name, share in sorted(shares.items(), key=lambda item: -item[1])
@@ -69,9 +70,7 @@ def unidentified(analysis: Analysis, least_share: float = 0.0) -> list[Unidentif
 
 def categories(analysis: Analysis) -> dict[str, float]:
     """Category -> share of the loop that is its phases' own time, the largest first."""
-    totals: dict[str, float] = {}
-    for phase in analysis.training_phases:
-        totals[phase.category] = totals.get(phase.category, 0.0) + phase.loop_self_s
+    totals = summed((phase.category, phase.loop_self_s) for phase in analysis.training_phases)
     ordered = sorted(totals.items(), key=lambda item: -item[1])
     return {name: analysis.run.share(total) for name, total in ordered}
 

@@ -4,40 +4,47 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from hotloop.analyze.awaited_threads import THREAD
 from hotloop.analyze.bounds import Bound, bounds
 from hotloop.analyze.critical import add_critical_path
 from hotloop.analyze.device_use import add_memory, device_use
-from hotloop.analyze.functions import (
-    add_states,
-    find_functions,
-    find_samples,
-    find_thread_functions,
-)
-from hotloop.analyze.gauges import largest, megabytes, total_s
 from hotloop.analyze.model import (
     Analysis,
     Function,
     Overhead,
     Phase,
     Process,
-    Run,
     Sample,
     of_main_thread,
 )
-from hotloop.analyze.once import find_once
-from hotloop.analyze.returns import find_returns
-from hotloop.analyze.run_table import add_lines, run_table
+from hotloop.analyze.one_time_work import find_once
+from hotloop.analyze.over_time.gauges import largest, megabytes, total_s
+from hotloop.analyze.over_time.returns import find_returns
+from hotloop.analyze.over_time.series import own_cost_s
+from hotloop.analyze.over_time.trends import find_trends
+from hotloop.analyze.processes.awaited_threads import THREAD
+from hotloop.analyze.processes.run_table import add_lines, run_table
+from hotloop.analyze.processes.workers import busy_ns
+from hotloop.analyze.run import Run
+from hotloop.analyze.samples.functions import (
+    add_states,
+    find_functions,
+    find_samples,
+    find_thread_functions,
+)
+from hotloop.analyze.samples.states import states_by_path
 from hotloop.analyze.score import add_score
-from hotloop.analyze.series import own_cost_s
-from hotloop.analyze.states import states_by_path
 from hotloop.analyze.timeline import Timeline, offset_s, split_timeline
 from hotloop.analyze.tree import build_phases
-from hotloop.analyze.trends import find_trends
-from hotloop.analyze.workers import busy_ns
 from hotloop.capture import schema
 from hotloop.capture.reader import Capture, Shard
-from hotloop.capture.schema import ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES, Notes
+from hotloop.capture.schema import (
+    ENV_STEPS,
+    EPISODES,
+    GRADIENT_STEPS,
+    SAMPLES,
+    SEQUENCES,
+    Notes,
+)
 from hotloop.capture.values import RegionCost
 from hotloop.capture.window import Window
 from hotloop.phases import PARENTS, is_unidentified, name_at
@@ -46,54 +53,45 @@ from hotloop.phases import PARENTS, is_unidentified, name_at
 def analyze(capture: Capture) -> Analysis:
     """The analysis of a capture, without hotloop's own cost."""
     main = capture.main
-    cost = _cost_of(main)
     timeline = split_timeline(main.windows)
-    raw_loop_s = timeline.loop_s
-    phases, outside_s, cost_s = build_phases(timeline.loop, cost, "main", raw_loop_s, main.notes)
-    cost_s += sum(own_cost_s(window) for window in timeline.loop)
-    # In a loop of milliseconds the cost may exceed the whole: its phases stay.
-    named_s = sum(p.self_s for p in phases if p.thread == "main")
-    loop_s = max(raw_loop_s - cost_s, min(named_s, raw_loop_s), 0.0)
-    for phase in phases:
-        phase.share = phase.total_s / loop_s if loop_s > 0 else 0.0
-    loops = [_ProcessLoop("main", main, timeline.loop), *map(_loop_of, capture.shards[1:])]
-    for loop in loops[1:]:
-        phases += _other_process(loop, loop_s)
+    loop = _main_loop(main, timeline)
+    processes = [_ProcessLoop("main", main, timeline.loop), *map(_loop_of, capture.shards[1:])]
+    phases = [*loop.phases, *(p for each in processes[1:] for p in _phases_of(each, loop.loop_s))]
     states = states_by_path(timeline.loop)
-    add_states([phase for phase in phases if phase.process == "main"], states)
+    add_states(loop.phases, states)
     _finish_phases(phases, main)
-    _add_errors(phases, main, loop_s)
-    use = device_use(timeline.loop, phases, main.notes, loop_s)
-    add_critical_path(phases, use, loop_s)
+    _add_errors(loop.phases, main, loop.loop_s)
+    use = device_use(timeline.loop, phases, main.notes, loop.loop_s)
+    add_critical_path(phases, use, loop.loop_s)
     own = of_main_thread(phases)
-    bound, whole = bounds(own, use, outside_s, states, has_workers=len(loops) > 1)
-    functions = [f for each in loops for f in each.functions(loop_s)]
-    table = run_table(capture, timeline.loop, phases, loop_s)
-    threads = find_thread_functions(timeline.loop, main, "main", loop_s)
+    bound, whole = bounds(own, use, loop.outside_s, states, has_workers=len(processes) > 1)
+    functions = [f for each in processes for f in each.functions(loop.loop_s)]
+    table = run_table(capture, timeline.loop, phases, loop.loop_s)
+    threads = find_thread_functions(timeline.loop, main, "main", loop.loop_s)
     add_lines(table, [*functions, *(replace(each, process=THREAD) for each in threads)])
-    # Code between two events that nothing identifies, and what a parent does beside its phases.
-    unknown_s = sum(p.self_s for p in own if is_unidentified(p.name))
-    parents_s = sum(p.self_s for p in own if p.name in PARENTS and not _is_opaque_update(p, own))
-    once = find_once(timeline.loop, loop_s)
+    unknown_s, parents_s = _without_a_name(own)
+    once = find_once(timeline.loop, loop.loop_s)
     return Analysis(
         name=capture.folder.name or "run",
-        run=_run(capture, timeline, loop_s, sum(each.seconds for each in once)),
-        overhead=_overhead(main, cost, timeline, cost_s, raw_loop_s),
-        coverage=_share(named_s - unknown_s, loop_s),
-        unexplained=_share(max(loop_s - named_s, 0.0) + unknown_s + parents_s, loop_s),
-        outside_s=outside_s,
+        run=_run(capture, timeline, loop.loop_s, sum(each.seconds for each in once)),
+        overhead=_overhead(main, loop, timeline),
+        coverage=_share(loop.named_s - unknown_s, loop.loop_s),
+        unexplained=_share(
+            max(loop.loop_s - loop.named_s, 0.0) + unknown_s + parents_s, loop.loop_s
+        ),
+        outside_s=loop.outside_s,
         phases=phases,
-        startup=_apart(timeline.startup, cost, main),
-        after=_apart(timeline.after, cost, main),
+        startup=_apart(timeline.startup, main),
+        after=_apart(timeline.after, main),
         functions=functions,
         thread_functions=threads,
         exact_functions=main.notes.exact_functions,
-        processes=[_process(each) for each in loops],
+        processes=[_process(each) for each in processes],
         loop_windows=timeline.loop,
         notes=main.notes,
         damaged=capture.damaged,
         damaged_values=capture.damaged_values,
-        samples=[sample for each in loops for sample in each.samples()],
+        samples=[sample for each in processes for sample in each.samples()],
         startup_samples=find_samples(timeline.startup, main, "main"),
         trends=find_trends(timeline.loop),
         returns=find_returns(capture, timeline.loop),
@@ -101,11 +99,46 @@ def analyze(capture: Capture) -> Analysis:
         once=once,
         bounds=bound,
         bound=whole,
-        process_bounds=_process_bounds(loops[1:], phases),
+        process_bounds=_process_bounds(processes[1:], phases),
         run_table=table,
         proof=capture.proof,
         worker_notes={shard.role: shard.notes for shard in capture.shards[1:]},
     )
+
+
+@dataclass(frozen=True)
+class _MainLoop:
+    """The loop of the process that trains, with and without hotloop's own cost."""
+
+    phases: list[Phase]
+    #: As the windows have it, hotloop's part of it, and what is left.
+    raw_s: float
+    cost_s: float
+    loop_s: float
+    #: In phases of the main thread, and in none.
+    named_s: float
+    outside_s: float
+
+
+def _main_loop(main: Shard, timeline: Timeline) -> _MainLoop:
+    raw_s = timeline.loop_s
+    phases, outside_s, regions_s = build_phases(
+        timeline.loop, _cost_of(main), "main", raw_s, main.notes
+    )
+    cost_s = regions_s + sum(own_cost_s(window) for window in timeline.loop)
+    # In a loop of milliseconds the cost may exceed the whole: its phases stay.
+    named_s = sum(p.self_s for p in phases if p.thread == "main")
+    loop_s = max(raw_s - cost_s, min(named_s, raw_s), 0.0)
+    for phase in phases:
+        phase.share = phase.total_s / loop_s if loop_s > 0 else 0.0
+    return _MainLoop(phases, raw_s, cost_s, loop_s, named_s, outside_s)
+
+
+def _without_a_name(own: list[Phase]) -> tuple[float, float]:
+    """Seconds of code that nothing identifies, and of what parents do beside their phases."""
+    unknown_s = sum(p.self_s for p in own if is_unidentified(p.name))
+    parents = (p for p in own if p.name in PARENTS and not _is_opaque_update(p, own))
+    return unknown_s, sum(p.self_s for p in parents)
 
 
 @dataclass(frozen=True)
@@ -153,12 +186,12 @@ def _cost_of(shard: Shard) -> RegionCost:
     return shard.header.cost or RegionCost()
 
 
-def _apart(windows: list[Window], cost: RegionCost, shard: Shard) -> list[Phase]:
+def _apart(windows: list[Window], shard: Shard) -> list[Phase]:
     seconds = sum(window.seconds for window in windows)
-    return build_phases(windows, cost, "main", seconds, shard.notes)[0]
+    return build_phases(windows, _cost_of(shard), "main", seconds, shard.notes)[0]
 
 
-def _other_process(loop: _ProcessLoop, loop_s: float) -> list[Phase]:
+def _phases_of(loop: _ProcessLoop, loop_s: float) -> list[Phase]:
     cost, notes = _cost_of(loop.shard), loop.shard.notes
     phases, _, _ = build_phases(loop.windows, cost, loop.process, loop_s, notes)
     add_states(phases, states_by_path(loop.windows))
@@ -180,29 +213,27 @@ def _finish_phases(phases: list[Phase], main: Shard) -> None:
 
 
 def _add_errors(phases: list[Phase], main: Shard, loop_s: float) -> None:
-    for phase in phases:
-        if phase.process == "main" and loop_s > 0 and main.errors_s:
-            phase.share_error = main.errors_s.get(phase.path, 0.0) / loop_s
+    for phase in phases if loop_s > 0 and main.errors_s else ():
+        phase.share_error = main.errors_s.get(phase.path, 0.0) / loop_s
 
 
 def _overhead(
     main: Shard,
-    cost: RegionCost,
+    loop: _MainLoop,
     timeline: Timeline,
-    cost_s: float,
-    raw_loop_s: float,
 ) -> Overhead:
+    cost = _cost_of(main)
     regions = sum(delta.calls for window in main.windows for delta in window.phases.values())
     return Overhead(
         region_ns=cost.total_ns,
         regions=regions,
-        share=_share(cost_s, raw_loop_s),
+        share=_share(loop.cost_s, loop.raw_s),
         corrected=cost.total_ns > 0,
         sampler_s=total_s(timeline.loop, schema.SAMPLER_NS),
         recorder_s=total_s(timeline.loop, schema.RECORDER_NS),
         hooks_s=total_s(timeline.loop, schema.HOOKS_NS),
         device_s=total_s(timeline.loop, schema.DEVICE_NS),
-        measured=1 - _share(main.rested_s, raw_loop_s),
+        measured=1 - _share(main.rested_s, loop.raw_s),
     )
 
 
@@ -242,7 +273,7 @@ def _device_in_use(notes: Notes) -> str:
 
 
 #: What processes of a run count each for themselves.
-_SHARED = (ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES)
+_SHARED = (ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES, SEQUENCES)
 
 
 def _counters(capture: Capture) -> dict[str, float]:

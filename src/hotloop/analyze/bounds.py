@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from hotloop.analyze.device_use import DeviceUse, PhaseDevice
 from hotloop.analyze.model import Phase
-from hotloop.analyze.states import States
+from hotloop.analyze.samples.states import States
 
 #: Phases in which blocking, where other processes take part, is waiting for these; in `wait`, it
 #: is waiting for threads where there are none.

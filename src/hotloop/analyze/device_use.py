@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hotloop.analyze.gauges import largest, last, mean, megabytes, total_s
 from hotloop.analyze.model import Analysis, Phase, of_main_thread
+from hotloop.analyze.over_time.gauges import largest, last, mean, megabytes, total_s
 from hotloop.capture import schema
 from hotloop.capture.device_delta import DeviceDelta
 from hotloop.capture.schema import Notes
@@ -94,6 +94,7 @@ class DeviceUse:
     kind: str
     card: str
     mode: str
+    #: Recordings; the name is that of the JSON report.
     stretches: int = 0
     recorded_s: float = 0.0
     spent_s: float = 0.0

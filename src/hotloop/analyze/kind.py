@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hotloop.analyze.gauges import last
 from hotloop.analyze.model import Analysis
+from hotloop.analyze.over_time.gauges import last
+from hotloop.analyze.sums import summed
 from hotloop.capture.schema import ENV_STEPS, GRADIENT_STEPS, LEARNING_STARTS
-from hotloop.phases import LOOP_BEGINS, is_unidentified
+from hotloop.phases import LOOP_BEGINS, is_unidentified, names_of
 
 #: Phases that only reinforcement learning has.
 _ONLY_RL = frozenset(
@@ -26,6 +27,14 @@ _ONLY_RL = frozenset(
         "search",
     }
 )
+#: Phases that make something to learn from out of environment steps.
+_OF_EXPERIENCE = frozenset(
+    {"collect", "buffer.add", "advantage", "agent", "loop.compiled", "search"}
+)
+DATA_WAIT = "data.wait"
+_OF_A_LOADER = frozenset({"data.load", DATA_WAIT})
+#: Libraries, by their titles, that learn from datasets unless something is stored.
+_FOR_DATASETS = frozenset({"d3rlpy"})
 #: Phases below this share of the loop are not worth a word.
 LEAST_SHARE = 0.01
 #: With no more than this share of the steps before it, learning began with the loop.
@@ -66,6 +75,8 @@ def is_warm_up(analysis: Analysis) -> bool:
 def steps_per_s_after_warm_up(analysis: Analysis) -> float | None:
     """Steps per second once learning began; None where it began with the loop."""
     windows = analysis.loop_windows
+    if any(phase.name == "advantage" for phase in analysis.phases):
+        return None  # on-policy: there is no warm-up before the first rollout
     first = next((i for i, w in enumerate(windows) if w.counters.get(GRADIENT_STEPS)), 0)
     before = sum(window.counters.get(ENV_STEPS, 0) for window in windows[:first])
     # The window in which learning began is partly warm-up; on-policy rollouts are none.
@@ -78,14 +89,44 @@ def steps_per_s_after_warm_up(analysis: Analysis) -> float | None:
     return sum(window.counters.get(ENV_STEPS, 0) for window in learning) / seconds
 
 
-def phases_there_are(analysis: Analysis, most: int = 3) -> list[tuple[str, float]]:
+def learns_from_data(analysis: Analysis) -> bool:
+    """Whether gradient steps learn from a dataset: environments are stepped beside the training.
+
+    They fill the dataset before it, or evaluate what was learned. Nothing of a step is stored then,
+    and batches come from a loader or from a library for datasets.
+    """
+    if not analysis.run.env_steps or not analysis.run.gradient_steps:
+        return False
+    names = {phase.name for phase in analysis.phases}
+    if names & _OF_EXPERIENCE:
+        return False
+    windows = analysis.loop_windows
+    first = next((i for i, w in enumerate(windows) if w.counters.get(GRADIENT_STEPS)), len(windows))
+    later = windows[first + 1 :]
+    # The steps of actors are in their own windows.
+    stepping = {phase.process for phase in analysis.phases if phase.name == "env.step"}
+    own = not stepping or "main" in stepping
+    if own and later and not any(window.counters.get(ENV_STEPS) for window in later):
+        return True
+    return bool(names & _OF_A_LOADER or _FOR_DATASETS & analysis.notes.libraries.keys())
+
+
+#: Phases that are listed of a run without a known kind.
+MOST_NAMED = 3
+
+
+def phases_there_are(analysis: Analysis) -> list[tuple[str, float]]:
     """The phases with the most own time that have a name, and their shares of the loop."""
-    shares: dict[str, float] = {}
-    for phase in analysis.training_phases:
-        if not is_unidentified(phase.name):
-            own = analysis.run.share(phase.loop_self_s)
-            shares[phase.name] = shares.get(phase.name, 0.0) + own
-    largest = sorted(shares.items(), key=lambda item: -item[1])[:most]
+    shares = summed(
+        # How a loader hands over its batches is the loader's.
+        (
+            DATA_WAIT if DATA_WAIT in names_of(phase.path) else phase.name,
+            analysis.run.share(phase.loop_self_s),
+        )
+        for phase in analysis.training_phases
+        if not is_unidentified(phase.name)
+    )
+    largest = sorted(shares.items(), key=lambda item: -item[1])[:MOST_NAMED]
     return [(name, share) for name, share in largest if share >= LEAST_SHARE]
 
 

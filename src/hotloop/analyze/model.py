@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
-from hotloop.analyze.once import Once
-from hotloop.analyze.returns import RunReturns
-from hotloop.analyze.trends import Trends
-from hotloop.capture import schema
+from hotloop.analyze.one_time_work import Once
+from hotloop.analyze.over_time.returns import RunReturns
+from hotloop.analyze.over_time.trends import Trends
+from hotloop.analyze.run import Run
 from hotloop.capture.proofs import Proof
-from hotloop.capture.schema import End, ExactFunction, Header, Notes
+from hotloop.capture.schema import ExactFunction, Notes, SourceLine
 from hotloop.capture.window import Window
+from hotloop.phases import name_at, names_of
 
 if TYPE_CHECKING:
     from hotloop.analyze.bounds import Bound
@@ -144,6 +145,13 @@ class Function:
     callers: tuple[Caller, ...] = ()
 
     @property
+    def source_line(self) -> SourceLine:
+        """The line of the program that led to a library's function, or the function's own."""
+        if self.from_file:
+            return SourceLine(self.from_file, self.from_line, self.function)
+        return SourceLine(self.file, self.hot_line or self.line, self.function)
+
+    @property
     def states(self) -> dict[str, float]:
         """State -> share of its own time in it."""
         known = {
@@ -167,6 +175,20 @@ class Frame:
     line: int
     of_program: bool
 
+    @property
+    def code(self) -> tuple[str, str]:
+        """File and name of the function."""
+        return self.file, self.function
+
+    @property
+    def short(self) -> str:
+        """The function's name without its class."""
+        return self.function.rpartition(".")[2]
+
+    @property
+    def source_line(self) -> SourceLine:
+        return SourceLine(self.file, self.line, self.function)
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -182,6 +204,31 @@ class Sample:
     native: bool = False
     #: Ready to run, but without a CPU core: whether in Python or native code is not known.
     without_core: bool = False
+
+    @cached_property
+    def phases(self) -> list[str]:
+        """Names of the phases that it was seen in, the innermost last."""
+        return names_of(self.path)
+
+    @property
+    def phase(self) -> str:
+        """Name of the innermost phase; empty in none."""
+        return name_at(self.path)
+
+    @property
+    def own(self) -> list[Frame]:
+        """The program's own frames, from the inside out."""
+        return [frame for frame in self.frames if frame.of_program]
+
+    @cached_property
+    def line(self) -> SourceLine | None:
+        """The innermost line of the program's own code."""
+        return next((frame.source_line for frame in self.frames if frame.of_program), None)
+
+
+def seconds_of(samples: Iterable[Sample]) -> float:
+    """The time of these samples together."""
+    return sum(sample.seconds for sample in samples)
 
 
 @dataclass
@@ -200,105 +247,6 @@ class Overhead:
     device_s: float = 0.0
     #: Share of the loop in which calls were measured; the rest is scaled from it (`resting`).
     measured: float = 1.0
-
-
-class Counted:
-    """How often something was counted in the run."""
-
-    def __init__(self, counter: str) -> None:
-        self._counter = counter
-
-    def __get__(self, run: Run, owner: type) -> int:
-        return int(run.counters.get(self._counter, 0))
-
-
-class PerSecond:
-    """The same per second of the loop."""
-
-    def __init__(self, counter: str) -> None:
-        self._counter = counter
-
-    def __get__(self, run: Run, owner: type) -> float:
-        return run.share(run.counters.get(self._counter, 0.0))
-
-
-@dataclass
-class Run:
-    """The run as a whole."""
-
-    command: list[str]
-    wall_s: float
-    startup_s: float
-    loop_s: float
-    after_s: float
-    counters: dict[str, float]
-    device: str
-    processes: int
-    header: Header
-    end: End | None
-    memory_peak_mb: float | None
-    cpu_share: float | None
-    #: One-time work inside the loop, which no rate includes.
-    once_s: float = 0.0
-
-    @property
-    def steady_s(self) -> float:
-        """The loop without its one-time work."""
-        return max(self.loop_s - self.once_s, 0.0)
-
-    @property
-    def failed(self) -> bool:
-        """Whether the program ended by itself, with an error."""
-        return bool(self.end and self.end.code)
-
-    def share(self, seconds: float) -> float:
-        """These seconds as a share of the loop."""
-        return seconds / self.loop_s if self.loop_s > 0 else 0.0
-
-    def per_step(self, seconds: float) -> float | None:
-        """These seconds per environment step; None where no step was counted."""
-        return seconds / self.env_steps if self.env_steps else None
-
-    env_steps = Counted(schema.ENV_STEPS)
-    agent_steps = Counted(schema.AGENT_STEPS)
-    episodes = Counted(schema.EPISODES)
-    gradient_steps = Counted(schema.GRADIENT_STEPS)
-    samples = Counted(schema.SAMPLES)
-    searches = Counted(schema.SEARCHES)
-    games = Counted(schema.GAMES)
-    generations = Counted(schema.GENERATIONS)
-
-    @property
-    def steps_per_s(self) -> float:
-        return self.env_steps / self.steady_s if self.steady_s > 0 else 0.0
-
-    @property
-    def agent_steps_per_s(self) -> float:
-        return self.agent_steps / self.steady_s if self.steady_s > 0 else 0.0
-
-    gradient_steps_per_s = PerSecond(schema.GRADIENT_STEPS)
-    samples_per_s = PerSecond(schema.SAMPLES)
-    searches_per_s = PerSecond(schema.SEARCHES)
-    games_per_s = PerSecond(schema.GAMES)
-    generations_per_s = PerSecond(schema.GENERATIONS)
-    leaves_per_s = PerSecond(schema.SEARCH_LEAVES)
-
-    @property
-    def steps_per_episode(self) -> float | None:
-        episodes = self.counters.get(schema.EPISODES, 0)
-        return self.env_steps / episodes if episodes else None
-
-    @property
-    def updates_per_step(self) -> float | None:
-        if not self.env_steps or schema.GRADIENT_STEPS not in self.counters:
-            return None
-        return self.counters[schema.GRADIENT_STEPS] / self.env_steps
-
-    @property
-    def batch_size(self) -> float | None:
-        updates = self.counters.get(schema.GRADIENT_STEPS, 0)
-        rows = self.counters.get(schema.SAMPLES, 0)
-        return rows / updates if updates and rows else None
 
 
 @dataclass
@@ -344,6 +292,17 @@ class RunRow:
     file: str = ""
     line: int = 0
     function: str = ""
+    #: Where other processes are in no phase: the program's function, such as one that a pool calls.
+    inside: str = ""
+
+    @property
+    def label(self) -> str:
+        """What the row is called in a table."""
+        return f"(in {self.inside})" if self.inside else self.name
+
+    @property
+    def source_line(self) -> SourceLine | None:
+        return SourceLine(self.file, self.line, self.function) if self.file else None
 
 
 @dataclass
@@ -353,12 +312,16 @@ class Analysis:
     name: str
     run: Run
     overhead: Overhead
+    #: Shares of the loop: in phases that are identified, and in code that nothing explains.
     coverage: float
     unexplained: float
+    #: Seconds of the loop in no phase.
     outside_s: float
+    #: Of the loop, in every process; then those before and after it, in the main process.
     phases: list[Phase]
     startup: list[Phase]
     after: list[Phase]
+    #: Sampled in the loop, in every process; then the main process's own, exactly timed.
     functions: list[Function]
     exact_functions: list[ExactFunction]
     processes: list[Process]
@@ -373,6 +336,8 @@ class Analysis:
     samples: list[Sample] = field(default_factory=list)
     #: The same of the main process before its loop.
     startup_samples: list[Sample] = field(default_factory=list)
+    #: Rules that failed -> their error; a report says so.
+    failed_rules: dict[str, str] = field(default_factory=dict)
     #: Notes of the other processes, by their names.
     worker_notes: dict[str, Notes] = field(default_factory=dict)
     #: How the loop changed over time; None for an analysis without windows.
@@ -420,6 +385,15 @@ class Analysis:
     def name_of(self, process: str) -> str:
         """A process as people know it: inside an analysis, the one that trains is `main`."""
         return (self.notes.trains_in or process) if process == "main" else process
+
+    def notes_of(self, process: str) -> Notes:
+        """The notes of a process; empty for one that left none."""
+        return self.notes if process == "main" else self.worker_notes.get(process, Notes())
+
+    @property
+    def all_notes(self) -> list[Notes]:
+        """The notes of every process, the main one's first."""
+        return [self.notes, *self.worker_notes.values()]
 
     def phase(self, path: str, process: str = "main") -> Phase | None:
         """The phase at that path, if there was one."""

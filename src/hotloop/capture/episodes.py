@@ -17,7 +17,7 @@ from hotloop import histogram
 #: Episodes of the training and of evaluations, as `step` returned their rewards.
 TRAINING: Final = "training"
 EVALUATION: Final = "evaluation"
-#: The same as `Monitor` or `RecordEpisodeStatistics` recorded them, below the reward wrappers.
+#: The same below the reward wrappers, from `Monitor`, `RecordEpisodeStatistics` or the rewards.
 TRAINING_RAW: Final = "training_raw"
 EVALUATION_RAW: Final = "evaluation_raw"
 #: As the native module numbers them.

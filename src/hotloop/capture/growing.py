@@ -180,7 +180,7 @@ class _Folded:
         self._most = kept
 
 
-def _check_version(schema: Any) -> None:
+def _check_version(schema: object) -> None:
     name, _, version = str(schema).partition("/")
     if name != lines.SCHEMA or not version.isdigit():
         raise lines.DamagedError("not a header")

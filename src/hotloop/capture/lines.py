@@ -109,7 +109,7 @@ def packed_line(window: Window) -> str:
 
 
 def summary_line(window: Window) -> str:
-    """Windows before this line as one: readers of many processes take it instead of them."""
+    """The windows before this line as one, which readers of many processes decode instead."""
     return _packed("m", window)
 
 

@@ -92,7 +92,7 @@ def write_proof(folder: Path, proof: Proof) -> Path:
 
 
 def read_proof(folder: Path) -> Proof | None:
-    """The proof in a capture's folder; None where there is none that can be read."""
+    """The proof in a capture's folder; None if there is no readable one."""
     try:
         document = json.loads((folder / NAME).read_text(encoding="utf-8"))
         proof = Proof(**_known(Proof, document))

@@ -45,7 +45,7 @@ class Capture:
 
     @property
     def launcher(self) -> Shard:
-        """The process that the user started; another one may train (`analyze.training`)."""
+        """The process that the user started; another may train (`analyze.processes.training`)."""
         swapped = Notes.trains_in in self.main.notes and len(self.shards) > 1
         return self.shards[1] if swapped else self.main
 
@@ -97,7 +97,7 @@ class CaptureReader:
         return [shard for each in self._shards.values() if (shard := each.shard()) is not None]
 
     def _files(self) -> list[tuple[Path, str, bool]]:
-        """Shards and tails; tails first, as what is taken out of one is in its shard already."""
+        """Shards and tails; tails first, because windows move from a tail to its shard."""
         if not self.folder.exists():
             raise HotloopError(f"{self.folder}: no such capture")
         if not self.folder.is_dir():

@@ -15,10 +15,10 @@ The header is written first, notes as facts become known. `Header.pid` is the na
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from hotloop.capture.merge_rules import LAST, MAX, MIN, SUM, MergeRule
 from hotloop.capture.records import (
     Damage,
     Field,
@@ -43,24 +43,6 @@ from hotloop.capture.values import LineCalls as LineCalls
 from hotloop.capture.values import SourceLine as SourceLine
 from hotloop.capture.values import TransferLine as TransferLine
 from hotloop.capture.values import line_calls, region_cost, source_line, transfer_line
-
-# -- merge rules --
-
-
-@dataclass(frozen=True)
-class MergeRule:
-    """How the values of two consecutive windows become one."""
-
-    name: str
-    merge: Callable[[float, float], float]
-    #: Whether a value describes its window alone, so that the writer starts again with each.
-    per_window: bool = False
-
-
-SUM: Final = MergeRule("sum", lambda earlier, later: earlier + later, per_window=True)
-LAST: Final = MergeRule("last", lambda earlier, later: later)
-MAX: Final = MergeRule("max", max)
-MIN: Final = MergeRule("min", min, per_window=True)
 
 
 @dataclass(frozen=True)
@@ -108,6 +90,12 @@ AGENT_STEPS: Final = _counter(
 EPISODES: Final = _counter("episodes", "episodes", "episodes that ended")
 GRADIENT_STEPS: Final = _counter("gradient_steps", "updates", "optimizer steps")
 SAMPLES: Final = _counter("samples", "transitions", "transitions learned from: sum of batch sizes")
+SEQUENCES: Final = _counter(
+    "sequences", "sequences", "sequences that these transitions are of, where batches are of both"
+)
+#: How the counters of one optimizer begin; the program's own name of it follows.
+OPTIMIZER_STEPS: Final = "optimizer_steps:"
+OPTIMIZER_NS: Final = "optimizer_ns:"
 ITERATIONS: Final = _counter("iterations", "iterations", "rounds of rollout and learning")
 LEARN_EVENTS: Final = _counter("learn_events", "calls", "events of learning, as a library reports")
 
@@ -122,6 +110,7 @@ DECODE_SLOTS: Final = _counter(
 TOKENS_LEARNED: Final = _counter("tokens_learned", "tokens", "completion tokens in losses")
 LEARN_SLOTS: Final = _counter("learn_slots", "tokens", "these tokens and their padding")
 SEARCHES: Final = _counter("searches", "searches", "tree searches for a move")
+SIMULATIONS: Final = _counter("simulations", "simulations", "simulations of these searches")
 SEARCH_LEAVES: Final = _counter(
     "search_leaves", "positions", "positions that networks judged there"
 )
@@ -179,7 +168,16 @@ DAMAGED_VALUES: Final = _counter("damaged_values", "values", "counts that were n
 
 #: Counted only while calls are measured; a report scales them like phases. All others are exact.
 RESTED_COUNTERS: Final = frozenset(
-    {TRANSFERS, TRANSFER_BYTES, SYNCS, PIPE_MESSAGES, PIPE_BYTES, AUTOCASTS}
+    {
+        TRANSFERS,
+        TRANSFER_BYTES,
+        SYNCS,
+        PIPE_MESSAGES,
+        PIPE_BYTES,
+        AUTOCASTS,
+        SEARCH_LEAVES,
+        INFERENCE_ROWS,
+    }
 )
 
 # -- gauges: hotloop's own cost --
@@ -201,6 +199,9 @@ PROCESS_CPU_NS: Final = _gauge("process_cpu_ns", "ns", "CPU time of all threads"
 MAIN_CPU_S: Final = _gauge("main_cpu_s", "s", "CPU time of the main thread so far")
 MAIN_DELAY_S: Final = _gauge("main_delay_s", "s", "time the main thread waited for a core so far")
 RUN_DELAY_S: Final = _gauge("run_delay_s", "s", "time all threads waited for a core so far")
+STARTUP_CPU_S: Final = _gauge(
+    "startup_cpu_s", "s", "CPU time of the main thread when the loop began"
+)
 STARTUP_DELAY_S: Final = _gauge(
     "startup_delay_s", "s", "time the main thread had waited for a core when the loop began"
 )
@@ -220,6 +221,11 @@ LEARNING_STARTS: Final = _gauge("learning_starts", "steps", "steps before the fi
 
 # -- gauges: environments and replay buffers --
 
+REWARDS_CHANGED: Final = _gauge(
+    "rewards_changed",
+    "flag",
+    "whether wrappers change the rewards of environments in other processes",
+)
 ENVS: Final = _gauge("envs", "environments", "environments of a vector step")
 ENVS_IN_TURN: Final = _gauge("envs_in_turn", "environments", "environments stepped one by one")
 OBSERVATION_BYTES: Final = _gauge("observation_bytes", "bytes", "one observation")
@@ -436,6 +442,10 @@ class ContentionNote(Record):
     due_to_others = required(number, 0.0, "share of the waiting that other programs caused")
 
 
+#: Among the functions of `Notes.recurrences`, where a slice of what came of them is given.
+SLICE: Final = ":"
+
+
 class Notes(Record):
     """Facts that become known during the run."""
 
@@ -465,10 +475,25 @@ class Notes(Record):
     recognised = table(text, "how a phase was recognized: inferred or shape")
     shapes = table(list_of(text), "functions recognized as a phase, as module:function")
     gap_lines = table(list_of(text), "lines of gaps that nothing identifies, by their name")
+    silent_loops = table(
+        list_of(text),
+        "gap: the phase that it was given, lines of loops whose names show nothing of it",
+    )
     by_priority = rows(text, "recognized buffers with priorities")
     named_phases = table(whole, "functions that each pattern of `--phase` matched")
     # the program
     lines = table(table_of(line_calls), "what source lines call, by file and line")
+    loops = table(
+        table_of(pair_of(whole, whole)),
+        "loops around such lines, by file and first line: last line, whether they pick by index",
+    )
+    recurrences = table(
+        table_of(list_of(text)), "functions that are given what came of them, by file and line"
+    )
+    polls = table(list_of(pair_of(whole, whole)), "first and last lines where a file polls")
+    running_sums = table(
+        list_of(pair_of(whole, whole)), "first and last lines of loops that draw by weight"
+    )
     places: Field[dict[str, list[SourceLine]]] = Field(
         _source_lines, dict, "source lines of expensive calls, by kind of call", updates=True
     )

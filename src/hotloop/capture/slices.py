@@ -136,7 +136,7 @@ def _take(
     return cut_here
 
 
-def _unpack(data: str, byteorder: Any) -> Iterator[tuple[int, int, int]]:
+def _unpack(data: str, byteorder: str | None) -> Iterator[tuple[int, int, int]]:
     packed = packing.unpacked(data, _LARGEST_BLOCK)
     layout = _ON_DISK["big" if byteorder == "big" else "little"]
     for begin, end, node, _ in layout.iter_unpack(packed):

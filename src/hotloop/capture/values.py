@@ -50,6 +50,11 @@ class SourceLine:
     line: int
     function: str
 
+    @property
+    def code(self) -> tuple[str, str]:
+        """File and name of the function."""
+        return self.file, self.function
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
@@ -68,6 +73,11 @@ class LineCalls:
     names: frozenset[str] = frozenset()
     #: First line of the loop around it; 0 outside any.
     loop_line: int = 0
+
+    @property
+    def short(self) -> set[str]:
+        """The names without what they are attributes of."""
+        return {name.rpartition(".")[2] for name in self.names}
 
 
 def line_calls(value: object, damage: Damage) -> LineCalls:

@@ -24,7 +24,7 @@ class PhaseDelta:
     first_ns: int = 0
     last_ns: int = 0
     histogram: Mapping[int, int] = field(default_factory=dict)
-    #: Calls that were not measured, as a reader estimates them (`analyze.resting`).
+    #: Calls that were not measured, as a reader estimates them (`analyze.stretches.resting`).
     estimated_calls: float = 0.0
 
     def add(self, other: PhaseDelta) -> None:

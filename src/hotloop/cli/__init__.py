@@ -50,14 +50,14 @@ def main(argv: list[str] | None = None) -> int:
             sys.stdout.flush()
         return code
     except HotloopError as error:
-        from hotloop.report.terminal import clean
+        from hotloop.report.console.terminal import clean
 
         # The message may contain a file name that someone else chose.
         print("hotloop:", "\n".join(map(clean, str(error).split("\n"))), file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         # The reader of hotloop's output is gone. A program's own error is never raised here.
-        from hotloop.report.terminal import silence
+        from hotloop.report.console.terminal import silence
 
         silence(sys.stdout)
         return 0
@@ -127,7 +127,7 @@ def _plain(message: str) -> str:
     """An error of argparse in the words of the other errors."""
     missing = re.match(r"the following arguments are required: (.*)", message)
     if missing is not None:
-        return f"missing: {missing[1]}"
+        return f"missing argument: {missing[1].upper()}"
     message = message.removeprefix("argument ")
     choice = re.match(r"(.*): invalid choice: '(.*)' \(choose from (.*)\)$", message)
     if choice is None:
@@ -155,7 +155,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     """A suggestion for a mistyped command or option, if any is close."""
     from difflib import get_close_matches
 
-    # Dashes are no likeness: --runs is not a slip for --gpus.
+    # Compared without dashes, which would make any two options alike: --runs and --gpus.
     names = {each.lstrip("-"): each for each in known}
     near = get_close_matches(word.lstrip("-"), names, 1)
     return names[near[0]] if near else None

@@ -2,7 +2,7 @@
 
   hotloop clean --older-than 7d      everything older than a week
   hotloop clean --keep 20            all but the newest 20
-  hotloop clean --older-than 7d -n   only say what would be deleted
+  hotloop clean --older-than 7d -n   only list what would be deleted
 
 Asks before deleting, unless -y is given. Never deletes runs and experiments in progress, folders
 that hotloop did not create, or folders with any file that hotloop did not write.

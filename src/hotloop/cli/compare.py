@@ -23,15 +23,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hotloop import units
-from hotloop.analyze.defaults import MOST_PAIRS, MOST_PAIRS_UNTIL
+from hotloop.analyze.comparing.defaults import MOST_PAIRS, MOST_PAIRS_UNTIL
 from hotloop.cli import experiments
 from hotloop.cli.numbers import above_zero, not_negative, percent
-from hotloop.cli.selection import is_capture
+from hotloop.cli.selection import has_shards
 from hotloop.errors import HotloopError
 
 if TYPE_CHECKING:
-    from hotloop.analyze.compare import Comparison
-    from hotloop.analyze.experiments import PairedResult
+    from hotloop.analyze.comparing.compare import Comparison
+    from hotloop.analyze.comparing.experiments import PairedResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,7 +77,7 @@ def main(options: argparse.Namespace) -> int:
         return to_return.main(options)
     if options.seeds is not None:
         raise HotloopError("--seeds is for --to-return; a comparison of speed takes --pairs")
-    kinds = [is_capture(Path(text)) for text in (options.first, options.second)]
+    kinds = [has_shards(Path(text)) for text in (options.first, options.second)]
     if all(kinds) and options.phase:
         raise HotloopError("--phase is for runs; a capture has the phases it was recorded with")
     if all(kinds):
@@ -96,7 +96,7 @@ def main(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> PairedResult:
-    from hotloop.analyze.sequential import Rule
+    from hotloop.analyze.comparing.sequential import Rule
     from hotloop.experiment.command import short_names
     from hotloop.experiment.paired import Design, PairedRuns
     from hotloop.experiment.same_learning import SameLearning
@@ -135,7 +135,7 @@ def _exit_code(
         return HotloopError.exit_code
     if result is not None and result.interrupted:
         return 130
-    from hotloop.analyze.judgement import SLOWER
+    from hotloop.analyze.comparing.judgement import SLOWER
 
     whole = comparison.whole
     limit = options.fail_on_regression

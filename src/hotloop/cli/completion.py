@@ -15,7 +15,7 @@ from typing import Any
 from hotloop.cli import COMMANDS
 from hotloop.errors import HotloopError
 from hotloop.phases import PHASES
-from hotloop.report.terminal import write
+from hotloop.report.console.terminal import write
 
 SHELLS = ("bash", "fish", "powershell", "tcsh", "zsh")
 

@@ -82,7 +82,7 @@ def main(options: argparse.Namespace) -> int:
         sys.stdout.flush()  # a program's output is flushed when Python exits
         return 0
     if options.name not in DEMOS:
-        raise HotloopError(f"no demo {options.name!r}; there are {', '.join(DEMOS)}")
+        raise HotloopError(f"no demo {options.name!r}; choose one of {', '.join(DEMOS)}")
     demo = DEMOS[options.name]
     missing = [module for module in demo.needs if not _is_installed(module)]
     if missing:

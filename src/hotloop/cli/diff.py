@@ -1,7 +1,7 @@
 """Show what differs between two recorded runs: time per step, by phase.
 
 hotloop diff                   the two newest captures
-hotloop diff A B               B beside A
+hotloop diff A B               B compared with A
 hotloop diff A B -o diff.html
 
 The runs were not interleaved, so a difference may also come from the machine. To be sure, let

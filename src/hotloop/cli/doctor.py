@@ -15,7 +15,7 @@ import json
 import sys
 
 from hotloop.cli.numbers import age
-from hotloop.report.terminal import style_for, write
+from hotloop.report.console.terminal import style_for, write
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--wait",
         type=age,
         metavar="TIME",
-        help="how long to wait for imports of frameworks (default 8s)",
+        help="how long to wait for frameworks to import (default 8s)",
     )
     parser.add_argument(
         "--json", dest="format", action="store_const", const="json", help=argparse.SUPPRESS
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(options: argparse.Namespace) -> int:
     from hotloop.analyze.doctor import Framework, Survey, examine, is_wrong
     from hotloop.capture.schema import LibraryUse
-    from hotloop.report.doctor import doctor_document, doctor_text
+    from hotloop.report.console.doctor import doctor_document, doctor_text
     from hotloop.run.survey import TIME_LIMIT_S, survey
 
     if options.format == "text":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,19 +11,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hotloop.analyze.defaults import MARGIN, SEEDS
+from hotloop.analyze.comparing.defaults import MARGIN, SEEDS
 from hotloop.cli.numbers import above_zero, percent
 from hotloop.cli.run import add_phase_argument
 from hotloop.errors import HotloopError
 from hotloop.experiment.marker import write_marker
-from hotloop.report.terminal import Style, clean, style_for, write
+from hotloop.report.console.terminal import Style, clean, style_for, write
 from hotloop.run.folders import as_typed
 from hotloop.run.folders import make_folder as make_run_folder
 from hotloop.run.messages import notify as notify
 
+#: The end of a capture's name: date, time, and a number where several began within a second.
+_WHEN = re.compile(r"-\d{8}-\d{6}(-\d+)?$")
+
 if TYPE_CHECKING:
-    from hotloop.analyze.compare import Comparison
-    from hotloop.analyze.experiments import Result
+    from hotloop.analyze.comparing.compare import Comparison
+    from hotloop.analyze.comparing.experiments import Result
     from hotloop.experiment.command import Command
     from hotloop.experiment.here import Place
 
@@ -113,14 +117,21 @@ def both_commands(options: argparse.Namespace) -> tuple[Command, Command]:
 def compared(first: Path, second: Path, options: argparse.Namespace) -> Comparison:
     """Compare two captures, window by window."""
     from hotloop.analyze.analysis import analyze
-    from hotloop.analyze.training import read_capture
-    from hotloop.analyze.unpaired import compare_captures
+    from hotloop.analyze.comparing.unpaired import compare_captures
+    from hotloop.analyze.processes.training import read_capture
 
     sides = [analyze(read_capture(folder)) for folder in (first, second)]
-    names = names_of(options) or (first.name, second.name)
+    names = names_of(options) or _names_of_captures(first, second)
     return compare_captures(
         sides[0], sides[1], names, margin=options.margin, any_work=options.any_work
     )
+
+
+def _names_of_captures(first: Path, second: Path) -> tuple[str, str]:
+    """Names of folders, without date and time where they differ all the same."""
+    names = first.name, second.name
+    programs = tuple(_WHEN.sub("", name) for name in names)
+    return (programs[0], programs[1]) if programs[0] != programs[1] else names
 
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
@@ -155,9 +166,9 @@ def add_output_arguments(
 
 def show(options: argparse.Namespace, result: Result | Comparison) -> None:
     """Keep the result in its folder, write the file that was asked for, and print the result."""
-    from hotloop.analyze.compare import Comparison
+    from hotloop.analyze.comparing.compare import Comparison
     from hotloop.experiment.stored import store
-    from hotloop.report.experiments import render
+    from hotloop.report.results.experiments import render
 
     if not isinstance(result, Comparison):  # captures that are compared have no folder
         store(result)
@@ -198,7 +209,7 @@ def check_output(options: argparse.Namespace) -> None:
             raise HotloopError(f"{path}: already exists; use -f to overwrite")
         if not path.absolute().parent.is_dir():
             raise HotloopError(f"{path}: no such folder {path.absolute().parent}")
-    from hotloop.report.experiments import PICTURES
+    from hotloop.report.results.experiments import PICTURES
 
     if format in PICTURES:
         from hotloop.report.figures import need_matplotlib

@@ -35,8 +35,8 @@ def main(options: argparse.Namespace) -> int:
     if options.format and not FORMATS[format].text and sys.stdout.isatty():
         raise HotloopError(f"{format} is not text; write it to a file with -o")
     from hotloop.analyze.analysis import analyze
-    from hotloop.analyze.history import RunHistory
-    from hotloop.analyze.training import read_capture
+    from hotloop.analyze.over_time.history import RunHistory
+    from hotloop.analyze.processes.training import read_capture
     from hotloop.report.document import make_report
     from hotloop.report.output import put, render
 

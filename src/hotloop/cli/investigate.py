@@ -24,7 +24,7 @@ from hotloop.cli import experiments
 from hotloop.cli.selection import selected_capture
 from hotloop.errors import HotloopError
 from hotloop.experiment.marker import write_marker
-from hotloop.report.terminal import write
+from hotloop.report.console.terminal import write
 from hotloop.run.folders import BASE, as_typed
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def main(options: argparse.Namespace) -> int:
 
 def _investigate(options: argparse.Namespace, plan: Plan, folder: Path, place: Place) -> int:
     from hotloop.experiment.investigating import Investigator
-    from hotloop.report.experiments import record
+    from hotloop.report.results.experiments import record
 
     investigation = Investigator(plan, folder, place, experiments.notify).go()
     path = folder / RECORD
@@ -93,7 +93,7 @@ def _investigate(options: argparse.Namespace, plan: Plan, folder: Path, place: P
 
 def _draft(options: argparse.Namespace) -> int:
     from hotloop.analyze.analysis import analyze
-    from hotloop.analyze.training import read_capture
+    from hotloop.analyze.processes.training import read_capture
     from hotloop.diagnose import diagnose
     from hotloop.experiment.draft import draft_plan
     from hotloop.report.output import save

@@ -18,7 +18,7 @@ from hotloop import units
 from hotloop.cli.numbers import above_zero
 from hotloop.cli.selection import RecordedRun, recordings
 from hotloop.errors import HotloopError
-from hotloop.report.terminal import Style, clean, fit, style_for, write
+from hotloop.report.console.terminal import Style, clean, fit, style_for, write
 from hotloop.run.folders import BASE, as_typed
 
 #: Lines on a terminal; `--last` lists another number.
@@ -30,9 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--last",
         type=above_zero,
-        default=LINES,
         metavar="N",
-        help=f"list at most N (default {LINES})",
+        help=f"list at most N (default: {LINES} as text, all as JSON)",
     )
     parser.add_argument(
         "--format", choices=("text", "json"), default="text", help="how to print the list"
@@ -43,11 +42,12 @@ def main(options: argparse.Namespace) -> int:
     base = Path(options.folder) if options.folder else BASE
     found = recordings(base)
     if options.format == "json":
-        write(sys.stdout, json.dumps([_plain(each) for each in found], indent=1))
+        write(sys.stdout, json.dumps([_plain(each) for each in found[: options.last]], indent=1))
         return 0
     if not found:
         raise HotloopError(f"no capture below {base}; make one with `hotloop run train.py`")
-    write(sys.stdout, _table(found, options.last, base, style_for(sys.stdout), time.time()))
+    style = style_for(sys.stdout)
+    write(sys.stdout, _table(found, options.last or LINES, base, style, time.time()))
     return 0
 
 

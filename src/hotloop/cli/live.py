@@ -47,8 +47,8 @@ def main(options: argparse.Namespace) -> int:
 
 def _watch(folder: Path) -> int:
     from hotloop.cli.live_viewer import Viewer
-    from hotloop.report.keys import Keys
-    from hotloop.report.screen import FullScreen, Lines, Screen, can_be_drawn_on
+    from hotloop.report.console.keys import Keys
+    from hotloop.report.console.screen import FullScreen, Lines, Screen, can_be_drawn_on
 
     draws = can_be_drawn_on(sys.stdout)
     screen: Screen = FullScreen(sys.stdout) if draws else Lines(sys.stdout)
@@ -66,7 +66,7 @@ def _watch(folder: Path) -> int:
 def _below_a_program(folder: Path) -> int:
     """Draw for `hotloop run --live`, which starts and stops this process."""
     from hotloop.cli.live_viewer import Viewer
-    from hotloop.report.screen import Foot, Lines, Screen, can_be_drawn_on
+    from hotloop.report.console.screen import Foot, Lines, Screen, can_be_drawn_on
 
     parent = os.getppid()
     stop = [False]
@@ -75,8 +75,7 @@ def _below_a_program(folder: Path) -> int:
         stop[0] = True
 
     signal.signal(signal.SIGTERM, end)
-    if hasattr(signal, "SIGINT"):
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program
     screen: Screen = Foot(sys.stderr) if can_be_drawn_on(sys.stderr) else Lines(sys.stderr)
 
     def pause(seconds: float) -> bool:
@@ -93,7 +92,7 @@ def _below_a_program(folder: Path) -> int:
 
 
 def _serve(folder: Path, port: int) -> int:
-    from hotloop.report.web import LiveServer
+    from hotloop.report.html.web import LiveServer
 
     server = LiveServer(folder, port)
     print(server.address, flush=True)

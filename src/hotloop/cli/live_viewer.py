@@ -8,16 +8,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.live_state import live_state_of
-from hotloop.analyze.training import TrainingReader
+from hotloop.analyze.over_time.live_state import live_state_of
+from hotloop.analyze.processes.training import TrainingReader
 from hotloop.capture.reader import Capture
 from hotloop.cli.liveness import is_running
 from hotloop.diagnose import diagnose
 from hotloop.diagnose.finding import Finding
 from hotloop.errors import HotloopError
-from hotloop.report.live_view import dashboard, status_line
-from hotloop.report.screen import Foot, Lines, Screen, style_of
-from hotloop.report.terminal import style_for
+from hotloop.report.console.live_view import dashboard, status_line
+from hotloop.report.console.screen import Foot, Lines, Screen, style_of
+from hotloop.report.console.terminal import style_for
 
 #: Windows close once a second, so reading more often finds nothing new.
 INTERVAL_S = 1.0

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from hotloop.analyze.analysis import analyze
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture.proofs import Proof, read_proof, write_proof
 from hotloop.cli import experiments
 from hotloop.cli.selection import selected_capture
@@ -43,8 +43,8 @@ from hotloop.experiment.patches import source_fixes
 from hotloop.experiment.prover import Prover
 from hotloop.experiment.scratch import ScratchPlace, links_in_words, removed_after, why_not_again
 from hotloop.masking import MASK
-from hotloop.report.proof import proof_text
-from hotloop.report.terminal import style_for, write
+from hotloop.report.console.terminal import style_for, write
+from hotloop.report.results.proof import proof_text
 from hotloop.run.folders import as_typed, make_folder
 from hotloop.run.stopping import parse_time
 
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--apply",
         action="store_true",
-        help="write the confirmed patches to the program's files; runs what is not proven yet",
+        help="write the confirmed patches to the program's files; untried fixes are tried first",
     )
     parser.add_argument(
         "-f",

@@ -17,8 +17,8 @@ from pathlib import Path
 from hotloop.cli.numbers import above_zero
 from hotloop.cli.selection import add_capture_argument, selected
 from hotloop.errors import HotloopError
+from hotloop.report.console.terminal import Style, style_for
 from hotloop.report.formats import FORMATS, format_of, known_endings
-from hotloop.report.terminal import Style, style_for
 from hotloop.report.view import DEFAULT_VIEW, SORTS, View
 
 
@@ -68,9 +68,9 @@ def rendered(
     """The report of a capture, or the result of an experiment, in that format."""
     from hotloop.experiment.own_lines import with_patches
     from hotloop.experiment.stored import is_stored, load
-    from hotloop.report import experiments
     from hotloop.report.document import report_of
     from hotloop.report.output import render
+    from hotloop.report.results import experiments
 
     if is_stored(folder):
         return experiments.render(load(folder), format, style or Style())
@@ -80,5 +80,7 @@ def rendered(
         view = replace(view, process="main")
     known = {process.name for process in analysis.processes} | {"all", "main"}
     if view.process not in known:
-        raise HotloopError(f"--process {view.process}: there are {', '.join(sorted(known))}")
+        raise HotloopError(
+            f"--process {view.process}: no such process; choose one of {', '.join(sorted(known))}"
+        )
     return render(format, report, view, style)

@@ -225,16 +225,16 @@ def main(options: argparse.Namespace) -> int:
     typed = as_typed(folder)  # before the program changes the current folder
     session = Session(
         Settings(
-            str(folder),
-            options.functions,
-            phases,
-            options.quiet,
-            options.skip,
-            options.slow,
-            options.every,
-            options.fix,
-            options.weights,
-            options.trace_limit if options.trace else 0,
+            folder=str(folder),
+            functions=options.functions,
+            phases=phases,
+            quiet=options.quiet,
+            skip=options.skip,
+            slow=options.slow,
+            every=options.every,
+            fixes=options.fix,
+            weights=options.weights,
+            trace=options.trace_limit if options.trace else 0,
             scalars=SCALARS if options.scalars else "",
             gpu=options.gpu,
             every_call=options.every_call,
@@ -315,12 +315,12 @@ def _show(folder: Path, typed: str, phases: list[str], options: argparse.Namespa
 
         show_end(folder, typed, options.output is None, with_patches)
     if phases:
-        say_unmatched(folder, phases)
+        report_unmatched(folder, phases)
 
 
-def say_unmatched(folder: Path, phases: list[str]) -> None:
+def report_unmatched(folder: Path, phases: list[str]) -> None:
     """Report `--phase` patterns that matched nothing in any process of the run."""
-    from hotloop.analyze.training import read_capture
+    from hotloop.analyze.processes.training import read_capture
 
     try:
         shards = read_capture(folder).shards

@@ -1,8 +1,8 @@
 """Finds recorded runs, and selects the one that a command was given.
 
 Every command takes a capture's folder, an experiment's folder, the name of either below
-`runs/hotloop`, or nothing: then the newest. The runs that an experiment or `prove` makes for itself
-are never the newest.
+`runs/hotloop`, a folder that holds several (then the newest in it), or nothing: then the newest.
+The runs that an experiment or `prove` makes for itself are never the newest.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hotloop import units
 from hotloop.capture import proofs
 from hotloop.capture.schema import Header
 from hotloop.cli.liveness import is_running
-from hotloop.cli.ownership import SHARD, has_result, json_object
-from hotloop.cli.ownership import is_capture as is_own_capture
+from hotloop.cli.ownership import SHARD, has_result, is_capture, is_experiment, json_object
 from hotloop.errors import HotloopError
 from hotloop.experiment.marker import Marker, read_marker
 from hotloop.experiment.stored import KINDS
@@ -33,6 +33,9 @@ TAIL = 4096
 
 RUN, UNFINISHED = "run", "unfinished experiment"
 RUNNING, ENDED, KILLED, UNCERTAIN = "running", "ended", "killed", "running or killed"
+INTERRUPTED = "interrupted"
+#: What a user or a system stopped did not fail.
+_STOPPED = {"KeyboardInterrupt": INTERRUPTED, "SIGTERM": "terminated"}
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ def selected_capture(text: str | None, proven: bool = False) -> Path:
         with_proof = [each for each in captures if (each / proofs.NAME).is_file()]
         return with_proof[0] if proven and with_proof else captures[0]
     folder = _named(text)
-    if is_capture(folder):
+    if has_shards(folder):
         return folder
     captures = list(_captures_in(folder))
     if not captures:
@@ -90,7 +93,7 @@ def newest_captures(count: int | None) -> list[Path]:
     return [each.folder for each in recordings(BASE) if each.kind == RUN][:count]
 
 
-def is_capture(folder: Path) -> bool:
+def has_shards(folder: Path) -> bool:
     """Whether a folder holds shards."""
     try:
         return folder.is_dir() and any(folder.glob("*.jsonl"))
@@ -110,9 +113,23 @@ def recordings(base: Path) -> list[RecordedRun]:
 
 def _named(text: str) -> Path:
     path = Path(text)
-    if not path.exists() and path.parent == Path(".") and (BASE / text).is_dir():
-        return BASE / text
+    if not path.exists():
+        if path.parent == Path(".") and (BASE / text).is_dir():
+            return BASE / text
+        raise HotloopError(f"{text}: no such capture{_meant(path.name)}")
+    if path.is_dir() and not has_shards(path) and not is_experiment(path):
+        inside = recordings(path)
+        if inside:
+            newest = inside[0].folder
+            notify(f"{text} holds {units.plural(len(inside), 'recording')}; using {newest.name}")
+            return newest
     return path
+
+
+def _meant(name: str) -> str:
+    """A hint at the recording that was probably meant, by the beginning of its name."""
+    similar = [each.folder.name for each in recordings(BASE) if each.folder.name.startswith(name)]
+    return f"; did you mean {similar[0]}?" if name and similar else "; `hotloop list` shows them"
 
 
 def _nothing_below() -> str:
@@ -123,7 +140,7 @@ def _recording(folder: Path) -> RecordedRun | None:
     try:
         if has_result(folder):
             return _experiment(folder)
-        if is_own_capture(folder):
+        if is_capture(folder):
             return _capture(folder)
         return _unfinished(folder)
     except OSError:
@@ -172,7 +189,7 @@ def _finished_state(folder: Path, interrupted: bool) -> str:
     marker = read_marker(folder)
     if marker is not None and _state_of(marker, "") == RUNNING:
         return RUNNING
-    return "interrupted" if interrupted else ENDED
+    return INTERRUPTED if interrupted else ENDED
 
 
 def _capture(folder: Path) -> RecordedRun:
@@ -195,6 +212,8 @@ def _capture(folder: Path) -> RecordedRun:
 
 def _state(header: dict[str, Any], end: Any) -> str:
     if isinstance(end, dict):
+        if end.get("reason") in _STOPPED:
+            return _STOPPED[end["reason"]]
         return f"failed ({end.get('reason')})" if end.get("code") else ENDED
     pid, host = header.get(Header.pid), header.get(Header.host)
     running = is_running(pid if isinstance(pid, int) else None, str(host))
@@ -205,7 +224,7 @@ def _captures_in(folder: Path) -> Iterator[Path]:
     """Captures at any level that an experiment uses, the newest first."""
     patterns = ["/".join(["*"] * depth + [SHARD]) for depth in range(1, DEEPEST + 1)]
     found = [path for pattern in patterns for path in folder.glob(pattern)]
-    shards = [path for path in found if is_own_capture(path.parent)]
+    shards = [path for path in found if is_capture(path.parent)]
     yield from (path.parent for path in sorted(shards, key=_changed, reverse=True))
 
 

@@ -19,14 +19,14 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from hotloop.analyze.defaults import EXPECTATIONS, ROUNDS
+from hotloop.analyze.comparing.defaults import EXPECTATIONS, ROUNDS
 from hotloop.cli import experiments
 from hotloop.cli.numbers import above_zero, not_negative
 from hotloop.cli.run import split_at_program
 from hotloop.errors import HotloopError
 
 if TYPE_CHECKING:
-    from hotloop.analyze.experiments import Sweep
+    from hotloop.analyze.comparing.experiments import Sweep
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,15 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from hotloop.analyze.defaults import SEEDS
+from hotloop.analyze.comparing.defaults import SEEDS
 from hotloop.cli import experiments
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command, check_exists
 from hotloop.experiment.to_return import ReturnDesign, ReturnRuns, parse_target
-from hotloop.report.terminal import Style
+from hotloop.report.console.terminal import Style
 
 if TYPE_CHECKING:
-    from hotloop.analyze.soonest import Soonest
+    from hotloop.analyze.comparing.soonest import Soonest
     from hotloop.experiment.here import Place
     from hotloop.experiment.plan import Plan
 
@@ -29,7 +29,7 @@ FORMATS = ("text", "json")
 def main(options: argparse.Namespace) -> int:
     """Run both commands of a comparison over the seeds and print the result."""
     from hotloop.experiment.command import short_names
-    from hotloop.report.to_return import render
+    from hotloop.report.results.to_return import render
 
     check_format(options)
     commands = experiments.both_commands(options)
@@ -68,7 +68,7 @@ def of_plan(options: argparse.Namespace, plan: Plan, folder: Path, place: Place)
 
 
 def _show_soonest(options: argparse.Namespace, result: Soonest) -> int:
-    from hotloop.report.soonest import render
+    from hotloop.report.results.soonest import render
 
     return _show(options, partial(render, result), result.interrupted)
 

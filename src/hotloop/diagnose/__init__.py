@@ -1,75 +1,25 @@
 """Pure functions from an analysis to findings: what is slow, why, what to change.
 
-One file per family of causes; each defines `RULES`, functions from an analysis to findings.
-`FAMILIES` lists them and `diagnose` runs them; `evidence` is what they share, `ranking` decides
-what is shown and `verdict` sums it up in one sentence. Nothing here reads a file or prints. Uses
-`analyze`; knows nothing about `measure`, `hooks` or how a report looks.
+`diagnose` runs the rules, which are in `rules/`, one file per family of causes. What rules share
+is in `evidence` (time, calls, samples, source lines) and `recorded` (notes of the run). Their
+findings then pass `before_learning`, `busy_machine`, `proven`, `ranking` and `overlaps`; `verdict`
+sums them up in one sentence.
+Nothing here reads a file or prints. Uses `analyze`; knows nothing about `measure`, `hooks` or how
+a report looks.
 """
 
 from __future__ import annotations
 
 from hotloop.analyze.model import Analysis
-from hotloop.diagnose import (
-    accelerators,
-    across,
-    advantages,
-    autograd,
-    awaited_threads,
-    compiling,
-    copies,
-    cpu_threads,
-    data,
-    dispatch,
-    environment,
-    episodes,
-    framework,
-    language_models,
-    loaders,
-    loading,
-    loop,
-    processes,
-    python_loops,
-    recording,
-    rendering,
-    search,
-    step_parts,
-    updates,
-    vectors,
-)
+from hotloop.capture.strictness import is_strict
+from hotloop.diagnose.before_learning import judged_early
+from hotloop.diagnose.busy_machine import lower_confidence, no_louder_than_sure
 from hotloop.diagnose.finding import Finding, Rule
+from hotloop.diagnose.overlaps import say_overlaps
 from hotloop.diagnose.proven import apply_proof, is_refuted
-from hotloop.diagnose.quiet import lower_confidence
 from hotloop.diagnose.ranking import rank
+from hotloop.diagnose.rules import FAMILIES
 from hotloop.diagnose.verdict import too_short
-
-#: Every family of rules.
-FAMILIES: tuple[tuple[Rule, ...], ...] = (
-    environment.RULES,
-    rendering.RULES,
-    episodes.RULES,
-    vectors.RULES,
-    processes.RULES,
-    (across.rules,),  # none of them where there is one process
-    awaited_threads.RULES,
-    data.RULES,
-    advantages.RULES,
-    loaders.RULES,
-    loading.RULES,
-    loop.RULES,
-    recording.RULES,
-    cpu_threads.RULES,
-    accelerators.RULES,
-    copies.RULES,
-    framework.RULES,
-    compiling.RULES,
-    dispatch.RULES,
-    autograd.RULES,
-    updates.RULES,
-    step_parts.RULES,
-    python_loops.RULES,
-    language_models.RULES,
-    search.RULES,
-)
 
 __all__ = ["FAMILIES", "Finding", "Rule", "diagnose"]
 
@@ -78,8 +28,23 @@ def diagnose(analysis: Analysis) -> list[Finding]:
     """The findings of every rule, those with the largest gain first."""
     if too_short(analysis):
         return []
-    found = [each for family in FAMILIES for rule in family for each in rule(analysis)]
-    found = apply_proof(lower_confidence(analysis, found), analysis.proof)
+    found = [each for family in FAMILIES for rule in family for each in _found_by(rule, analysis)]
+    found = judged_early(analysis, lower_confidence(analysis, found))
+    found = no_louder_than_sure(found)
+    found = apply_proof(found, analysis.proof)
     # What was refuted explains nothing, but is shown with its numbers.
     refuted = [each for each in found if is_refuted(each)]
-    return rank([each for each in found if not is_refuted(each)]) + refuted
+    shown = rank([each for each in found if not is_refuted(each)])
+    return say_overlaps(analysis, shown) + refuted
+
+
+def _found_by(rule: Rule, analysis: Analysis) -> list[Finding]:
+    """What a rule finds. One that fails, over a program like none before, costs no other's."""
+    try:
+        return rule(analysis)
+    except Exception as error:
+        if is_strict():
+            raise
+        name = getattr(rule, "__name__", repr(rule))
+        analysis.failed_rules[name] = f"{type(error).__name__}: {error}"
+        return []

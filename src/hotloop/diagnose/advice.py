@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from hotloop import units
 from hotloop.analyze.model import Analysis, Phase
-from hotloop.diagnose.accelerators import accelerators
 from hotloop.diagnose.evidence import cores, of_loop, seconds_in
-from hotloop.diagnose.finding import HEALTHY, INFO, Finding
+from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.recorded import LEARNING, NETWORKS, parameters
+from hotloop.diagnose.rules.frameworks.accelerators import accelerators
 from hotloop.phases import PARENTS, names_of
 
 #: Below this share of the loop, a change is not worth the effort.
@@ -56,11 +56,7 @@ def summary(analysis: Analysis) -> list[str]:
 
 def recommendations(analysis: Analysis, findings: list[Finding]) -> list[str]:
     """What to do, the most worthwhile first."""
-    lines = [
-        f"{each.title}. {each.fix} {_expected(each)}"
-        for each in findings
-        if each.severity not in (INFO, HEALTHY)
-    ]
+    lines = [f"{each.title}. {each.fix} {_expected(each)}" for each in findings if each.is_problem]
     if analysis.run.loop_s:
         for advice in (_model_size, _batch_size, _precision, _conversions, _hardware):
             lines += advice(analysis)
@@ -124,6 +120,8 @@ def _precision(analysis: Analysis) -> list[str]:
 
 def _conversions(analysis: Analysis) -> list[str]:
     seconds = seconds_in(analysis, "transfer")
+    if not seconds:
+        return []
     share = f"conversions between tensors and arrays are {_percent(analysis, seconds)} of the loop"
     if of_loop(analysis, seconds) < SMALL:
         return [f"Conversions: leave them; {share}."]
@@ -139,5 +137,5 @@ def _hardware(analysis: Analysis) -> list[str]:
     elif not seen:
         parts.append("no accelerator was seen")
     if busy is not None and have:
-        parts.append(f"{units.amount(busy)} of {have} cores were busy")
+        parts.append(f"{busy:.1f} of {have} cores were busy")
     return [f"Hardware: {', '.join(parts)}."]

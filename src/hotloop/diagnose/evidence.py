@@ -8,28 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import Any
 
-from hotloop.analyze.gauges import last
 from hotloop.analyze.model import Analysis, Frame, Phase, Sample
+from hotloop.analyze.over_time.gauges import last
+from hotloop.analyze.sums import summed
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.finding import CRITICAL, INFO, WARNING, Finding, Gain
 from hotloop.diagnose.proving import OTHER_WORK, verify_command
-from hotloop.phases import name_at, names_of
+from hotloop.phases import names_of
 
 #: A fix that could save less than this share of the run gets no warning: measured noise
 #: between two runs of the same program is of this size.
 SMALLEST_WARNING = 0.03
-#: A share that was measured in one run is off by this part of itself: the standard error of a share
-#: of a third in 800 samples. Of 29 gains measured for programs of the third and fourth frozen sets,
-#: none was below a range with twice as much.
-SHARE_ERROR = 0.05
+#: A share that was measured in one run is off by this part of itself at most, and by less where it
+#: is large: the standard error of a share in this many samples, 0.05 of a third. Of 29 gains that
+#: were measured for programs of the third and fourth sets, none was below a range with twice it.
+SHARE_ERROR, SAMPLES = 0.05, 800
 #: What remains gets faster, too: other code evicts that of the rest from the CPU's caches and
 #: fragments its memory. Without code that was 63%, 60% and 53% of their loops, the rest of three
 #: programs of the frozen sets took 38%, 38% and 27% less time, that of others hardly less: from
 #: none to this part of the share that goes away.
 REST_FASTER = 0.5
+#: The most that was taken off the rest of any loop.
+MOST_REST_FASTER = 0.38
 #: A fix that calls the same functions less often, or for more rows, leaves the rest's caches as
 #: they were: in a program of the sixth set, the rest took 5% less time without 68% of its loop.
 REST_FASTER_BESIDE_THE_SAME = 0.25
@@ -71,12 +75,8 @@ def seconds_in(analysis: Analysis, *names: str, process: str = "main") -> float:
     seconds = sum(phase.loop_s for phase in found)
     if process == "main" and analysis.once:
         paths = tuple(phase.path for phase in found)
-        seconds -= sum(each.seconds for each in analysis.once if _is_in(each.path, paths))
+        seconds -= sum(each.inside(paths) for each in analysis.once)
     return max(seconds, 0.0)
-
-
-def _is_in(path: str, paths: tuple[str, ...]) -> bool:
-    return any(path == each or path.startswith(each + "/") for each in paths)
 
 
 def calls_of(analysis: Analysis, *names: str, process: str = "main") -> int:
@@ -143,7 +143,8 @@ def ceiling_of(share: float, rest: float = 0.0) -> float:
 def _with_the_rest(share: float, part: float, rest: float) -> float:
     """The gain if a part of this share went away and the rest got faster accordingly."""
     gone = min(max(share * part, 0.0), MOST_OF_A_RUN)
-    return 1 / max((1 - gone) * (1 - rest * gone), 1 - MOST_OF_A_RUN)
+    faster = min(rest * gone, MOST_REST_FASTER)
+    return 1 / max((1 - gone) * (1 - faster), 1 - MOST_OF_A_RUN)
 
 
 def rest_faster(analysis: Analysis, phase: str, id: str = "") -> float:
@@ -160,10 +161,12 @@ _SAME_CODE = frozenset(
     ["unbatched-policy", "single-env", "too-few-envs", "few-envs-per-runner", "too-many-envs",
      "stepwise-recurrence", "per-sample-update", "update-ratio", "evaluation", "generation-batch",
      "one-leaf-per-pass", "predict-in-loop", "missing-no-grad", "serial-heavy-env", "env-bound",
+     "float64-by-accident",
      "checkpointing-with-memory-to-spare", "framework-overhead", "no-kv-cache", "generation-tail",
      "padding-waste", "reference-model", "eager-generation", "thread-oversubscription",
      "cpu-quota", "too-many-processes", "subprocess-overhead", "stragglers", "growing-step-cost",
-     "reset-leak", "buffer-cost-grows"]
+     "reset-leak", "buffer-cost-grows", "preprocessing-order", "mixed-precision-no-gain",
+     "dear-connectors"]
 )  # fmt: skip
 
 
@@ -186,7 +189,8 @@ def measured_gain_of(share: float, low: float, high: float, rest: float = 0.0) -
     """The gain for a measured share: `gain_of`, widened by the errors of measuring."""
     if share <= 0 or high <= 0:
         return Gain(1.0, 1.0)
-    least = gain_of(share, low * (1 - SHARE_ERROR), low).low
+    error = min(SHARE_ERROR, sqrt((1 - min(share, 1.0)) / (share * SAMPLES)))
+    least = gain_of(share, low * (1 - error), low).low
     return Gain(least, _with_the_rest(share, high, rest)).capped(ceiling_of(share, rest))
 
 
@@ -211,9 +215,23 @@ class Use:
     #: (file, function) of the frames that matched -> seconds.
     functions: dict[tuple[str, str], float] = field(default_factory=dict)
 
-    def where(self, most: int = 3) -> list[SourceLine]:
-        ordered = sorted(self.lines, key=lambda line: -self.lines[line])
-        return ordered[:most]
+    def add(self, line: SourceLine | None, seconds: float) -> None:
+        """Add time at a line; `None` where no line of the program led there."""
+        self.seconds += seconds
+        if line is not None:
+            self.lines[line] = self.lines.get(line, 0.0) + seconds
+
+    def __add__(self, other: Use) -> Use:
+        return Use(
+            self.seconds + other.seconds,
+            summed([*self.lines.items(), *other.lines.items()]),
+            summed([*self.functions.items(), *other.functions.items()]),
+        )
+
+    def where(self, most: int = 3, least: float = 0.0) -> list[SourceLine]:
+        """The lines with the most time, without those with less than `least` of the first one's."""
+        lines = sorted(self.lines, key=lambda line: -self.lines[line])[:most]
+        return [line for line in lines if self.lines[line] >= least * self.lines[lines[0]]]
 
     def largest(self) -> tuple[str, str] | None:
         if not self.functions:
@@ -249,12 +267,19 @@ def use_of(samples: Iterable[Sample], match: Match) -> Use:
                 break
         if at is None:
             continue
-        use.seconds += sample.seconds
-        key = (frames[at].file, frames[at].function)
-        use.functions[key] = use.functions.get(key, 0.0) + sample.seconds
-        line = program_line(frames[at:])
-        if line is not None:
-            use.lines[line] = use.lines.get(line, 0.0) + sample.seconds
+        code = frames[at].code
+        use.functions[code] = use.functions.get(code, 0.0) + sample.seconds
+        use.add(program_line(frames[at:]), sample.seconds)
+    return use
+
+
+def use_by(samples: Iterable[Sample], choose: Callable[[Sample], Frame | SourceLine | None]) -> Use:
+    """Time of the samples in which `choose` finds a line, by line."""
+    use = Use()
+    for sample in samples:
+        found = choose(sample)
+        if found is not None:
+            use.add(found.source_line if isinstance(found, Frame) else found, sample.seconds)
     return use
 
 
@@ -262,7 +287,7 @@ def program_line(frames: Iterable[Frame]) -> SourceLine | None:
     """The innermost frame of the program's own, from the inside out."""
     for frame in frames:
         if frame.of_program:
-            return SourceLine(frame.file, frame.line, frame.function)
+            return frame.source_line
     return None
 
 
@@ -278,37 +303,14 @@ def in_package(*packages: str) -> Match:
     return match
 
 
-def inner_lines(samples: Iterable[Sample], most: int = 3) -> list[SourceLine]:
+def inner_lines(samples: Iterable[Sample]) -> list[SourceLine]:
     """The program's innermost lines, by the time in them and in what they called."""
-    return lines_by_time(samples, lambda sample: program_line(sample.frames), most)
-
-
-def lines_by_time(
-    samples: Iterable[Sample],
-    choose: Callable[[Sample], Frame | SourceLine | None],
-    most: int = 3,
-    least: float = 0.0,
-) -> list[SourceLine]:
-    """The lines that `choose` finds in samples, by their time.
-
-    Those with less than `least` of the first one's time are left out.
-    """
-    totals: dict[SourceLine, float] = {}
-    for sample in samples:
-        found = choose(sample)
-        if found is not None:
-            line = SourceLine(found.file, found.line, found.function)
-            totals[line] = totals.get(line, 0.0) + sample.seconds
-    lines = sorted(totals, key=lambda line: -totals[line])[:most]
-    return [line for line in lines if totals[line] >= least * totals[lines[0]]]
+    return use_by(samples, lambda sample: sample.line).where()
 
 
 def largest_phase(samples: Iterable[Sample]) -> str:
     """The phase with the most time in these samples; empty where they are in none."""
-    totals: dict[str, float] = {}
-    for sample in samples:
-        name = name_at(sample.path)
-        totals[name] = totals.get(name, 0.0) + sample.seconds
+    totals = summed((sample.phase, sample.seconds) for sample in samples)
     return max(totals, key=lambda name: totals[name], default="")
 
 
@@ -346,15 +348,13 @@ def callers(analysis: Analysis, *names: str, above: int = 0) -> list[SourceLine]
     labels = {label.partition(":")[2] for listed in shapes for label in listed}
 
     def caller(sample: Sample) -> Frame | None:
-        own = [frame for frame in sample.frames if frame.of_program]
+        own = sample.own
         outer = [
-            frame
-            for frame in own
-            if frame.function not in labels and frame.function.rpartition(".")[2] not in CALLED
+            frame for frame in own if frame.function not in labels and frame.short not in CALLED
         ]
         return next(iter(outer[above:] or outer[-1:] or own), None)
 
-    return lines_by_time(samples_under(analysis, *names), caller, least=STRAY_SAMPLES)
+    return use_by(samples_under(analysis, *names), caller).where(least=STRAY_SAMPLES)
 
 
 # -- facts --
@@ -365,9 +365,9 @@ def gauge(analysis: Analysis, name: str) -> float | None:
     return last(analysis.loop_windows, name)
 
 
-def uses(analysis: Analysis, title: str) -> bool:
-    """Whether a library was in use, by the title that its table gives it."""
-    return title in analysis.notes.libraries
+def uses(analysis: Analysis, *titles: str) -> bool:
+    """Whether one of these libraries was in use, by the titles that their tables give them."""
+    return any(title in analysis.notes.libraries for title in titles)
 
 
 # -- a finding --
@@ -385,15 +385,22 @@ DRIVES = 0.9
 
 
 def without_drivers(analysis: Analysis, lines: list[SourceLine]) -> list[SourceLine]:
-    """The lines to edit: without one that drives the whole training, if there are others."""
-    below = dict.fromkeys(lines, 0.0)
+    """The lines to edit: without one that drives the whole training, if there are others.
+
+    A line that does nearly all of it itself drives nothing.
+    """
+    below = {(line.file, line.line): 0.0 for line in lines}
+    itself = dict(below)
     whole = 0.0
     for sample in samples_under(analysis):
         whole += sample.seconds
-        for line in {SourceLine(f.file, f.line, f.function) for f in sample.frames if f.of_program}:
-            if line in below:
-                below[line] += sample.seconds
-    own = [line for line in lines if below[line] <= DRIVES * whole]
+        places = [(frame.file, frame.line) for frame in sample.own]
+        for place in set(places) & below.keys():
+            below[place] += sample.seconds
+            leaf = sample.frames[0].of_program and place == places[0]
+            itself[place] += sample.seconds if leaf else 0.0
+    drivers = {p for p in below if below[p] > DRIVES * whole and itself[p] < DRIVES * below[p]}
+    own = [line for line in lines if (line.file, line.line) not in drivers]
     return own or list(lines)
 
 
@@ -404,8 +411,7 @@ def finding(
     title: str,
     phase: str,
     seconds: float,
-    low: float,
-    high: float,
+    saves: tuple[float, float],
     fix: str,
     confidence: str,
     where: list[SourceLine] | None = None,
@@ -416,13 +422,13 @@ def finding(
     after: str = "",
     learning: str = "",
 ) -> Finding:
-    """A finding whose fix takes between `low` and `high` of these seconds of the loop away.
+    """A finding whose fix takes away between the two parts `saves` of these seconds of the loop.
 
     Its severity follows from the gain; what is too small to warn of is `info`, and `ranking`
     decides what is shown.
     """
     rest = rest_faster(analysis, phase, id)
-    gain = loop_gain(analysis, seconds, low, high, rest)
+    gain = loop_gain(analysis, seconds, *saves, rest)
     where = without_drivers(analysis, where or [])
     return Finding(
         id=id,
@@ -445,7 +451,8 @@ def finding(
         before=before,
         after=after,
         learning=learning,
-        ceiling=ceiling_of(of_loop(analysis, seconds), rest),
+        # What is only called less often can never cost nothing.
+        ceiling=gain.high if id in _SAME_CODE else ceiling_of(of_loop(analysis, seconds), rest),
         run_gain=gain_of_run(analysis, gain),
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import sqrt
@@ -71,12 +72,25 @@ class Finding:
         self.gain = self.gain.capped(self.ceiling)
 
     @property
+    def example(self) -> list[str]:
+        """The example as a diff: lines that stay are its context."""
+        before, after = self.before.splitlines(), self.after.splitlines()
+        whole = len(before) + len(after)
+        lines = list(difflib.unified_diff(before, after, lineterm="", n=whole))[3:]
+        return [f"{line[:1]} {line[1:]}".rstrip() for line in lines]
+
+    @property
     def worth(self) -> float:
         """The share of the time that is saved: measured, or the middle of the range."""
         if self.measured_gain is not None:
             return 1 - 1 / max(self.measured_gain, 1.0)
         gain = self.run_gain if self.run_gain and self.is_of_run else self.gain
         return 1 - 1 / gain.middle
+
+    @property
+    def is_problem(self) -> bool:
+        """A cause to remove, rather than a note or the explanation of something healthy."""
+        return self.severity not in (INFO, HEALTHY)
 
     @property
     def is_of_run(self) -> bool:

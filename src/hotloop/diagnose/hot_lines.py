@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hotloop.analyze.model import Analysis, Sample
+from hotloop.analyze.sums import summed
 from hotloop.capture.schema import SourceLine
-from hotloop.diagnose.evidence import of_loop, samples_under
+from hotloop.diagnose.evidence import DRIVES, of_loop, samples_under
 from hotloop.diagnose.recorded import called_at
-from hotloop.phases import names_of
 
 #: The path is followed as long as one line holds this part of what is below the line before it.
 HOLDS = 0.5
@@ -44,12 +44,11 @@ def hottest_line(analysis: Analysis, phase: str | None = None) -> HotLine | None
     found: SourceLine | None = None
     depth, held = 0, total
     while stacks and held > 0:
-        at: dict[SourceLine, float] = {}
-        for lines, seconds in stacks:
-            if len(lines) > depth:
-                at[lines[depth]] = at.get(lines[depth], 0.0) + seconds
+        at = summed((lines[depth], seconds) for lines, seconds in stacks if len(lines) > depth)
         largest = max(at, key=lambda line: at[line], default=None)
-        if largest is None or (found is not None and at[largest] < HOLDS * held):
+        # A line that everything is below says nothing, whatever it calls.
+        drives = held >= DRIVES * total
+        if largest is None or (found and not drives and at[largest] < HOLDS * held):
             break
         found, held = largest, at[largest]
         stacks = [each for each in stacks if len(each[0]) > depth and each[0][depth] == largest]
@@ -57,14 +56,14 @@ def hottest_line(analysis: Analysis, phase: str | None = None) -> HotLine | None
     share = of_loop(analysis, held)
     if found is None or share < WORTH_NAMING:
         return None
-    return HotLine(found, share, tuple(sorted(called_at(analysis, found)[0])[:MOST_CALLS]))
+    return HotLine(found, share, tuple(sorted(called_at(analysis, found).names)[:MOST_CALLS]))
 
 
 def _ends_in(sample: Sample, phase: str) -> bool:
-    return (names_of(sample.path) or [""])[-1] == phase
+    return sample.phase == phase
 
 
 def _lines_of(sample: Sample) -> list[SourceLine]:
     """The program's lines of a stack, from the outside in."""
-    own = [frame for frame in sample.frames if frame.of_program]
-    return [SourceLine(frame.file, frame.line, frame.function) for frame in reversed(own)]
+    own = sample.own
+    return [frame.source_line for frame in reversed(own)]

@@ -82,7 +82,10 @@ YIELDS_TO: dict[str, frozenset[str]] = {
             "image-resize",
         ]
     ),
+    # A wrapper whose cost has a name of its own is no overhead.
+    "framework-overhead": frozenset({"image-resize", "deepcopy-in-step", "pandas-in-step"}),
     "eager-generation": frozenset({"no-kv-cache"}),
+    "too-many-envs": frozenset({"subprocess-overhead"}),
     "data-loading": frozenset({"image-resize", "pandas-in-step"}),
     "growing-step-cost": frozenset({"reset-leak"}),
     "pickled-observations": frozenset({"subprocess-overhead"}),
@@ -94,10 +97,12 @@ EXPLAINS = 0.5
 #: One environment is a choice that most algorithms are published with, not a mistake: it yields to
 #: whatever else is wrong.
 CHOICE = "single-env"
+#: These name the side that others wait for: whatever is wrong there says why.
+WHO_IS_SLOW = frozenset({"slow-actors", "slow-learner"})
 #: A loop that was found by its structure alone is whatever a rule with a name says it is.
 STRUCTURE = "python-loop"
 #: These only say where the time is, and explain nothing that another finding is about.
-ONLY_WHERE = frozenset({CHOICE, STRUCTURE, "env-bound"})
+ONLY_WHERE = frozenset({CHOICE, STRUCTURE, "env-bound", *WHO_IS_SLOW})
 #: The function of code that is in none.
 MODULE = "<module>"
 
@@ -105,13 +110,13 @@ MODULE = "<module>"
 def rank(findings: list[Finding]) -> list[Finding]:
     """What is worth showing, the largest gain first; explanations of healthy runs last."""
     kept = [each for each in _one_of_each(findings) if not _explained(each, findings)]
-    loud = sorted((f for f in kept if f.severity not in (INFO, HEALTHY)), key=_weight)
+    problems = sorted((f for f in kept if f.is_problem), key=_weight)
     healthy = [f for f in kept if f.severity == HEALTHY]
-    if loud:
-        return loud + healthy
+    if problems:
+        return problems + healthy
     # The largest avoidable cost is what a healthy run's verdict names.
-    quiet = sorted((f for f in kept if f.severity == INFO), key=_weight)
-    return healthy + quiet[:1]
+    notes = sorted((f for f in kept if f.severity == INFO), key=_weight)
+    return healthy + notes[:1]
 
 
 def _weight(finding: Finding) -> float:
@@ -131,20 +136,22 @@ def _explained(general: Finding, findings: list[Finding]) -> bool:
     stronger = YIELDS_TO.get(general.id, frozenset())
     if general.id in (CHOICE, "too-few-envs"):
         stronger = frozenset(each.id for each in findings) - {CHOICE, general.id, "env-bound"}
+    elif general.id in WHO_IS_SLOW:
+        stronger = frozenset(each.id for each in findings) - ONLY_WHERE
     elif general.id == STRUCTURE:
         about = {each.id for each in findings if _about_the_same(each, general)}
         stronger = frozenset(about) - ONLY_WHERE
     return any(
         each.id in stronger and each.worth >= EXPLAINS * general.worth
         for each in findings
-        if each.severity not in (INFO, HEALTHY)
+        if each.is_problem
     )
 
 
 def _about_the_same(one: Finding, other: Finding) -> bool:
     """Whether two findings are about one piece of code: a phase, a function or a line.
 
-    A stretch between two known events holds whatever a program does there, and so does a module.
+    A gap between two known events holds whatever a program does there, and so does a module.
     """
     if one.phase == other.phase and one.phase and not is_unidentified(one.phase):
         return True

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
 
-from hotloop.analyze.gauges import values_of
 from hotloop.analyze.model import Analysis, Frame, Sample
+from hotloop.analyze.over_time.gauges import values_of
 from hotloop.capture import schema
-from hotloop.capture.schema import Network, Notes, SourceLine
-from hotloop.diagnose.evidence import (
-    Match,
-    Use,
-    in_package,
-    program_line,
-    use_of,
-)
+from hotloop.capture.schema import LineCalls, Network, SourceLine
+from hotloop.diagnose.evidence import Match, Use, in_package, use_by, use_of
 
 #: Phases in which networks work.
 LEARNING = (
@@ -34,12 +29,6 @@ NETWORKS = ("policy.act", *LEARNING)
 def counted(analysis: Analysis, name: str) -> float:
     """What a counter counted inside the training loop."""
     return sum(window.counters.get(name, 0.0) for window in analysis.loop_windows)
-
-
-def gauge_range(analysis: Analysis, name: str) -> tuple[float, float] | None:
-    """(first, last) value of a gauge in the loop."""
-    values = values_of(analysis.loop_windows, name)
-    return (values[0], values[-1]) if values else None
 
 
 def gauge_rise(analysis: Analysis, name: str) -> float | None:
@@ -66,10 +55,40 @@ def at(lines: list[SourceLine]) -> str:
     return f" ({name}:{lines[0].line})"
 
 
-def called_at(analysis: Analysis, frame: Frame | SourceLine) -> tuple[frozenset[str], int]:
-    """(names that a line of the program calls, first line of the loop around it or 0)."""
-    calls = analysis.notes.lines.get(frame.file, {}).get(str(frame.line))
-    return (calls.names, calls.loop_line) if calls else (frozenset(), 0)
+#: Of a line that nothing is known about.
+NO_CALLS = LineCalls()
+
+
+def called_at(analysis: Analysis, at: Frame | SourceLine | None) -> LineCalls:
+    """What a line of the program calls, and the loop around it; nothing where that is not known."""
+    known = analysis.notes.lines.get(at.file, {}).get(str(at.line)) if at else None
+    return known or NO_CALLS
+
+
+@dataclass(frozen=True)
+class CodeLoop:
+    """A loop in the program's source."""
+
+    first: int
+    last: int
+    #: Whether it picks items by their number: `rows[i]` in `for i in …`.
+    picks: bool
+
+    def has(self, line: int) -> bool:
+        return self.first <= line <= self.last
+
+
+def loop_around(analysis: Analysis, line: Frame | SourceLine) -> CodeLoop | None:
+    """The innermost loop around a line of the program, where the capture has its end."""
+    first = called_at(analysis, line).loop_line
+    known = analysis.notes.loops.get(line.file, {}).get(str(first))
+    return CodeLoop(first, known[0], bool(known[1])) if known else None
+
+
+def loop_key(analysis: Analysis, at: Frame | SourceLine | None) -> tuple[str, int] | None:
+    """(file, first line) of the innermost loop around a line of the program."""
+    line = called_at(analysis, at).loop_line
+    return (at.file, line) if at and line else None
 
 
 def use_at_lines(analysis: Analysis, samples: Iterable[Sample], names: frozenset[str]) -> Use:
@@ -79,20 +98,19 @@ def use_at_lines(analysis: Analysis, samples: Iterable[Sample], names: frozenset
     `Path.write_text`). The name `pickle.dump` matches that function of `pickle`, `dump` a method of
     any object, and `pygame.draw.` everything in that module.
     """
-    use = Use()
     answers: dict[SourceLine, bool] = {}
-    for sample in samples:
+
+    def calling(sample: Sample) -> SourceLine | None:
         inside = itertools.takewhile(lambda frame: not frame.of_program, sample.frames)
-        line = program_line(sample.frames) if all(map(_helps, inside)) else None
+        line = sample.line if all(map(_helps, inside)) else None
         if line is None:
-            continue
+            return None
         if line not in answers:
-            called, _ = called_at(analysis, line)
+            called = called_at(analysis, line).names
             answers[line] = any(is_named(name, names) for name in called)
-        if answers[line]:
-            use.seconds += sample.seconds
-            use.lines[line] = use.lines.get(line, 0.0) + sample.seconds
-    return use
+        return line if answers[line] else None
+
+    return use_by(samples, calling)
 
 
 def use_with_lines(
@@ -100,16 +118,11 @@ def use_with_lines(
 ) -> Use:
     """Time in frames that match, and at lines that call one of these where C has no frame."""
     samples = list(samples)
-    use = use_of(samples, match)
     rest = [s for s in samples if not any(match(frame) for frame in s.frames)]
-    lines = use_at_lines(analysis, rest, names)
-    use.seconds += lines.seconds
-    for line, seconds in lines.lines.items():
-        use.lines[line] = use.lines.get(line, 0.0) + seconds
-    return use
+    return use_of(samples, match) + use_at_lines(analysis, rest, names)
 
 
-def is_named(called: str, names: frozenset[str]) -> bool:
+def is_named(called: str, names: Set[str]) -> bool:
     parts = called.split(".")
     # `self.np.save` ends in `np.save`; `pygame.draw.circle` begins with `pygame.draw.`.
     ends = {".".join(parts[i:]) for i in range(len(parts))}
@@ -131,9 +144,7 @@ def copies_by_dumping(analysis: Analysis, sample: Sample) -> bool:
     inside = itertools.takewhile(lambda frame: not frame.of_program, sample.frames)
     if sample.waiting or not all(_PACKS(frame) for frame in inside):
         return False
-    line = program_line(sample.frames)
-    called = called_at(analysis, line)[0] if line else ()
-    return {"dumps", "loads"} <= {name.rpartition(".")[2] for name in called}
+    return {"dumps", "loads"} <= called_at(analysis, sample.line).short
 
 
 #: Python's and NumPy's own Python code around a call of C: its caller is the program's line.
@@ -157,7 +168,7 @@ _TABLE_WRITERS = frozenset(["to_csv", "to_json", "to_sql", "to_parquet", "to_exc
 
 def writes_table(frame: Frame) -> bool:
     """Whether this is a table of values that is written to a file: that is logging."""
-    return frame.function.rpartition(".")[2] in _TABLE_WRITERS and _PANDAS(frame)
+    return frame.short in _TABLE_WRITERS and _PANDAS(frame)
 
 
 def networks(analysis: Analysis) -> list[Network]:
@@ -180,6 +191,5 @@ def torch_threads(analysis: Analysis, process: str = "main") -> int | None:
     if seen:
         return max(seen, key=lambda threads: seen[threads])
     # What a note says is how it was at the very end.
-    notes = analysis.notes if process == "main" else analysis.worker_notes.get(process, Notes())
-    value = notes.threads.torch
+    value = analysis.notes_of(process).threads.torch
     return int(value) if value and value >= 1 else None

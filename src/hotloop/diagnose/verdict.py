@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hotloop import units
-from hotloop.analyze.awaited_threads import THREAD
-from hotloop.analyze.contention import cores_used
 from hotloop.analyze.kind import (
     has_training_loop,
     is_reinforcement_learning,
@@ -22,12 +20,14 @@ from hotloop.analyze.kind import (
     span_of,
 )
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.run_table import BETWEEN, SLOWEST, WAITING, WAITS
+from hotloop.analyze.processes.awaited_threads import THREAD
+from hotloop.analyze.processes.contention import cores_used
+from hotloop.analyze.processes.run_table import BETWEEN, SLOWEST, WAITING, WAITS
+from hotloop.diagnose.busy_machine import BUSY_MACHINE, cpu_wait_share, keeps_cores_busy
 from hotloop.diagnose.evidence import calls_of
 from hotloop.diagnose.finding import HEALTHY, INFO, Finding
 from hotloop.diagnose.hot_lines import hottest_line
-from hotloop.diagnose.quiet import BUSY_MACHINE, cpu_wait_share, keeps_cores_busy
-from hotloop.diagnose.unnamed import unnamed_time
+from hotloop.diagnose.unnamed_time import unnamed_time
 from hotloop.phases import PARENTS, is_of_thread, names_of
 
 #: With fewer environment steps a share may be that of the first, slow calls.
@@ -133,18 +133,20 @@ def without_rule(analysis: Analysis, findings: list[Finding]) -> dict[str, float
 
     A finding explains at most what its fix could remove, in the phases that it is about.
     """
-    loop_s = analysis.run.loop_s
+    loop_s = analysis.run.steady_s
     if loop_s <= 0:
         return {}
     phases = analysis.training_phases
-    left = {NOTHING_KNOWN: max(1 - sum(max(p.loop_self_s, 0.0) for p in phases) / loop_s, 0.0)}
+    known_s = sum(max(p.loop_self_s, 0.0) for p in phases)
+    left = {NOTHING_KNOWN: max((analysis.run.loop_s - known_s) / loop_s, 0.0)}
     inside: dict[str, set[str]] = {}
     for phase in phases:
         left[phase.name] = left.get(phase.name, 0.0) + max(phase.loop_self_s, 0.0) / loop_s
         for name in names_of(phase.path):
             inside.setdefault(name, set()).add(phase.name)
     for once in analysis.once:  # a longer run pays for it once, too
-        left[once.name] = max(left.get(once.name, 0.0) - once.seconds / loop_s, 0.0)
+        for name, seconds in once.own_times():
+            left[name] = max(left.get(name, 0.0) - seconds / loop_s, 0.0)
     for finding in findings:
         # A ceiling may count that the rest gets faster, too; the finding is not about that.
         removed = 1 - 1 / max(finding.ceiling or 1.0, 1.0)
@@ -183,7 +185,7 @@ def starvation_of(analysis: Analysis, process: str) -> str:
 def _starved(analysis: Analysis, who: str, waited: float) -> str:
     if waited <= BUSY_MACHINE:
         return ""
-    times = f"up to {1 / (1 - waited):.1f}x" if waited < STARVED else "many times"
+    times = f"up to {1 / (1 - waited):.1f} times" if waited < STARVED else "many times"
     longer = f"times here are {times} longer than on a quiet machine"
     return (
         f"{who} waited for a CPU core {waited:.0%} of the time"
@@ -219,7 +221,7 @@ def iterations(analysis: Analysis) -> int:
 
 def _little_is_left(analysis: Analysis, findings: list[Finding]) -> bool:
     """Whether the ceiling of every change to the host's code is known to be small."""
-    if any(finding.severity not in (INFO, HEALTHY) for finding in findings):
+    if any(finding.is_problem for finding in findings):
         return False
     device = analysis.device
     return device is not None and (device.kernel_share or 0.0) >= DEVICE_FULL
@@ -232,23 +234,23 @@ def _headline(
         return "Nothing was measured: the program ended before its first window closed."
     if is_warm_up(analysis):
         return _warm_up(analysis)
-    loud = [finding for finding in findings if finding.severity not in (INFO, HEALTHY)]
-    if loud:
-        return f"{loud[0].title.rstrip('.')}."
+    problems = [finding for finding in findings if finding.is_problem]
+    if problems:
+        return f"{problems[0].title.rstrip('.')}."
     short = too_short(analysis)
     if short:
         return f"Too short to judge: {short}."
     if not is_reinforcement_learning(analysis):
         return _no_rl_loop(analysis)
-    quiet = [finding for finding in findings if finding.severity == INFO]
+    notes = [finding for finding in findings if finding.severity == INFO]
     if healthy:
         share = (analysis.device.kernel_share or 0.0) if analysis.device else 0.0
         return f"Healthy: no known cause matched, and the device computes {share:.0%} of the time."
-    if quiet:
-        cost = 1 - 1 / max(quiet[0].ceiling or 1.0, 1.0)
+    if notes:
+        cost = 1 - 1 / max(notes[0].ceiling or 1.0, 1.0)
         size = f"at most {cost:.0%}" if cost >= 0.01 else "less than 1%"
         worth = "fixing" if cost < WORTH_A_TRY else "a warning"
-        matched = f"No cause worth {worth} matched (the largest, {quiet[0].id}, is {size} of it)"
+        matched = f"No cause worth {worth} matched (the largest, {notes[0].id}, is {size} of it)"
     else:
         matched = "No known cause matched"
     largest = _awaited(analysis, left) or _largest(analysis, left)
@@ -267,20 +269,25 @@ def _warm_up(analysis: Analysis) -> str:
 
 
 def _no_rl_loop(analysis: Analysis) -> str:
-    """The verdict on a program in which nothing is known to belong to reinforcement learning."""
+    """The verdict on a program without anything that belongs to reinforcement learning."""
     calls, updates = calls_of(analysis, "inference"), analysis.run.gradient_steps
     plays = bool(updates) and calls >= MANY_CALLS * updates
     if updates:
         what = f"this is a loop of {updates:,} gradient steps"
+    elif analysis.run.generations:
+        what = f"this is an evolution strategy of {analysis.run.generations:,} generations"
     else:
         what = "it has no environment step and no gradient step that hotloop knows"
     named = [(name, share) for name, share in phases_there_are(analysis) if share >= WORTH_NAMING]
     largest = ", ".join(f"`{name}` {share:.0%}" for name, share in named)
     phases = f" Largest phases: {largest}." if largest else ""
     line = hottest_line(analysis)
-    hottest = (
-        f" The hottest line is {line}, {line.share:.0%} of the {span_of(analysis)}." if line else ""
-    )
+    if awaited := _awaited(analysis, dict(named)):
+        phases, hottest = "", f" {awaited}."
+    elif line:
+        hottest = f" The hottest line is {line}, {line.share:.0%} of the {span_of(analysis)}."
+    else:
+        hottest = ""
     if plays:
         return (
             f"No environment step recognized: {what} that calls networks without gradients "
@@ -305,11 +312,12 @@ def _awaited(analysis: Analysis, left: dict[str, float]) -> str:
     """Where the time goes that the loop waits for others, if that is the largest part of it."""
     name = max(left, key=lambda name: left[name], default=NOTHING_KNOWN)
     rows = [row for row in analysis.run_table if row.process != "main" and row.kind not in _NO_WORK]
+    rows.sort(key=lambda row: -row.share)
     if name not in WAITS or not rows:
         return ""
     whom = "threads" if all(row.process == THREAD for row in rows) else "processes"
     parts = [
-        f"{row.share:.0%} in `{row.name}` of {row.process}"
+        f"{row.share:.0%} in `{row.inside or row.name}` of {row.process}"
         f"{f' x{row.processes}' if row.processes > 1 else ''}"
         f"{f' ({Path(row.file).name}:{row.line})' if row.file else ''}"
         for row in rows[:_MOST_AWAITED]
@@ -337,8 +345,7 @@ def _details(analysis: Analysis, findings: list[Finding]) -> list[str]:
     if not analysis.run.loop_s:
         return []
     lines = [f"{each.title.rstrip('.')}." for each in findings if each.severity == HEALTHY]
-    loud = any(each.severity not in (INFO, HEALTHY) for each in findings)
-    if loud and not is_reinforcement_learning(analysis):
+    if any(each.is_problem for each in findings) and not is_reinforcement_learning(analysis):
         lines.append(_no_rl_loop(analysis))
     if unnamed := unnamed_time(analysis, findings):
         lines.append(unnamed)

@@ -4,6 +4,6 @@
 decides which runs first, `here` and `cluster` where. `paired` is the loop of a comparison,
 `sweeping` that of a sweep, `plan` and `investigating` those of an investigation. Runs leave
 captures; `analyze` gives the verdict. `prover` tries the fixes of findings, `patches` writes them
-into the user's source. Results are plain data (`analyze.experiments`) that `stored`
+into the user's source. Results are plain data (`analyze.comparing.experiments`) that `stored`
 keeps; nothing is rendered here. Uses `run`, `analyze`, `diagnose` and `capture`, never `report`.
 """

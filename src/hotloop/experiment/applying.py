@@ -28,7 +28,7 @@ def check_together(proof: Proof, diffs: list[str]) -> None:
         return
     result = proof.together.verdict if proof.together is not None else "not measured"
     raise HotloopError(
-        f"{len(diffs)} patches are confirmed one by one, together they are {result}; --force "
+        f"each of the {len(diffs)} patches was confirmed, but together they are {result}; --force "
         "writes all of them, or apply one of the diffs yourself"
     )
 

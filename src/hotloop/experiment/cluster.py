@@ -20,8 +20,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+from hotloop import units
 from hotloop.errors import HotloopError
 from hotloop.experiment.here import Job, do
 from hotloop.experiment.launch import Launch, Outcome
@@ -41,12 +43,12 @@ class OnRay:
         self._ray = _ray()
         self._started = False
         self._connect()
-        self._needs = {"num_cpus": cpus or 1, "num_gpus": gpus or 0}
+        self._needs: dict[str, float] = {"num_cpus": cpus or 1, "num_gpus": gpus or 0}
         self._check_resources()
         self._pending: list[Any] = []
         nodes = [node for node in self._ray.nodes() if node.get("Alive")]
-        counted = f"{len(nodes)} node{'s' if len(nodes) != 1 else ''}"
-        say(f"on Ray: {counted}, {_needs(self._needs)} a run")
+        counted = units.plural(len(nodes), "node")
+        say(f"on Ray: {counted}, {_needs(self._needs)} per run")
 
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[tuple[Job, list[Outcome]]]:
         if not jobs:
@@ -114,12 +116,12 @@ class OnRay:
                 )
 
 
-def _needs(needs: dict[str, Any]) -> str:
+def _needs(needs: dict[str, float]) -> str:
     gpus = f" and {needs['num_gpus']:g} GPU" if needs["num_gpus"] else ""
-    return f"{needs['num_cpus']:g} core{'s' if needs['num_cpus'] != 1 else ''}{gpus}"
+    return units.plural(needs["num_cpus"], "core") + gpus
 
 
-def _ray() -> Any:
+def _ray() -> ModuleType:
     try:
         return import_module("ray")
     except ImportError:

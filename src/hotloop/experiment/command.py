@@ -45,7 +45,7 @@ class Command:
         return [*run, "--", *self.words]
 
     def with_arguments(self, arguments: tuple[str, ...], without: tuple[str, ...] = ()) -> Command:
-        """The same program with some arguments taken away and others added."""
+        """The same program with some arguments removed and others added."""
         kept = tuple(word for word in self.words if word not in without)
         return replace(self, words=(*kept, *arguments))
 

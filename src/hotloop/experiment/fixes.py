@@ -60,232 +60,167 @@ class Fix:
         )
 
 
-ONE_THREAD = Fix(
-    "OMP_NUM_THREADS=1",
-    "OMP_NUM_THREADS=1 in the environment and torch.set_num_threads(1)",
-    fixes=("threads=1",),
-    learning=ROUNDING,
-)
-IN_PROCESS = Fix(
-    "in-process environments",
-    "SyncVectorEnv instead of AsyncVectorEnv, or DummyVecEnv instead of SubprocVecEnv",
-    fixes=("envs-in-process",),
-)
-IN_PROCESSES = Fix(
-    "environments in processes",
-    "AsyncVectorEnv instead of SyncVectorEnv, or SubprocVecEnv instead of DummyVecEnv",
-    fixes=("envs-in-processes",),
-)
-EAGER = Fix("no torch.compile", "remove torch.compile", fixes=("eager",), learning=ROUNDING)
+#: Run-time fix of `hooks/fixes` -> (its name, how a user makes it, what it may do to learning).
+_SWITCHES: dict[str, tuple[str, str, str]] = {
+    "anomaly-off": ("anomaly mode off", "remove torch.autograd.set_detect_anomaly(True)", ""),
+    "cached-tables": ("read files once", "keep tables that were read", ""),
+    "dynamic-shapes": ("dynamic shapes", "torch.compile(..., dynamic=True)", ROUNDING),
+    "eager": ("no torch.compile", "remove torch.compile", ROUNDING),
+    "envs-in-process": (
+        "in-process environments",
+        "SyncVectorEnv instead of AsyncVectorEnv, or DummyVecEnv instead of SubprocVecEnv",
+        "",
+    ),
+    "envs-in-processes": (
+        "environments in processes",
+        "AsyncVectorEnv instead of SyncVectorEnv, or SubprocVecEnv instead of DummyVecEnv",
+        "",
+    ),
+    "flush-denormals": (
+        "flush denormals",
+        "torch.set_flush_denormal(True) at the start",
+        ROUNDING,
+    ),
+    "foreach-target": (
+        "foreach target update",
+        "torch._foreach_mul_ and torch._foreach_add_ over all target parameters",
+        ROUNDING,
+    ),
+    "full-precision": ("full precision", "remove autocast and GradScaler", ROUNDING),
+    "fused-optimizer": ("fused optimizer", "fused=True for the optimizer", ROUNDING),
+    "loader-workers=2": (
+        "2 loader workers",
+        "DataLoader(..., num_workers=2, persistent_workers=True)",
+        DRAWS,
+    ),
+    "model-call": (
+        "model(x) for predict",
+        "np.asarray(model(x, training=False)) instead of model.predict(x)",
+        ROUNDING,
+    ),
+    "no-gc-calls": (
+        "no gc.collect",
+        "remove gc.collect() and torch.cuda.empty_cache() from the loop",
+        "",
+    ),
+    "no-recomputation": (
+        "no recomputation",
+        "call the module instead of torch.utils.checkpoint.checkpoint",
+        "",
+    ),
+    "no-validation": (
+        "no argument validation",
+        "torch.distributions.Distribution.set_default_validate_args(False)",
+        "",
+    ),
+    "one-array": (
+        "one array",
+        "torch.as_tensor(np.asarray(arrays)) instead of torch.tensor(arrays)",
+        "",
+    ),
+    "persistent-workers": ("persistent workers", "DataLoader(..., persistent_workers=True)", ""),
+    "pinned-memory": ("pinned memory", "DataLoader(..., pin_memory=True)", ""),
+    "shallow-copies": (
+        "shallow copies",
+        "copy one level deep (dict(x), list(x)) instead of copy.deepcopy(x)",
+        IF_UNCHANGED,
+    ),
+    "shared-memory": ("shared memory", "AsyncVectorEnv(..., shared_memory=True)", ""),
+    "tensor-arguments": (
+        "tensors for Python floats",
+        "pass tf.constant(value) instead of a Python float to the tf.function",
+        ROUNDING,
+    ),
+    "tf32": (
+        "TF32",
+        'torch.set_float32_matmul_precision("high") and cudnn.benchmark = True',
+        ROUNDING,
+    ),
+    "threads=1": (
+        "OMP_NUM_THREADS=1",
+        "OMP_NUM_THREADS=1 in the environment and torch.set_num_threads(1)",
+        ROUNDING,
+    ),
+    "weighted-choice": (
+        "one cumulative sum",
+        "np.searchsorted(np.cumsum(p), draws) instead of np.random.choice(p=p)",
+        DRAWS,
+    ),
+}
+
+
+def _switched(*names: str) -> tuple[Fix, ...]:
+    fixes = ((switch, *_SWITCHES[switch]) for switch in names)
+    return tuple(Fix(name, how, (switch,), learning=may) for switch, name, how, may in fixes)
 
 
 def _less_often(phase: str, count: int, what: str) -> Fix:
-    return Fix(
-        f"{phase} 1/{count} as often",
-        f"{what} {count} times less often",
-        every=(f"{phase}={count}",),
-        learning=LESS_SEEN,
-    )
-
-
-Candidates = tuple[Fix, ...] | Callable[[Analysis, Finding], list[Fix]]
-
-
-def _as_many_envs_as_cores(analysis: Analysis, finding: Finding) -> list[Fix]:
-    cores = max(analysis.run.header.cores or 1, 1)
-    return [envs(cores)]
+    name, how = f"{phase} 1/{count} as often", f"{what} {count} times less often"
+    return Fix(name, how, every=(f"{phase}={count}",), learning=LESS_SEEN)
 
 
 def envs(count: int) -> Fix:
-    return Fix(
-        f"{count} environments",
-        f"make {count} environments",
-        fixes=(f"envs={count}",),
-        learning=CHANGES,
-    )
+    """Another number of environments."""
+    name, how = f"{count} environments", f"make {count} environments"
+    return Fix(name, how, fixes=(f"envs={count}",), learning=CHANGES)
 
+
+def _as_many_envs_as_cores(analysis: Analysis, finding: Finding) -> list[Fix]:
+    return [envs(max(analysis.run.header.cores or 1, 1))]
+
+
+_ON_THE_CPU = Fix(
+    "CUDA_VISIBLE_DEVICES=",
+    "train on the CPU: CUDA_VISIBLE_DEVICES= in the environment, or device='cpu'",
+    environment={"CUDA_VISIBLE_DEVICES": ""},
+    learning=ROUNDING,
+)
+_FEWER_COMMITS = Fix(
+    "1/100 of the commits",
+    "commit every 100 steps and at the end: all rows are kept",
+    fixes=("fewer-commits=100",),
+    libraries=("SQLite",),
+)
+_FEWER_UPDATES = Fix(
+    "1/4 of the updates", "train a quarter as often", every=("learn=4",), learning=CHANGES
+)
+
+Candidates = tuple[Fix, ...] | Callable[[Analysis, Finding], list[Fix]]
 
 #: Finding -> its fixes that need no edit, the likeliest first.
 RUN_TIME: dict[str, Candidates] = {
-    "thread-oversubscription": (ONE_THREAD,),
-    "cpu-quota": (ONE_THREAD,),
-    "denormals": (
-        Fix(
-            "flush denormals",
-            "torch.set_flush_denormal(True) at the start",
-            fixes=("flush-denormals",),
-            learning=ROUNDING,
-        ),
-    ),
-    "anomaly-mode": (
-        Fix(
-            "anomaly mode off",
-            "remove torch.autograd.set_detect_anomaly(True)",
-            fixes=("anomaly-off",),
-        ),
-    ),
-    "gc-every-step": (
-        Fix(
-            "no gc.collect",
-            "remove gc.collect() and torch.cuda.empty_cache() from the loop",
-            fixes=("no-gc-calls",),
-        ),
-    ),
-    "predict-in-loop": (
-        Fix(
-            "model(x) for predict",
-            "np.asarray(model(x, training=False)) instead of model.predict(x)",
-            fixes=("model-call",),
-            learning=ROUNDING,
-        ),
-    ),
-    "list-to-tensor": (
-        Fix(
-            "one array",
-            "torch.as_tensor(np.asarray(arrays)) instead of torch.tensor(arrays)",
-            fixes=("one-array",),
-        ),
-    ),
-    "retracing": (
-        Fix(
-            "tensors for Python floats",
-            "pass tf.constant(value) instead of a Python float to the tf.function",
-            fixes=("tensor-arguments",),
-            learning=ROUNDING,
-        ),
-    ),
-    "recompilation": (
-        Fix(
-            "dynamic shapes",
-            "torch.compile(..., dynamic=True)",
-            fixes=("dynamic-shapes",),
-            learning=ROUNDING,
-        ),
-        EAGER,
-    ),
-    "unfused-optimizer": (
-        Fix(
-            "fused optimizer",
-            "fused=True for the optimizer",
-            fixes=("fused-optimizer",),
-            learning=ROUNDING,
-        ),
-    ),
-    "distribution-validation": (
-        Fix(
-            "no argument validation",
-            "torch.distributions.Distribution.set_default_validate_args(False)",
-            fixes=("no-validation",),
-        ),
-    ),
-    "target-update-loop": (
-        Fix(
-            "foreach target update",
-            "torch._foreach_mul_ and torch._foreach_add_ over all target parameters",
-            fixes=("foreach-target",),
-            learning=ROUNDING,
-        ),
-    ),
-    "mixed-precision-no-gain": (
-        Fix(
-            "full precision",
-            "remove autocast and GradScaler",
-            fixes=("full-precision",),
-            learning=ROUNDING,
-        ),
-    ),
-    "small-work-on-gpu": (
-        Fix(
-            "CUDA_VISIBLE_DEVICES=",
-            "train on the CPU: CUDA_VISIBLE_DEVICES= in the environment, or device='cpu'",
-            environment={"CUDA_VISIBLE_DEVICES": ""},
-            learning=ROUNDING,
-        ),
-    ),
-    "loader-bound": (
-        Fix(
-            "2 loader workers",
-            "DataLoader(..., num_workers=2, persistent_workers=True)",
-            fixes=("loader-workers=2",),
-            learning=DRAWS,
-        ),
-    ),
-    "loader-workers-restarted": (
-        Fix(
-            "persistent workers",
-            "DataLoader(..., persistent_workers=True)",
-            fixes=("persistent-workers",),
-        ),
-    ),
-    "checkpointing-with-memory-to-spare": (
-        Fix(
-            "no recomputation",
-            "call the module instead of torch.utils.checkpoint.checkpoint",
-            fixes=("no-recomputation",),
-        ),
-    ),
-    "pageable-copies": (
-        Fix("pinned memory", "DataLoader(..., pin_memory=True)", fixes=("pinned-memory",)),
-    ),
-    "tf32-off": (
-        Fix(
-            "TF32",
-            'torch.set_float32_matmul_precision("high") and cudnn.benchmark = True',
-            fixes=("tf32",),
-            learning=ROUNDING,
-        ),
-    ),
-    "subprocess-overhead": (IN_PROCESS,),
-    "pickled-observations": (
-        Fix(
-            "shared memory",
-            "AsyncVectorEnv(..., shared_memory=True)",
-            fixes=("shared-memory",),
-        ),
-        IN_PROCESS,
-    ),
-    "serial-heavy-env": (IN_PROCESSES,),
+    "thread-oversubscription": _switched("threads=1"),
+    "cpu-quota": _switched("threads=1"),
+    "denormals": _switched("flush-denormals"),
+    "anomaly-mode": _switched("anomaly-off"),
+    "gc-every-step": _switched("no-gc-calls"),
+    "predict-in-loop": _switched("model-call"),
+    "list-to-tensor": _switched("one-array"),
+    "retracing": _switched("tensor-arguments"),
+    "recompilation": _switched("dynamic-shapes", "eager"),
+    "unfused-optimizer": _switched("fused-optimizer"),
+    "distribution-validation": _switched("no-validation"),
+    "target-update-loop": (replace(*_switched("foreach-target"), libraries=("PyTorch",)),),
+    "mixed-precision-no-gain": _switched("full-precision"),
+    "small-work-on-gpu": (_ON_THE_CPU,),
+    "loader-bound": _switched("loader-workers=2"),
+    "loader-workers-restarted": _switched("persistent-workers"),
+    "checkpointing-with-memory-to-spare": _switched("no-recomputation"),
+    "pageable-copies": _switched("pinned-memory"),
+    "tf32-off": _switched("tf32"),
+    "subprocess-overhead": _switched("envs-in-process"),
+    "pickled-observations": _switched("shared-memory", "envs-in-process"),
+    "serial-heavy-env": _switched("envs-in-processes"),
     "too-many-envs": _as_many_envs_as_cores,
     "single-env": (envs(8),),
-    "update-ratio": (
-        Fix(
-            "1/4 of the updates",
-            "train a quarter as often",
-            every=("learn=4",),
-            learning=CHANGES,
-        ),
-    ),
+    "update-ratio": (_FEWER_UPDATES,),
     "evaluation": (_less_often("evaluate", 10, "evaluate"),),
-    "logging": (
-        Fix(
-            "1/100 of the commits",
-            "commit every 100 steps and at the end: all rows are kept",
-            fixes=("fewer-commits=100",),
-            libraries=("SQLite",),
-        ),
-        _less_often("log", 100, "log"),
-    ),
+    "logging": (_FEWER_COMMITS, _less_often("log", 100, "log")),
     "checkpointing": (_less_often("checkpoint", 10, "save"),),
     "render-in-step": (_less_often("env.render", 100, "render"),),
-    "deepcopy-in-step": (
-        Fix(
-            "shallow copies",
-            "copy one level deep (dict(x), list(x)) instead of copy.deepcopy(x)",
-            fixes=("shallow-copies",),
-            learning=IF_UNCHANGED,
-        ),
-    ),
-    "naive-priority-sampling": (
-        Fix(
-            "one cumulative sum",
-            "np.searchsorted(np.cumsum(p), draws) instead of np.random.choice(p=p)",
-            fixes=("weighted-choice",),
-            learning=DRAWS,
-        ),
-    ),
-    "data-loading": (
-        Fix("read files once", "keep tables that were read", fixes=("cached-tables",)),
-    ),
+    "deepcopy-in-step": _switched("shallow-copies"),
+    "naive-priority-sampling": _switched("weighted-choice"),
+    "data-loading": _switched("cached-tables"),
 }
 
 

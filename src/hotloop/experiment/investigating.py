@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hotloop.analyze.compare import Comparison
-from hotloop.analyze.defaults import MARGIN
-from hotloop.analyze.experiments import Investigation, PairedResult, Tried
-from hotloop.analyze.hypothesis import (
+from hotloop.analyze.comparing.compare import Comparison
+from hotloop.analyze.comparing.defaults import MARGIN
+from hotloop.analyze.comparing.experiments import Investigation, PairedResult, Tried
+from hotloop.analyze.comparing.hypothesis import (
     CEILING,
     CONFIRMED,
     FAILED,
@@ -23,9 +23,9 @@ from hotloop.analyze.hypothesis import (
     priority,
     slope,
 )
-from hotloop.analyze.sequential import Rule
-from hotloop.analyze.series import common_unit
-from hotloop.analyze.statistics import looks, science
+from hotloop.analyze.comparing.sequential import Rule
+from hotloop.analyze.comparing.statistics import looks, science
+from hotloop.analyze.over_time.series import common_unit
 from hotloop.capture import schema
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command, check_exists, parse_command
@@ -275,12 +275,14 @@ def _slope_of(runs: list[Measured], phase: str) -> float:
 
 
 def in_order(hypotheses: list[Hypothesis]) -> list[Hypothesis]:
-    """The likeliest and cheapest first."""
+    """Changes before experiments that only show what a phase matters; the likeliest first."""
 
-    def rank(hypothesis: Hypothesis) -> float:
+    def rank(hypothesis: Hypothesis) -> tuple[bool, float]:
         slow = hypothesis.change.slow
         runs = len(slow[1]) + 1 if slow else 2
-        return -priority(hypothesis.expected, hypothesis.confidence, runs, slow is not None)
+        return hypothesis.change.is_experiment, -priority(
+            hypothesis.expected, hypothesis.confidence, runs, slow is not None
+        )
 
     return sorted(hypotheses, key=rank)
 

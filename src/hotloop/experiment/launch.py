@@ -17,7 +17,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from hotloop.analyze.contention import Contention, contention
+from hotloop.analyze.processes.contention import Contention, contention
 from hotloop.capture import private
 from hotloop.experiment.command import Command
 from hotloop.run.watch import Watch

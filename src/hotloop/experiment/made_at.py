@@ -28,6 +28,10 @@ MADE_BY: dict[str, frozenset[str]] = {
     ),
     "thread-oversubscription": frozenset(["set_num_threads"]),
     "loader-bound": frozenset(["DataLoader"]),
+    # What a callback does, and how often, is said where it is made.
+    "checkpointing": frozenset(["CheckpointCallback", "ModelCheckpoint"]),
+    "evaluation": frozenset(["EvalCallback"]),
+    "few-envs-per-runner": frozenset(["env_runners"]),
     "serial-heavy-env": frozenset(_IN_PROCESS),
     "subprocess-overhead": frozenset(_IN_PROCESSES),
     "pickled-observations": frozenset(_IN_PROCESSES),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.compare import Figures, figures
-from hotloop.analyze.contention import Contention
-from hotloop.analyze.experiments import FailedRun
+from hotloop.analyze.comparing.compare import Figures, figures
+from hotloop.analyze.comparing.experiments import FailedRun
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.series import UNITS, RunSeries, common_unit
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.over_time.series import UNITS, RunSeries, common_unit
+from hotloop.analyze.processes.contention import Contention
+from hotloop.analyze.processes.training import read_capture
 from hotloop.errors import HotloopError
 from hotloop.experiment.launch import Launch, Outcome, last_lines
 
@@ -25,8 +25,8 @@ class Measured:
     series: RunSeries
     contention: Contention
 
-    def figures(self, unit: str, last: float) -> Figures:
-        return figures(self.series, unit, last, self.analysis, self.contention)
+    def figures(self, unit: str, last: float, of_run: bool = False) -> Figures:
+        return figures(self.series, unit, last, self.analysis, self.contention, of_run)
 
 
 class RunFailedError(HotloopError):
@@ -58,7 +58,9 @@ def _with(outcome: Outcome, launch: Launch, failure: str) -> Outcome:
     return replace(outcome, failure=failure, last_lines=last_lines(launch.log))
 
 
-def pair_figures(first: Measured, second: Measured) -> tuple[str, Figures, Figures]:
+def pair_figures(
+    first: Measured, second: Measured, of_run: bool = False
+) -> tuple[str, Figures, Figures]:
     """Both runs over the steps that both made, and the unit of these steps."""
     unit = common_unit([first.series, second.series])
     if unit is None:
@@ -67,4 +69,4 @@ def pair_figures(first: Measured, second: Measured) -> tuple[str, Figures, Figur
             "both must count env steps, iterations or gradient steps"
         )
     last = min(first.series.reached(unit), second.series.reached(unit))
-    return unit, first.figures(unit, last), second.figures(unit, last)
+    return unit, first.figures(unit, last, of_run), second.figures(unit, last, of_run)

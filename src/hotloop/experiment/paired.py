@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hotloop.analyze.compare import Comparison, Figures
-from hotloop.analyze.experiments import PairedResult
-from hotloop.analyze.sequential import Rule
-from hotloop.analyze.statistics import science
-from hotloop.analyze.unpaired import differences
+from hotloop import units
+from hotloop.analyze.comparing.compare import Comparison, Figures
+from hotloop.analyze.comparing.experiments import PairedResult
+from hotloop.analyze.comparing.sequential import Rule
+from hotloop.analyze.comparing.statistics import science
+from hotloop.analyze.comparing.unpaired import differences
 from hotloop.capture import schema
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command
@@ -32,6 +33,8 @@ class Design:
     stop_after: str | None = None
     timeout_s: float | None = None
     seed: int = 0
+    #: Compare whole runs, start-up included, instead of loops.
+    of_run: bool = False
 
 
 class PairedRuns:
@@ -124,7 +127,7 @@ class PairedRuns:
             if not self.pairs:
                 # Reported, not refused: the change may be what the user wants to compare.
                 self._notes = [str(each) for each in differences(first.analysis, second.analysis)]
-            self._unit, a, b = pair_figures(first, second)
+            self._unit, a, b = pair_figures(first, second, self.design.of_run)
             if not all(math.isfinite(f.seconds) and f.seconds > 0 for f in (a, b)):
                 raise HotloopError(f"{self.names[0]} and {self.names[1]}: no time was measured")
             self.pairs.append((a, b))
@@ -163,7 +166,7 @@ class PairedRuns:
         busy = max(a.waited, b.waited)
         note = f"  (waited for a CPU core {busy:.0%} of the time)" if busy >= 0.1 else ""
         return (
-            f"pair {len(self.pairs)} {upto}: {self.names[0]} {a.seconds * 1e3:.3g} ms, "
-            f"{self.names[1]} {b.seconds * 1e3:.3g} ms per step{note}"
+            f"pair {len(self.pairs)} {upto}: {self.names[0]} {units.seconds(a.seconds)}, "
+            f"{self.names[1]} {units.seconds(b.seconds)} per step{note}"
             f"{time_left(self._spent_s, len(self.pairs), most)}"
         )

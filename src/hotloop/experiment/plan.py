@@ -26,14 +26,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from hotloop.analyze.experiments import Claim
-from hotloop.analyze.hypothesis import CONFIDENCES, SLOPES, Expected, parse_gain, parse_slope
+from hotloop.analyze.comparing.experiments import Claim
+from hotloop.analyze.comparing.hypothesis import (
+    CONFIDENCES,
+    SLOPES,
+    Expected,
+    parse_gain,
+    parse_slope,
+)
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command, parse_command, shown
 from hotloop.experiment.to_return import parse_target
 from hotloop.masking import mask_text
 from hotloop.run.options import check_alterations
-from hotloop.run.stopping import parse_stop_after
+from hotloop.run.stopping import StopAfter, parse_stop_after
 
 #: The name of runs without a change.
 BASELINE = "baseline"
@@ -347,9 +353,9 @@ class _Reader:
         limit = self._amount("timeout", text)
         if limit.what != "seconds":
             raise self._wrong("baseline", 0, "timeout", f"{text!r} is not a time, such as 10m")
-        return float(limit.amount)
+        return limit.amount
 
-    def _amount(self, key: str, text: str) -> Any:
+    def _amount(self, key: str, text: str) -> StopAfter:
         try:
             return parse_stop_after(text)
         except HotloopError:

@@ -6,16 +6,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 
-from hotloop.analyze import weights
-from hotloop.analyze.compare import Comparison, Figures
-from hotloop.analyze.judgement import FASTER, SAME, SLOWER
+from hotloop import units
+from hotloop.analyze.comparing.compare import Comparison, Figures
+from hotloop.analyze.comparing.judgement import FASTER, SAME, SLOWER
+from hotloop.analyze.comparing.sequential import Rule
+from hotloop.analyze.comparing.statistics import looks, science
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.sequential import Rule
-from hotloop.analyze.series import RunSeries
-from hotloop.analyze.statistics import looks, science
-from hotloop.analyze.weights import DIFFER, compare_weights, worst
+from hotloop.analyze.over_time.series import RunSeries
 from hotloop.capture import private
 from hotloop.capture.proofs import (
     CEILING,
@@ -41,6 +39,7 @@ from hotloop.experiment.launch import Launch, interruptible
 from hotloop.experiment.measured import Measured, RunFailedError, measured
 from hotloop.experiment.paired import Design, PairedRuns
 from hotloop.experiment.patch import patched_copy
+from hotloop.experiment.same_learning import LearningSeen
 from hotloop.experiment.scratch import ScratchPlace, removed_after, why_not_again
 
 #: Pairs that a fix should get at least, and gets at most.
@@ -131,7 +130,7 @@ class Prover:
         self._begin = clock()
         self._end = self._begin + budget_s
         self.proof = Proof(str(command), str(folder), budget_s)
-        self._confirmed: list[Fix] = []
+        self._confirmed: list[tuple[Finding, Fix]] = []
         self._stopped = False
         run = analysis.run
         #: Whether the unchanged program is known to run again.
@@ -139,6 +138,8 @@ class Prover:
         #: What a run costs besides its loop, the start of Python and hotloop included.
         self._aside_s = max(run.wall_s - run.loop_s, 0.0) + 1.0
         self._run_s = run.wall_s
+        #: Whether the capture is of a run that came to its end.
+        self._was_whole = not analysis.notes.stop_reached
 
     def go(self) -> Proof:
         """Everything, in order; Ctrl-C keeps what is done."""
@@ -154,8 +155,8 @@ class Prover:
         self.say(
             "no finding has a fix to try"
             if not tries
-            else f"{tries} of {len(plan)} findings have a fix to try; a pair of runs takes about "
-            f"{2 * self._run_s:.0f} s, all of it at most {self._end - self.clock():.0f} s"
+            else f"{tries} of {units.plural(len(plan), 'finding')} to try; a pair of runs takes "
+            f"about {2 * self._run_s:.0f} s, all of it at most {self._end - self.clock():.0f} s"
         )
         left = tries + (tries > 1)
         for finding, fixes in plan:
@@ -223,7 +224,7 @@ class Prover:
         """Its fixes in turn, until one is confirmed."""
         for number, fix in enumerate(fixes, 1):
             self.say(f"{finding.id}: {fix.name}")
-            tried = self._try(finding.id, [fix], until, finding.ceiling)
+            tried = self._try([finding], [fix], until)
             self.proof.tried.append(tried)
             self._say_result(tried)
             if self._stopped:
@@ -231,24 +232,26 @@ class Prover:
                 self.proof.tried += rest
                 raise KeyboardInterrupt
             if tried.verdict == CONFIRMED:
-                self._confirmed.append(fix)
+                self._confirmed.append((finding, fix))
                 return
 
     def _together(self) -> None:
-        names = ", ".join(fix.name for fix in self._confirmed)
-        self.say(f"together: {names}")
-        self.proof.together = self._try("", self._confirmed, self._end)
+        findings, fixes = map(list, zip(*self._confirmed, strict=True))
+        self.say(f"together: {', '.join(fix.name for fix in fixes)}")
+        self.proof.together = self._try(findings, fixes, self._end)
         self._say_result(self.proof.together)
 
-    def _try(
-        self, finding: str, fixes: list[Fix], until: float, ceiling: float | None = None
-    ) -> TriedFix:
+    def _try(self, of: list[Finding], fixes: list[Fix], until: float) -> TriedFix:
+        """The fixes of some findings, at once."""
+        finding = of[0].id if len(of) == 1 else ""
+        # What is done before the loop makes the run faster, and not the loop.
+        of_run = any(each.is_of_run for each in of)
         folder = self.folder / slug(finding or "together") / slug(fixes[0].name)
         learned = LearningSeen()
         all_fixes = _joined(fixes)
         try:
             command = self._changed(fixes, folder)
-            runs = self._pairs(command, all_fixes.name, folder, until, learned, all_fixes)
+            runs = self._pairs(command, all_fixes.name, folder, until, learned, all_fixes, of_run)
         except DoesNotRunAgainError:
             raise
         except RunFailedError as error:
@@ -261,7 +264,7 @@ class Prover:
         except HotloopError as error:
             return _tried(finding, all_fixes, FAILED, why=str(error))
         result = runs.verdict()
-        if _is_beyond(result, ceiling):
+        if finding and _is_beyond(result, of[0].ceiling) and not of_run:
             result = _with_waiting(runs)
         verdict, why = _verdict(result)
         if verdict == CONFIRMED and learned.are_other and all(f.keeps_weights for f in fixes):
@@ -298,13 +301,16 @@ class Prover:
         until: float,
         learned: LearningSeen,
         fix: Fix | None,
+        of_run: bool = False,
     ) -> PairedRuns:
         pair_s = 2 * self._run_s
         most = min(max(int((until - self.clock()) / pair_s), FEWEST_PAIRS), MOST_PAIRS)
         design = Design(
             ProofRule(any_work=True, most=most),
             warm_up=0,  # the capture's own run warmed the file cache
-            stop_after=self.proof.stop_after,
+            # A short run would make too much of what is done once.
+            stop_after=None if of_run and self._was_whole else self.proof.stop_after,
+            of_run=of_run,
             timeout_s=max(LATE * self._run_s, 60.0),
         )
         program = Path(self.command.folder or ".").absolute().name
@@ -367,50 +373,10 @@ class Prover:
         self._say_result(self.proof.tried[-1])
 
 
-class LearningSeen:
-    """What each pair learned: its weights and returns, and the baselines among themselves."""
-
-    def __init__(self) -> None:
-        self._pairs: list[str] = []
-        self._baselines: set[str] = set()
-        self._returns: tuple[list[float], list[float]] = ([], [])
-
-    def see(self, first: Measured, second: Measured) -> None:
-        ours = first.analysis.notes.weights
-        compared = compare_weights(ours, second.analysis.notes.weights)
-        if compared is not None and ours is not None:
-            self._pairs.append(compared)
-            self._baselines.add(ours.digest)
-        for side, run in zip(self._returns, (first, second), strict=True):
-            # All episodes: both sides made equal steps, and a tenth of a short run is one window.
-            mean = run.analysis.returns.training.mean
-            if mean is not None:
-                side.append(mean)
-
-    def returns(self) -> tuple[float | None, float | None]:
-        """The median of each side's mean returns; None without any, or if both learned the same."""
-        if self.verdict() == weights.SAME:
-            return None, None
-        before, after = (median(side) if side else None for side in self._returns)
-        return before, after
-
-    @property
-    def are_other(self) -> bool:
-        """Whether they differ, and do not from run to run."""
-        return worst(self._pairs) == DIFFER and len(self._baselines) == 1
-
-    def verdict(self) -> str:
-        found = worst(self._pairs)
-        if found == DIFFER and len(self._baselines) > 1:
-            return "weights differ, as they do from run to run"
-        return found
-
-
 def _check_effect(fix: Fix, analysis: Analysis) -> None:
     """Fail if the fix changed no call: the program would be compared with itself."""
-    notes = [analysis.notes, *analysis.worker_notes.values()]
     for each in fix.fixes:
-        if not sum(note.fixes.get(each, 0) for note in notes):
+        if not sum(notes.fixes.get(each, 0) for notes in analysis.all_notes):
             raise HotloopError(f"{each} never took effect: the program makes no such call")
 
 
@@ -434,15 +400,15 @@ def _with_waiting(runs: PairedRuns) -> Comparison:
 
 
 def steps_before_learning(analysis: Analysis) -> int:
-    """Environment steps before the first gradient step; 0 without any.
+    """Environment steps by the end of the window with the first gradient step; 0 without any.
 
     A comparison that ends before is one of another loop.
     """
     steps = 0.0
     for point in RunSeries(analysis).points:
+        steps += point.steps
         if point.updates:
             return int(steps)
-        steps += point.steps
     return 0
 
 

@@ -7,7 +7,9 @@ choose their own seeds, only the distribution of the returns can be compared.
 
 from __future__ import annotations
 
-from hotloop.analyze.weights import compare_weights, worst
+from statistics import median
+
+from hotloop.analyze.comparing.weights import DIFFER, SAME, compare_weights, worst
 from hotloop.experiment.measured import Measured
 
 
@@ -47,3 +49,42 @@ class SameLearning:
             f"{means[0]:.4g} and {means[1]:.4g} after equal steps, over {len(first)} pairs. "
             "--to-return compares learning."
         ]
+
+
+class LearningSeen:
+    """What each pair learned: its weights and returns, and the baselines among themselves."""
+
+    def __init__(self) -> None:
+        self._pairs: list[str] = []
+        self._baselines: set[str] = set()
+        self._returns: tuple[list[float], list[float]] = ([], [])
+
+    def see(self, first: Measured, second: Measured) -> None:
+        ours = first.analysis.notes.weights
+        compared = compare_weights(ours, second.analysis.notes.weights)
+        if compared is not None and ours is not None:
+            self._pairs.append(compared)
+            self._baselines.add(ours.digest)
+        for side, run in zip(self._returns, (first, second), strict=True):
+            # All episodes: both sides made equal steps, and a tenth of a short run is one window.
+            mean = run.analysis.returns.training.mean
+            if mean is not None:
+                side.append(mean)
+
+    def returns(self) -> tuple[float | None, float | None]:
+        """The median of each side's mean returns; None without any, or if both learned the same."""
+        if self.verdict() == SAME:
+            return None, None
+        before, after = (median(side) if side else None for side in self._returns)
+        return before, after
+
+    @property
+    def are_other(self) -> bool:
+        """Whether they differ, and do not from run to run."""
+        return worst(self._pairs) == DIFFER and len(self._baselines) == 1
+
+    def verdict(self) -> str:
+        found = worst(self._pairs)
+        if found == DIFFER and len(self._baselines) > 1:
+            return "weights differ, as they do from run to run"
+        return found

@@ -8,7 +8,7 @@ from dataclasses import asdict, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from hotloop.analyze.experiments import Investigation, PairedResult, Result, Sweep
+from hotloop.analyze.comparing.experiments import Investigation, PairedResult, Result, Sweep
 from hotloop.capture import private
 from hotloop.errors import HotloopError
 

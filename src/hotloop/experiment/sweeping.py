@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hotloop.analyze.defaults import EXPECTATIONS, ROUNDS
-from hotloop.analyze.experiments import Sweep, folder_name
-from hotloop.analyze.scaling import (
+from hotloop.analyze.comparing.defaults import EXPECTATIONS, ROUNDS
+from hotloop.analyze.comparing.experiments import Sweep, folder_name
+from hotloop.analyze.comparing.scaling import (
     Trial,
     add_efficiency,
     expectation,
@@ -18,8 +18,8 @@ from hotloop.analyze.scaling import (
     knee,
     points_of,
 )
-from hotloop.analyze.series import common_unit
-from hotloop.analyze.statistics import science
+from hotloop.analyze.comparing.statistics import science
+from hotloop.analyze.over_time.series import common_unit
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command, parse_command, shown
 from hotloop.experiment.here import Job, Place

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hotloop.analyze.returns import RunReturns
-from hotloop.analyze.soonest import Soonest, judge_all
-from hotloop.analyze.time_to_return import Attempt, TimeToReturn, judge
+from hotloop.analyze.comparing.soonest import Soonest, judge_all
+from hotloop.analyze.comparing.time_to_return import Attempt, TimeToReturn, judge
+from hotloop.analyze.over_time.returns import RunReturns
 from hotloop.errors import HotloopError
 from hotloop.experiment.command import Command
 from hotloop.experiment.here import Job, Place

@@ -42,4 +42,6 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "loggers:tensorboardx": ("tensorboardX",),
     "loggers:wandb": ("wandb",),
     "sqlite": ("sqlite3",),
+    "evolution:pycma": ("cma",),
+    "evolution:cmaes": ("cmaes",),
 }

@@ -24,7 +24,6 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -32,16 +31,11 @@ from typing import TYPE_CHECKING, Any
 from hotloop.capture import schema
 from hotloop.capture.schema import Altered, Notes, SkippedPhase, SlowedPhase
 from hotloop.errors import HotloopError
-from hotloop.hooks.protocols import Undo
+from hotloop.hooks.protocols import Function, Undo
 from hotloop.measure.profiler import Profiler
 
 if TYPE_CHECKING:
     from hotloop.hooks.context import HookContext
-
-Function = Callable[..., Any]
-
-#: A counter of the capture: microseconds that `slow` has added so far.
-DELAY_COUNTER = schema.ALTERED_DELAY_US
 
 #: Shorter delays are busy-waits: a sleep cannot be that short.
 _SHORTEST_SLEEP_S = 0.0003
@@ -122,8 +116,7 @@ class Alterations:
         self.skipped = dict.fromkeys([*skip, *self.every], 0)
         self.delayed = dict.fromkeys(self.slow, 0)
         self.added_s = dict.fromkeys(self.slow, 0.0)
-        #: Phases that this thread is altering now: a call inside is part of the same one.
-        self._inside = threading.local()
+        self._inside = _Inside()
         self._pid = os.getpid()
         self._late_s = how_late_sleep_is() if slow else 0.0
 
@@ -159,7 +152,7 @@ class Alterations:
             phases = _NETWORK_PHASES
         if not self.concerns(phases):
             return function
-        return self.whatever_it_is(function) if dynamic else self.function(function, phases)
+        return self.by_innermost_phase(function) if dynamic else self.function(function, phases)
 
     def function(self, function: Function, phases: tuple[str, ...]) -> Function:
         """`function`, which always has these phases, altered as requested."""
@@ -172,7 +165,7 @@ class Alterations:
                 function = self._slowing(function, phase)
         return function
 
-    def whatever_it_is(self, function: Function) -> Function:
+    def by_innermost_phase(self, function: Function) -> Function:
         """`function`, whose phase may differ from call to call."""
         versions = {
             phase: self.function(function, (phase,))
@@ -199,7 +192,7 @@ class Alterations:
             if whose in results or len(results) >= _MOST_OBJECTS:
                 self.skipped[phase] += 1
                 return results.get(whose, last[0])
-            with _Inside(self, phase):
+            with _Altering(self, phase):
                 last[0] = results[whose] = function(*args, **kwargs)
             return last[0]
 
@@ -224,7 +217,7 @@ class Alterations:
                 self.skipped[phase] += 1
                 return results[whose] if whose in results else results[_NEW_OBJECTS]
             since[whose] = 0
-            with _Inside(self, phase):
+            with _Altering(self, phase):
                 result = function(*args, **kwargs)
             results[_NEW_OBJECTS] = result
             if len(results) <= _MOST_OBJECTS:
@@ -240,7 +233,7 @@ class Alterations:
         def slow(*args: object, **kwargs: object) -> object:
             if not self._is_on(phase):
                 return function(*args, **kwargs)
-            with _Inside(self, phase):
+            with _Altering(self, phase):
                 begin = clock()
                 try:
                     return function(*args, **kwargs)
@@ -255,11 +248,7 @@ class Alterations:
 
     @property
     def inside(self) -> set[str]:
-        try:
-            return self._inside.phases  # type: ignore[no-any-return]
-        except AttributeError:
-            self._inside.phases = set()
-            return self._inside.phases  # type: ignore[no-any-return]
+        return self._inside.phases
 
     def delay(self, phase: str, took_s: float) -> None:
         """Wait as long as requested, and count it.
@@ -276,11 +265,11 @@ class Alterations:
                 pass
         self.delayed[phase] += 1
         self.added_s[phase] += seconds
-        self._core.count(DELAY_COUNTER, seconds * 1e6)
+        self._core.count(schema.ALTERED_DELAY_US, seconds * 1e6)
 
     # -- with blocks --
 
-    def change_front(self) -> Undo:
+    def slow_blocks(self) -> Undo:
         """Slow `with profile(...)` blocks and decorated functions too; returns what undoes it."""
         import hotloop
 
@@ -317,7 +306,14 @@ class Alterations:
         return altered_profile
 
 
-class _Inside:
+class _Inside(threading.local):
+    """Phases that a thread is altering now: a call inside is part of the same one."""
+
+    def __init__(self) -> None:
+        self.phases: set[str] = set()
+
+
+class _Altering:
     """While a phase is being altered, what it calls is left alone."""
 
     __slots__ = ("_alterations", "_phase")
@@ -371,7 +367,7 @@ def how_late_sleep_is() -> float:
 def begin(context: HookContext, skip: list[str], slow: list[str], every: list[str]) -> Alterations:
     """Change these phases from now on, in this process, until the hooks are removed."""
     alterations = context.alterations = Alterations(context.profiler, skip, slow, every)
-    context.undo.append(alterations.change_front())
+    context.undo.append(alterations.slow_blocks())
     return alterations
 
 

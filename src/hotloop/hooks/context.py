@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from hotloop.hooks.inference import events
-from hotloop.hooks.protocols import EventOrder, Foreign, Function, RunProcess, Undo, Updates
+from hotloop.hooks.protocols import EventOrder, Foreign, Function, Note, RunProcess, Undo, Updates
 
 if TYPE_CHECKING:
     from hotloop.hooks.alter import Alterations
@@ -57,6 +57,9 @@ class HookContext:
         self.output_watchers: list[Callable[[int, Foreign], None]] = []
         #: Classes of torch modules whose outermost call is a phase of its own, subclasses included.
         self.module_phases: dict[type, str] = {}
+        #: Classes of torch modules, as module.name, whose objects are for different purposes: what
+        #: tells the event of a call, or None.
+        self.module_choosers: dict[str, Callable[[Foreign], int | None]] = {}
         #: Phases that `--skip`, `--slow` and `--every` change.
         self.alterations: Alterations | None = None
 
@@ -79,13 +82,6 @@ class HookContext:
         process = self.process
         if process is not None and process.role != "main" and (again or process.unnamed):
             process.role = name
-
-    def environment_was_reset(
-        self, result: object, env: object = None, *_: object, **__: object
-    ) -> None:
-        """A note after `reset` of one environment."""
-        self.returns.was_reset(result, env)
-        self.environments.growth.was_reset(result, env)
 
     def class_arrived(self, cls: object) -> None:
         """A class came from another process by value, and has its methods now."""
@@ -160,6 +156,21 @@ class HookContext:
         from hotloop.hooks.inference.jitted import JittedCalls
 
         return JittedCalls()
+
+    @cached_property
+    def environment_was_reset(self) -> Note:
+        """A note after `reset` of one environment."""
+        native, growth = self.returns.native, self.environments.growth
+        if native is None:
+            return lambda result, env=None, *_, **__: growth.was_reset(result, env)
+
+        def inspect() -> None:
+            native.inspect_resets(self.returns.was_reset, growth.was_reset)
+
+        inspect()
+        growth.on_look = inspect
+        note: Note = native.after_reset
+        return note
 
     @cached_property
     def environments(self) -> Environments:

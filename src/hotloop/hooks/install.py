@@ -24,6 +24,9 @@ from hotloop.hooks.protocols import Function, Undo, Wrapper
 from hotloop.hooks.redirect import function_in, is_abstract, raw_attribute, redirect
 from hotloop.measure.core import native_parts
 
+#: Above this, each time the number has doubled, functions that died are forgotten.
+_MANY = 4096
+
 _importlib: Any = sys.modules["_frozen_importlib"]
 
 
@@ -34,11 +37,11 @@ class Hooks:
         self.context = context
         self._profiler = profiler = context.profiler
         self._waiting = dict(LIBRARIES if libraries is None else libraries)
-        #: Package or module -> the tables that its import wakes.
+        #: Package or module -> the tables to read when it is imported.
         self._tables: dict[str, list[str]] = {}
-        for table, wakers in self._waiting.items():
-            for waker in wakers:
-                self._tables.setdefault(waker, []).append(table)
+        for table, triggers in self._waiting.items():
+            for trigger in triggers:
+                self._tables.setdefault(trigger, []).append(table)
         #: Module -> the targets in it that wait for it to be imported.
         self._waiting_targets: dict[str, list[tuple[Library, Target]]] = {}
         #: Methods that are hooked in subclasses as well: (class, name, target).
@@ -48,9 +51,9 @@ class Hooks:
         #: Libraries whose `setup` waits for a package to be whole: (package, library).
         self._setups: list[tuple[str, Library]] = []
         self._undo = context.undo
-        #: What is hooked already; kept alive so that its address is not reused.
-        self._hooked: dict[tuple[Any, ...], Any] = {}
-        #: Title -> what is known of a library: version, targets put on, targets not found.
+        #: What is hooked already, by its address, and whether that is still what it was.
+        self._hooked: dict[tuple[Any, ...], Callable[[], object]] = {}
+        #: Title -> what is known of a library: version, targets hooked, targets missing.
         self.libraries: dict[str, dict[str, Any]] = {}
         self._remarks = context.remarks
         #: Modules that were imported in the loop: nothing is to be done for these again.
@@ -121,15 +124,15 @@ class Hooks:
 
     def _imported(self, name: str) -> None:
         package = name.partition(".")[0]
-        for waker in (package, name):
-            for table in self._tables.get(waker, ()) if package in sys.modules else ():
-                wakers = self._waiting.pop(table, None)
-                if wakers is not None:
-                    self._read_table(table, wakers)
+        for trigger in (package, name):
+            for table in self._tables.get(trigger, ()) if package in sys.modules else ():
+                triggers = self._waiting.pop(table, None)
+                if triggers is not None:
+                    self._read_table(table, triggers)
         for library, target in self._waiting_targets.pop(name, ()):
-            self._put_on(library, target)
+            self._attach(library, target)
         if self._setups:
-            ready = [library for waker, library in self._setups if waker == name]
+            ready = [library for trigger, library in self._setups if trigger == name]
             self._setups = [pair for pair in self._setups if pair[1] not in ready]
             for library in ready:
                 self._set_up(library)
@@ -137,7 +140,7 @@ class Hooks:
         for call in self.on_import:
             self.context.guard(what, call, name)
 
-    def _read_table(self, table: str, wakers: tuple[str, ...]) -> None:
+    def _read_table(self, table: str, triggers: tuple[str, ...]) -> None:
         try:
             library = read_table(table, self.context)
         except Exception as error:
@@ -155,16 +158,16 @@ class Hooks:
             module = sys.modules.get(target.module)
             # A module that is still being imported is in sys.modules but not whole yet.
             if module is not None and not _is_loading(module):
-                self._put_on(library, target)
+                self._attach(library, target)
             else:
                 self._waiting_targets.setdefault(target.module, []).append((library, target))
         if library.setup is not None:
             # The first of a package's modules to come is often not the package itself.
-            loading = [w for w in wakers if (m := sys.modules.get(w)) is None or _is_loading(m)]
-            if len(loading) < len(wakers):
+            loading = [w for w in triggers if (m := sys.modules.get(w)) is None or _is_loading(m)]
+            if len(loading) < len(triggers):
                 self._set_up(library)
             else:
-                self._setups += [(waker, library) for waker in wakers]
+                self._setups += [(trigger, library) for trigger in triggers]
 
     def _set_up(self, library: Library) -> None:
         if library.setup is not None:
@@ -172,7 +175,7 @@ class Hooks:
             if undo is not None:
                 self._undo.append(undo)
 
-    def _put_on(self, library: Library, target: Target) -> None:
+    def _attach(self, library: Library, target: Target) -> None:
         facts = self.libraries[library.title]
         try:
             owner, name, raw = _find(target)
@@ -194,9 +197,12 @@ class Hooks:
         core, function = self._profiler.core, function_in(raw)
         # One function may have several names; hooked in place, it is hooked under all of them.
         key = (id(function), target.phase, target.after, target.wrapper)
-        if key in self._hooked and core.original(function) is not function:
+        known = self._hooked.get(key)
+        if known is not None and known() is function and core.original(function) is not function:
             return
-        self._hooked[key] = raw
+        if len(self._hooked) > _MANY and not len(self._hooked) & (len(self._hooked) - 1):
+            self._hooked = {k: ref for k, ref in self._hooked.items() if ref() is not None}
+        self._hooked[key] = _reference(function)
 
         def make(original: Function) -> Function:
             call = self.context.altered(original, target.phase, dynamic=target.wrapper is not None)
@@ -205,7 +211,7 @@ class Hooks:
             region = core.region(target.phase)
             return region.wrap(call, after=target.after, outermost=target.outermost)
 
-        self._undo.append(redirect(core, owner, name, make))
+        self._undo.append(redirect(core, owner, name, make, weak=isinstance(owner, type)))
 
     def _follow_overrides(self, owner: Any, name: str, target: Target) -> None:
         """Hook the method in every subclass that has its own, now and as they are made."""
@@ -249,7 +255,9 @@ class Hooks:
 
     def _hook_methods(self, cls: type) -> None:
         for owner, name, target in self._followed:
-            raw = vars(cls).get(name) if owner in cls.__mro__ else None
+            # A metaclass may compare classes by code that needs the class that is made just now.
+            below = any(each is owner for each in cls.__mro__)
+            raw = vars(cls).get(name) if below else None
             if callable(raw) and not is_abstract(raw):
                 self.context.guard(str(target), self._hook, cls, name, raw, target)
 
@@ -274,6 +282,14 @@ def _class_with(cls: type, name: str) -> type:
         if is_part and name in vars(base):
             return base
     return cls
+
+
+def _reference(function: Any) -> Callable[[], object]:
+    """A weak reference, where there are such; anything else is kept."""
+    try:
+        return weakref.ref(function)
+    except TypeError:
+        return lambda: function
 
 
 def _is_loading(module: ModuleType) -> bool:

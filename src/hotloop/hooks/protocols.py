@@ -79,6 +79,8 @@ class EventOrder(Protocol):
     steps: int
     steps_before: int
     actors: int
+    #: Rows of the batches drawn since the last gradient step.
+    drawn_rows: int
     active: bool
     off_policy: bool
     is_table: bool

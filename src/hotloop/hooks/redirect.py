@@ -28,10 +28,14 @@ _MOST_LAYERS = 16
 compiled_types: set[type] = set()
 
 
-def redirect(core: Any, owner: Any, name: str, make: Wrapper) -> Undo:
-    """Redirect calls of `owner.name` to `make(original)`. Returns a callable that undoes it."""
+def redirect(core: Any, owner: Any, name: str, make: Wrapper, weak: bool = False) -> Undo:
+    """Redirect calls of `owner.name` to `make(original)`. Returns a callable that undoes it.
+
+    `weak`: the function may die while it is hooked, as those of a class that is made as the program
+    runs; so neither `make` nor what it returns may keep `owner`.
+    """
     raw = raw_attribute(owner, name)
-    detach = core.attach(function_in(raw), make)
+    detach = core.attach(function_in(raw), make, weak)
     if detach is None:
         return replace(owner, name, make)
     if name == "__init__" and name in vars(owner):
@@ -137,15 +141,17 @@ def is_awaited(function: object) -> bool:
     return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
 
 
-def at_first_call(core: object, owner: object, name: str, first: Callable[[], None]) -> Undo:
-    """Call `first` before the next call of `owner.name`; afterwards this costs nothing."""
+def at_first_call(core: object, owner: object, name: str, first: Callable[..., None]) -> Undo:
+    """Call `first` before the next call of `owner.name`, with the same arguments; afterwards this
+    costs nothing.
+    """
 
-    def once() -> None:
+    def once(*args: object, **kwargs: object) -> None:
         # Another thread may be here before the hook is known by its undo.
         for undo in done:
             undo()
         try:
-            first()
+            first(*args, **kwargs)
         except Exception:
             pass  # an error of a hook is not the program's
 
@@ -154,14 +160,14 @@ def at_first_call(core: object, owner: object, name: str, first: Callable[[], No
     return done[0]
 
 
-def before(core: object, first: Callable[[], None], original: Function) -> Function:
-    """`original`, with a call of `first` before each of its calls."""
+def before(core: object, first: Callable[..., None], original: Function) -> Function:
+    """`original`, with a call of `first` before each of its calls, with the same arguments."""
     native = native_parts(core)
     if native is not None:
         return native.Before(first, original)  # type: ignore[no-any-return]
 
     def call(*args: object, **kwargs: object) -> object:
-        first()
+        first(*args, **kwargs)
         return original(*args, **kwargs)
 
     return call

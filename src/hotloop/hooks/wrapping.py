@@ -182,7 +182,7 @@ def count_bytes(
     return observe(context, after=note)
 
 
-def replace(owner: Foreign, name: str, wrapper: Wrapper) -> Undo:
+def put_hook(owner: Foreign, name: str, wrapper: Wrapper) -> Undo:
     """Hook `owner.name` itself, for what is not a target of a table. Returns what undoes it."""
     return redirect(Core, owner, name, wrapper)
 

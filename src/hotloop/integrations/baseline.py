@@ -10,8 +10,8 @@ import re
 from pathlib import Path
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.contention import Contention
 from hotloop.analyze.model import Analysis
+from hotloop.analyze.processes.contention import Contention
 from hotloop.capture import lines
 from hotloop.capture.growing import GrowingShard
 from hotloop.capture.reader import Capture

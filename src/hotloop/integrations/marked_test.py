@@ -10,17 +10,24 @@ from pathlib import Path
 from typing import Any
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.contention import Contention, contention
-from hotloop.analyze.limits import BROKEN, KEPT, LimitCheck, check_phase, check_shares, check_speed
+from hotloop.analyze.comparing.limits import (
+    BROKEN,
+    KEPT,
+    LimitCheck,
+    check_phase,
+    check_shares,
+    check_speed,
+)
+from hotloop.analyze.comparing.unpaired import compare_captures
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.training import read_capture
-from hotloop.analyze.unpaired import compare_captures
+from hotloop.analyze.processes.contention import Contention, contention
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture.reader import Capture
 from hotloop.errors import HotloopError
 from hotloop.integrations import baseline
 from hotloop.integrations.recording import Recording
 from hotloop.phases import PHASES
-from hotloop.report.limits import limit_text
+from hotloop.report.results.limits import limit_text
 from hotloop.run.folders import as_typed
 from hotloop.run.watch import Watch
 
@@ -55,7 +62,7 @@ def limits_of(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Limits:
     known = [each.name for each in fields(Limits)]
     if arguments or set(named) - set(known):
         wrong = ", ".join(map(str, [*arguments, *sorted(set(named) - set(known))]))
-        raise HotloopError(f"the mark takes {', '.join(known)}; not {wrong}")
+        raise HotloopError(f"the marker takes {', '.join(known)}, not {wrong}")
     limits = Limits(**named)
     numbers = [*limits.max_share.values(), *limits.max_phase_ratio.values()]
     numbers += [limits.min_steps_per_s_ratio] if limits.min_steps_per_s_ratio is not None else []

@@ -74,8 +74,12 @@ def run(command: str, stop_after: str = "60s", folder: str = ".") -> dict[str, A
     return report(str(new[-1]))
 
 
-def report(capture: str) -> dict[str, Any]:
-    """Where the time of a recorded run went, and what to change, the largest gain first."""
+def report(capture: str = "") -> dict[str, Any]:
+    """Where the time of a recorded run went, and what to change, the largest gain first.
+
+    capture: its folder (default: the newest).
+    """
+    capture = capture or _newest()
     document = json.loads(_hotloop(["report", capture, "--format", "json"]))
     run = document["run"]
     phases = [
@@ -95,16 +99,19 @@ def report(capture: str) -> dict[str, Any]:
     }
 
 
-def prove(capture: str, budget: str = "5m", allow_learning_changes: bool = False) -> dict[str, Any]:
+def prove(
+    capture: str = "", budget: str = "5m", allow_learning_changes: bool = False
+) -> dict[str, Any]:
     """Try the fix of each finding of a capture as interleaved runs; takes as long as the budget.
 
-    No file of the program changes. allow_learning_changes also tries fixes that change how the
-    agent learns. Returns each fix with its measured speedup, whether weights stayed the same, and
-    a diff where the fix is a change of the program's own lines.
+    capture: its folder (default: the newest). No file of the program changes.
+    allow_learning_changes also tries fixes that change how the agent learns. Returns each fix with
+    its measured speedup, whether weights stayed the same, and a diff where the fix is a change of
+    the program's own lines.
     """
     options = ["--allow-learning-changes"] if allow_learning_changes else []
     document = json.loads(
-        _hotloop(["prove", capture, "--budget", budget, "--format", "json", *options])
+        _hotloop(["prove", capture or _newest(), "--budget", budget, "--format", "json", *options])
     )
     tried = [_tried(each) for each in document["tried"]]
     together = document["together"]
@@ -119,6 +126,14 @@ def compare(first: str, second: str, steps: int = 5000, folder: str = ".") -> di
     """
     words = ["compare", first, second, "--steps", str(steps), "--format", "json"]
     return _compared(json.loads(_hotloop(words, folder)))
+
+
+def _newest() -> str:
+    """The newest capture below the server's folder."""
+    found = sorted(_captures(Path()), key=os.path.getmtime)
+    if not found:
+        raise RuntimeError("there is no capture yet; call run first")
+    return str(found[-1])
 
 
 def _compared(document: dict[str, Any]) -> dict[str, Any]:

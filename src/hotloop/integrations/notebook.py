@@ -100,13 +100,13 @@ def _magic(shell: Any) -> Callable[..., Any]:
     return hotloop
 
 
-class _Parser(argparse.ArgumentParser):
+class _MagicParser(argparse.ArgumentParser):
     def error(self, message: str) -> Any:
         raise HotloopError(f"%%{NAME}: {message}")
 
 
 def _parse(line: str) -> argparse.Namespace:
-    parser = _Parser(prog=f"%%{NAME}", add_help=False, allow_abbrev=False)
+    parser = _MagicParser(prog=f"%%{NAME}", add_help=False, allow_abbrev=False)
     parser.add_argument("-o", "--output", metavar="FOLDER")
     parser.add_argument("--name", default="notebook")
     parser.add_argument("--phase", action="append", default=[])

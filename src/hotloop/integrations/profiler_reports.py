@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.resting import whole
+from hotloop.analyze.stretches.resting import whole
 from hotloop.capture.reader import Capture, Shard
 from hotloop.capture.schema import Header, Notes
 from hotloop.diagnose import diagnose
+from hotloop.report.console.phase_table import summary_table
 from hotloop.report.document import make_report, report_document
-from hotloop.report.phase_table import summary_table
 from hotloop.run.header import process_header
 
 if TYPE_CHECKING:

@@ -10,14 +10,15 @@ removed from the figures.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from hotloop.analyze.curves import PREFIX, Curves
-from hotloop.analyze.series import SeriesPoint, point_of
+from hotloop.analyze.over_time.curves import PREFIX, Curves
+from hotloop.analyze.over_time.series import SeriesPoint, point_of
 from hotloop.capture import schema
 from hotloop.capture.values import RegionCost
 from hotloop.capture.window import Window
@@ -112,8 +113,8 @@ class Scalars:
 
     def _figures(self, sink: Sink) -> dict[str, float]:
         total = self._total
-        stretch = total.plus(sink.before, -1.0)
-        found = self._curves.figures(stretch, self._memory_mb, self._return)
+        since = total.plus(sink.before, -1.0)
+        found = self._curves.figures(since, self._memory_mb, self._return)
         if found:
             sink.before = total
         return found
@@ -147,15 +148,8 @@ class Scalars:
 
         def add_scalar(writer: Any, *args: Any, **kwargs: Any) -> Any:
             result = original(writer, *args, **kwargs)
-            sink = self._due(writer)
-            step = _argument(args, kwargs, 2, "global_step")
-            if sink is not None and sink.follows(_argument(args, kwargs, 0, "tag"), step):
-
-                def write() -> None:
-                    for name, figure in self._figures(sink).items():
-                        plain(writer, name, figure, step)
-
-                self._own_work(write)
+            tag, step = _argument(args, kwargs, 0, "tag"), _argument(args, kwargs, 2, "global_step")
+            self._write_behind(writer, tag, step, functools.partial(plain, writer))
             return result
 
         return add_scalar
@@ -170,18 +164,23 @@ class Scalars:
             # Inside a graph this line runs once, while it is traced.
             if self._busy or state.writer is None or not tf.executing_eagerly():
                 return result
-            sink = self._due(state.writer)
-            step = _argument(args, kwargs, 2, "step")
-            if sink is not None and sink.follows(_argument(args, kwargs, 0, "name"), step):
-
-                def write() -> None:
-                    for key, figure in self._figures(sink).items():
-                        original(key, figure, step)
-
-                self._own_work(write)
+            name, step = _argument(args, kwargs, 0, "name"), _argument(args, kwargs, 2, "step")
+            self._write_behind(state.writer, name, step, original)
             return result
 
         return scalar
+
+    def _write_behind(self, writer: Any, tag: Any, step: Any, put: Callable[..., Any]) -> None:
+        """Follow a tag of the program with the figures: `put(name, figure, step)`."""
+        sink = self._due(writer)
+        if sink is None or not sink.follows(tag, step):
+            return
+
+        def write() -> None:
+            for name, figure in self._figures(sink).items():
+                put(name, figure, step)
+
+        self._own_work(write)
 
     def _into_row(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """`wandb.log`: a row of its own would be a step of its own."""

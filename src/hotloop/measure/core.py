@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import sysconfig
 from collections.abc import Callable
 from types import CodeType
@@ -39,10 +40,11 @@ __all__ = [
     "WHY_TWIN",
     "Core",
     "Sampler",
-    "hide_thread",
     "make_mark",
+    "make_own_thread",
     "native_constant",
     "native_parts",
+    "print_error",
     "run_at_bottom",
 ]
 
@@ -90,12 +92,25 @@ def run_at_bottom(run: CodeType | Callable[..., Any], *args: Any) -> None:
         run(*args)
 
 
-def hide_thread() -> None:
-    """Let no tracer or profiler of the program's see what the calling thread does."""
+def print_error(error: BaseException) -> None:
+    """Do with an error of the program what Python does where nobody has caught it."""
     if NATIVE:
         from hotloop.measure import _native  # type: ignore[attr-defined]
 
-        _native.hide_thread()
+        _native.run_at_bottom(_native.print_error, error)
+    else:
+        sys.excepthook(type(error), error, error.__traceback__)
+
+
+def make_own_thread(step: Callable[[], float | None]) -> Any:
+    """A thread that Python knows of only while it calls `step`."""
+    if NATIVE:
+        from hotloop.measure import _native  # type: ignore[attr-defined]
+
+        return _native.OwnThread(step)
+    from hotloop.measure.twin.own_thread import OwnThread
+
+    return OwnThread(step)
 
 
 def native_constant(name: str, otherwise: int) -> int:

@@ -22,8 +22,8 @@ from hotloop.capture.schema import Gpu, Notes
 from hotloop.capture.slices import SLICE
 from hotloop.capture.window import add_device
 from hotloop.measure.activity import CALLS, Activity, Call, RecordedWork, attribute, seen_share
+from hotloop.measure.own_threads import Flag, OwnThread, in_own_thread
 from hotloop.measure.profiler import Profiler
-from hotloop.measure.threads import Flag, OwnThread, in_own_thread
 from hotloop.phases import is_of_thread, name_at, names_of
 
 #: Share of the loop's time that recordings may cost, reading them included. Time in the phase
@@ -118,7 +118,7 @@ class DeviceWatch:
         self.device: Device | None = None
         #: Nanoseconds that recordings and their reading took.
         self.spent_ns = 0
-        self.stretches = 0
+        self.recordings = 0
         self.recorded_ns = 0
         self._next_cost_ns = int(START_COST_S * 1e9)
         self._events_next = 0.0
@@ -142,7 +142,7 @@ class DeviceWatch:
         self._stop.clear()
         self._before = self._profiler.own_times()
         self.prepare()
-        self._thread = OwnThread(self._run)
+        self._thread = OwnThread(self._step, IDLE_TICK_S)
         self._thread.start()
 
     def prepare(self) -> None:
@@ -168,6 +168,7 @@ class DeviceWatch:
         """Stop at the end of the program: no recording may outlive it."""
         self._stop.set()
         if self._thread is not None and not self._thread.is_current:
+            self._thread.wake()
             self._thread.join(LONGEST_END_S)
         self._detach()
 
@@ -200,7 +201,7 @@ class DeviceWatch:
         self._thread, self._recording = None, threading.Lock()
         self.device = self._tracer = None
         self.peaks = {}
-        self.spent_ns = self.stretches = self.recorded_ns = 0
+        self.spent_ns = self.recordings = self.recorded_ns = 0
 
     def give_way(self) -> None:
         """Give way to the program: it starts the framework's profiler, and there is only one."""
@@ -231,13 +232,15 @@ class DeviceWatch:
 
     # -- the thread --
 
-    def _run(self) -> None:
-        while not self._stop.wait(TICK_S if self.device is not None else IDLE_TICK_S):
-            try:
-                self._tick()
-            except Exception as error:
-                self.remarks.append(f"The device could not be watched: {_short(error)}.")
-                return
+    def _step(self) -> float | None:
+        if self._stop.wait(0):
+            return None
+        try:
+            self._tick()
+        except Exception as error:
+            self.remarks.append(f"The device could not be watched: {_short(error)}.")
+            return None
+        return TICK_S if self.device is not None else IDLE_TICK_S
 
     def _tick(self) -> None:
         if self.device is None:
@@ -325,7 +328,7 @@ class DeviceWatch:
         begun = self._clock()
         try:
             with self._recording:
-                self._stretch(device)
+                self._record_once(device)
         except Exception as error:
             self._failures += 1
             if self._failures >= MOST_FAILURES:
@@ -341,7 +344,7 @@ class DeviceWatch:
             # The first one also loads the driver's tracer, so its cost does not predict the next.
             self._next_cost_ns = int((START_COST_S + self._events_next * EVENT_COST_S) * 1e9)
 
-    def _stretch(self, device: Device) -> None:
+    def _record_once(self, device: Device) -> None:
         core = self._profiler.core
         seconds = FULL_S if self._mode == FULL else self._length_s
         before = thread_time_ns()
@@ -376,10 +379,10 @@ class DeviceWatch:
         self._note_empty(not activities)
         with self._profiler.lock:
             self._profiler.device_ns += own + thread_time_ns() - before
-        self.stretches += 1
+        self.recordings += 1
         self.recorded_ns += end - begin
         gauges = self._profiler.gauges
-        gauges[schema.GPU_STRETCHES] = self.stretches
+        gauges[schema.GPU_STRETCHES] = self.recordings
         gauges[schema.GPU_RECORDED_S] = self.recorded_ns / 1e9
         self._fit_length(len(activities), seconds)
 

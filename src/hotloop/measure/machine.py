@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from hotloop.measure.core import Sampler
 from hotloop.measure.unpatched import getpid, listdir, open_file
 
 ROOT = Path("/")
@@ -29,10 +30,10 @@ class Throttling:
     seconds: float
 
 
-def boot_id(root: Path = ROOT) -> str | None:
+def boot_id() -> str | None:
     """Which start of the system this is: processes with the same one share a monotonic clock."""
     try:
-        return (root / "proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return (ROOT / "proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
     except OSError:
         return None
 
@@ -45,9 +46,9 @@ def affinity_cores() -> int:
         return os.cpu_count() or 1
 
 
-def cpu_ticks(root: Path = ROOT) -> tuple[int, int] | None:
+def cpu_ticks() -> tuple[int, int] | None:
     """Busy and all ticks of all cores since the system started."""
-    name, *fields = _read(root / "proc/stat").partition("\n")[0].split() or [""]
+    name, *fields = _read(ROOT / "proc/stat").partition("\n")[0].split() or [""]
     ticks = [int(field) for field in fields[:8] if field.isdigit()]
     if name != "cpu" or len(ticks) < 5:
         return None
@@ -157,26 +158,33 @@ def run_times(root: Path = ROOT) -> RunTimes | None:
     Linux keeps both for each thread (`Documentation/scheduler/sched-stats.rst`). Waiting of all
     threads is the direct sign of more threads than cores.
     """
-    tasks = os.path.join(root, "proc/self/task")
-    names = _names(Path(tasks))
-    main = _schedstat(tasks, str(getpid()) if root == ROOT else min(names, default=""))
+    native = getattr(Sampler, "thread_times", None)
+    if native is not None and root == ROOT:
+        times, main_id = native(), getpid()
+    else:
+        tasks = os.path.join(root, "proc/self/task")
+        found = [_schedstat(tasks, name) for name in _names(Path(tasks))[:_MOST_THREADS]]
+        times = [each for each in found if each is not None]
+        ids = [each[0] for each in times]
+        # Numbers of threads wrap around: the main thread's need not be the smallest.
+        main_id = getpid() if root == ROOT or getpid() in ids else min(ids, default=0)
+    main = next((each for each in times if each[0] == main_id), None)
     if main is None:
         return None
-    times = [_schedstat(tasks, name) for name in names[:_MOST_THREADS]]
-    all_waiting = sum(fields[1] for fields in times if fields is not None)
-    return RunTimes(main[0] / 1e9, main[1] / 1e9, all_waiting / 1e9)
+    all_waiting = sum(waiting for _, _, waiting in times)
+    return RunTimes(main[1] / 1e9, main[2] / 1e9, all_waiting / 1e9)
 
 
 #: One small file per thread is read once a second, so their number is limited.
 _MOST_THREADS = 256
 
 
-def _schedstat(tasks: str, name: str) -> tuple[int, int] | None:
-    # As few bytecodes as possible: at each, the GIL may go to another thread.
+def _schedstat(tasks: str, name: str) -> tuple[int, int, int] | None:
+    """A thread's number, nanoseconds on a core and nanoseconds waiting for one."""
     try:
         with open_file(f"{tasks}/{name}/schedstat", "rb", buffering=0) as file:
             on_core, waiting = file.read(64).split()[:2]
-            return int(on_core), int(waiting)
+            return int(name), int(on_core), int(waiting)
     except (OSError, ValueError):
         return None
 

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hotloop.measure.core import Core
+    from hotloop.measure.profiler import Profiler
 
 
-def shared_profiler() -> Any:
+def shared_profiler() -> Profiler:
     """The global profiler of the process that unpickles."""
     from hotloop.measure.shared import get_profiler
 
     return get_profiler()
 
 
-def shared_core() -> Any:
+def shared_core() -> Core:
     """The core of that profiler, whose methods `profile` and `count` are."""
     return shared_profiler().core
 

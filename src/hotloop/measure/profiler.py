@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -143,9 +143,13 @@ class Profiler:
         if callable(name):  # used as @profile_function, without the parentheses
             return self.profile_function()(name)
 
+        from hotloop.measure.timed_functions import timed
+
         def decorate(function: F) -> F:
             label = name or function.__qualname__
-            return _timed(function, lambda: self.profile(label, category, track_memory))
+            return timed(  # type: ignore[return-value]
+                function, lambda: self.profile(label, category, track_memory)
+            )
 
         return decorate
 
@@ -358,75 +362,3 @@ class Profiler:
             if best is not None:
                 window.gauges[schema.RETURN_BEST] = best
                 window.gauges[schema.RETURN_BEST_S] = max(best_ns - self.origin_ns, 0) / 1e9
-
-
-def _timed(function: F, region: Callable[[], AbstractContextManager[Any]]) -> F:
-    """`function` with every call inside a region, whatever kind of function it is."""
-    import functools
-    import inspect
-
-    wrapper: Callable[..., Any]
-
-    if inspect.isasyncgenfunction(function):
-
-        @functools.wraps(function)
-        async def async_generator(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
-            inner = function(*args, **kwargs)
-            resume, value = inner.asend, None
-            while True:
-                try:
-                    with region():
-                        item = await resume(value)
-                except StopAsyncIteration:
-                    return
-                try:
-                    resume, value = inner.asend, (yield item)
-                except GeneratorExit:
-                    await inner.aclose()
-                    raise
-                except BaseException as error:
-                    resume, value = inner.athrow, error
-
-        wrapper = async_generator
-
-    elif inspect.iscoroutinefunction(function):
-
-        @functools.wraps(function)
-        async def coroutine(*args: Any, **kwargs: Any) -> Any:
-            with region():
-                return await function(*args, **kwargs)
-
-        wrapper = coroutine
-
-    elif inspect.isgeneratorfunction(function):
-
-        @functools.wraps(function)
-        def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
-            inner = function(*args, **kwargs)
-            resume, value = inner.send, None
-            while True:
-                try:
-                    with region():
-                        item = resume(value)
-                except StopIteration as stop:
-                    return stop.value
-                try:
-                    resume, value = inner.send, (yield item)
-                except GeneratorExit:
-                    inner.close()
-                    raise
-                except BaseException as error:
-                    resume, value = inner.throw, error
-
-        wrapper = generator
-
-    else:
-
-        @functools.wraps(function)
-        def plain(*args: Any, **kwargs: Any) -> Any:
-            with region():
-                return function(*args, **kwargs)
-
-        wrapper = plain
-
-    return wrapper  # type: ignore[return-value]

@@ -75,7 +75,7 @@ class Stretches:
         self._rested = rested
         #: Phases that were seen before the last change; another one is a change.
         self._known: set[str] = set()
-        #: Heads that are no hook's region: entering them is not noticed.
+        #: Heads that cannot be used: their regions are not of hooks, so entries go unnoticed.
         self._unfit: set[str] = set()
         self._learns = False
         self._begin()

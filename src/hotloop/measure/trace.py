@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hotloop.capture.slices import SliceWriter
+from hotloop.capture.slices import SLICE, SliceWriter
 
 if TYPE_CHECKING:
     from hotloop.measure.core import Core
@@ -95,7 +95,7 @@ class Tracer:
 
     def _keep(self, end_ns: int, paths: list[str]) -> None:
         packed, lost = self._core.slices()
-        count = len(packed) // 24
+        count = len(packed) // SLICE.size
         if packed or lost:
             self._blocks.append((packed, lost, end_ns, paths))
         self._left -= count

@@ -1,17 +1,18 @@
 """Formats reports and results of experiments, for people and for programs.
 
-`document` builds the report, once; every other file formats it and computes nothing. `text` is the
-terminal (with `finding_text`, `phase_table`, `function_tables` and `device_text`), `page` with
-`page_data` and `static/` the page, `markdown`, `detailed`, `pictures` and the files of `export/`
-one format each; `formats` lists them by a file's ending, `output` writes the file. `live_view` and
-`screen` show a run in progress in a terminal, `web` in a browser. `after_run` prints the report of
-a finished run.
+`document` builds the report, once; every other file formats it and computes nothing. `formats`
+lists the formats by a file's ending, `output` writes the file, `after_run` prints the report of a
+finished run.
 
-`experiments` selects the renderer for the result of an experiment: `comparison`, `sweep` and
-`investigation` are text and JSON, the `..._page` files pages, `experiment_pictures` pictures.
-`headline`, `sampled`, `paths`, `gains`, `terminal`, `palette`, `figures` and `plain_data` are
-shared.
+| folder | contents |
+|---|---|
+| `words/` | parts of a report in words, for every renderer |
+| `console/` | the report on a terminal, and the view of a run in progress |
+| `html/` | the page, and the live page of a run in progress |
+| `export/` | files for other tools: Perfetto, speedscope, pstats, collapsed stacks, CSV |
+| `results/` | results of experiments: comparisons, sweeps, investigations, proofs |
 
-May use `analyze` and `diagnose`, and reads captures only through them or to export them. It knows
-nothing about `run`, `measure`, `hooks` or how experiments are run.
+`markdown`, `detailed` and `pictures` are one format each; `palette` and `figures` are what pages
+and pictures share. May use `analyze` and `diagnose`, and reads captures only through them or to
+export them. It knows nothing about `run`, `measure`, `hooks` or how experiments are run.
 """

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from hotloop.diagnose.finding import CRITICAL, WARNING
 from hotloop.errors import HotloopError
+from hotloop.report.console.terminal import style_for, write
+from hotloop.report.console.text import text_report
 from hotloop.report.document import Refine, Report, report_of
-from hotloop.report.terminal import style_for, write
-from hotloop.report.text import text_report
 from hotloop.report.view import View
 
 #: Functions in the report at the end of a run; `hotloop report` lists more.

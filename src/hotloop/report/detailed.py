@@ -10,10 +10,11 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from hotloop.analyze import series, step_cost
-from hotloop.analyze.flame import Box, flame, groups
-from hotloop.analyze.history import RunHistory
 from hotloop.analyze.model import Analysis, Phase
+from hotloop.analyze.over_time import series, step_cost
+from hotloop.analyze.over_time.history import RunHistory
+from hotloop.analyze.processes.process_groups import groups
+from hotloop.analyze.samples.flame import Box, flame
 from hotloop.report.document import Report, history_of, report_document
 from hotloop.report.view import DEFAULT_VIEW, View
 

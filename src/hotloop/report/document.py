@@ -14,17 +14,20 @@ from typing import Any
 from hotloop import units
 from hotloop.analyze.accounting import Accounting, account, categories, unidentified
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.history import RunHistory
-from hotloop.analyze.imports import import_lines
+from hotloop.analyze.kind import learns_from_data
 from hotloop.analyze.language_models import tokens
-from hotloop.analyze.model import Analysis, Function, Run
-from hotloop.analyze.training import LAUNCHER, read_capture
-from hotloop.analyze.workers import split_steps
+from hotloop.analyze.model import Analysis, Function
+from hotloop.analyze.optimizers import optimizers
+from hotloop.analyze.over_time.history import RunHistory
+from hotloop.analyze.processes.training import LAUNCHER, read_capture
+from hotloop.analyze.processes.workers import split_steps
+from hotloop.analyze.run import Run
+from hotloop.analyze.samples.imports import import_lines
 from hotloop.diagnose import diagnose
 from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.verdict import Verdict, judge
 from hotloop.errors import HotloopError
-from hotloop.report.returns import returns_document
+from hotloop.report.words.returns import returns_document
 
 SCHEMA = "hotloop.report/2"
 
@@ -58,6 +61,10 @@ def remarks(analysis: Analysis) -> list[str]:
     found = [*analysis.notes.remarks, *([limits] if limits else [])]
     if analysis.notes.gpu_failure:
         found.append(f"The GPU could not be watched: {analysis.notes.gpu_failure}.")
+    found += [
+        f"The rule `{name}` failed ({error}): a defect of hotloop. Please report it."
+        for name, error in analysis.failed_rules.items()
+    ]
     if analysis.overhead.measured < 1:
         found.append(
             f"Calls were measured in {units.percent(analysis.overhead.measured)} of the loop, "
@@ -123,7 +130,7 @@ _MOST_NAMED = 4
 
 
 def failed_workers(analysis: Analysis) -> str:
-    """Processes that failed by themselves; whoever waits for one may wait forever."""
+    """Processes that failed by themselves: anything that waits for one may wait forever."""
     # The end of the main process is reported separately, whichever process trains.
     main = LAUNCHER if analysis.notes.trains_in else "main"
     failed = [p for p in analysis.processes if p.exit_code and p.name != main]
@@ -148,7 +155,7 @@ def report_document(report: Report) -> dict[str, Any]:
     analysis = report.analysis
     return {
         "schema": SCHEMA,
-        "run": _run(report),
+        "run": run_document(report),
         "overhead": asdict(analysis.overhead),
         "coverage": analysis.coverage,
         "explained": report.accounting.explained,
@@ -156,6 +163,7 @@ def report_document(report: Report) -> dict[str, Any]:
         "unexplained": report.accounting.unexplained,
         "unidentified": [asdict(each) for each in unidentified(analysis)],
         "tokens": asdict(made) if (made := tokens(analysis)) else None,
+        "optimizers": [asdict(each) for each in optimizers(analysis)],
         "outside_s": analysis.outside_s,
         "once": [asdict(each) for each in analysis.once],
         "returns": returns_document(analysis),
@@ -212,16 +220,12 @@ def transfer_lines(analysis: Analysis) -> list[dict[str, Any]]:
 
 def finding_document(finding: Finding) -> dict[str, Any]:
     """A finding as plain data."""
-    return {**asdict(finding), "diff": finding.patch or _example(finding)}
+    example = "\n".join(line[0] + line[2:] for line in finding.example)
+    return {**asdict(finding), "diff": finding.patch or example}
 
 
-def _example(finding: Finding) -> str:
-    """An example of the change as a diff; empty if the finding has none."""
-    signed = (("-", finding.before), ("+", finding.after))
-    return "\n".join(f"{sign}{line}" for sign, text in signed for line in text.splitlines())
-
-
-def _run(report: Report) -> dict[str, Any]:
+def run_document(report: Report) -> dict[str, Any]:
+    """The figures of the whole run."""
     analysis, run = report.analysis, report.analysis.run
     header = run.header
     return {
@@ -234,6 +238,7 @@ def _run(report: Report) -> dict[str, Any]:
         "env_steps": run.env_steps,
         "episodes": run.episodes,
         "gradient_steps": run.gradient_steps,
+        "learns_from_data": learns_from_data(analysis),
         "gradient_steps_per_s": run.gradient_steps_per_s,
         "samples_per_s": run.samples_per_s,
         "samples": run.samples,
@@ -244,6 +249,8 @@ def _run(report: Report) -> dict[str, Any]:
         "steps_per_episode": run.steps_per_episode,
         "updates_per_step": run.updates_per_step,
         "batch_size": run.batch_size,
+        "sequences_per_batch": run.sequences_per_batch,
+        "sequence_length": run.sequence_length,
         "counters": run.counters,
         "device": run.device,
         "processes": run.processes,

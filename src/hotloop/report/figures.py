@@ -10,10 +10,11 @@ import io
 import warnings
 from collections.abc import Callable
 from textwrap import wrap
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from hotloop.errors import HotloopError
-from hotloop.report.terminal import clean, fit
+from hotloop.report.console.terminal import clean, fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +50,7 @@ _STYLE: Any = {
 }
 
 
-def need_matplotlib() -> Any:
+def need_matplotlib() -> ModuleType:
     """matplotlib, or one line that names the extra."""
     try:
         import matplotlib

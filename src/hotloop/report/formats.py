@@ -30,7 +30,7 @@ FORMATS: dict[str, Format] = {
     "text": Format((".txt",), ""),
     "json": Format((".json",), "hotloop.report.output:_json"),
     "markdown": Format((".md",), "hotloop.report.markdown:render"),
-    "html": Format((".html", ".htm"), "hotloop.report.page:render"),
+    "html": Format((".html", ".htm"), "hotloop.report.html.page:render"),
     "detailed": Format(("detailed.json",), "hotloop.report.detailed:render"),
     "png": Format((".png",), "hotloop.report.pictures:render_png", text=False),
     "svg": Format((".svg",), "hotloop.report.pictures:render_svg"),

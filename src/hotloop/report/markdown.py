@@ -9,25 +9,31 @@ import re
 
 from hotloop import units
 from hotloop.analyze.accounting import outside_share
-from hotloop.analyze.flame import groups
 from hotloop.analyze.kind import span_of
-from hotloop.analyze.model import Analysis, Function, Phase, Run
+from hotloop.analyze.model import Analysis, Function, Phase
+from hotloop.analyze.processes.process_groups import groups
+from hotloop.analyze.run import Run
 from hotloop.diagnose.advice import recommendations, summary
 from hotloop.diagnose.finding import Finding
 from hotloop.diagnose.proven import is_refuted
 from hotloop.diagnose.verdict import starvation_of
 from hotloop.phases import NO_PHASE_LABEL, name_at
 from hotloop.report import one_process
-from hotloop.report.device_text import bound_line, limits_in_words
+from hotloop.report.console.device_text import bound_line, limits_in_words
+from hotloop.report.console.run_table import TITLE, line_of, shown_rows, who
+from hotloop.report.console.terminal import clean, joined
 from hotloop.report.document import Report
-from hotloop.report.evidence import evidence_in_words
-from hotloop.report.gains import promised, proven
-from hotloop.report.headline import headline_parts
-from hotloop.report.paths import place_of
-from hotloop.report.run_table import TITLE, line_of, shown_rows, who
-from hotloop.report.sampled import functions_of, place_words, states_words, thread_functions_of
-from hotloop.report.terminal import clean, joined
 from hotloop.report.view import DEFAULT_VIEW, View
+from hotloop.report.words.evidence import evidence_in_words
+from hotloop.report.words.gains import promised, proven
+from hotloop.report.words.headline import headline_parts, optimizer_line
+from hotloop.report.words.paths import place_of
+from hotloop.report.words.sampled import (
+    functions_of,
+    place_words,
+    states_words,
+    thread_functions_of,
+)
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~])")
 #: What would become an element, a mention of a user, or a link.
@@ -61,6 +67,7 @@ def render(report: Report, view: View = DEFAULT_VIEW) -> str:
         *[_finding(finding) for finding in findings],
         _categories(report),
         _phases(analysis, "main"),
+        prose(optimizer_line(analysis)),
         _run_table(analysis),
         _functions(analysis, view.top),
         _processes(analysis),
@@ -256,7 +263,7 @@ def _processes(analysis: Analysis) -> str:
 def _run_table(analysis: Analysis) -> str:
     rows = [
         [
-            escape(row.name),
+            escape(row.label),
             escape(who(analysis, row)),
             escape(row.kind),
             code(line_of(row)) if row.file else "",

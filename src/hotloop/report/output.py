@@ -10,10 +10,10 @@ from pathlib import Path
 
 from hotloop.errors import HotloopError
 from hotloop.report import one_process
+from hotloop.report.console.terminal import Style, write
+from hotloop.report.console.text import text_report
 from hotloop.report.document import Report
 from hotloop.report.formats import FORMATS
-from hotloop.report.terminal import Style, write
-from hotloop.report.text import text_report
 from hotloop.report.view import DEFAULT_VIEW, View
 
 

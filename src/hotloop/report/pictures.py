@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hotloop import units
-from hotloop.analyze import series, step_cost
 from hotloop.analyze.accounting import outside_share, phase_categories
-from hotloop.analyze.history import RunHistory
 from hotloop.analyze.model import Analysis
+from hotloop.analyze.over_time import series, step_cost
+from hotloop.analyze.over_time.history import RunHistory
 from hotloop.analyze.timeline import LOOP
 from hotloop.phases import NO_PHASE_LABEL
+from hotloop.report.console.terminal import clean, fit
 from hotloop.report.document import Report, history_of
 from hotloop.report.figures import ACCENT, OTHER, TEXT, drawn, heading, shade
 from hotloop.report.palette import colors
-from hotloop.report.returns import headline_part
-from hotloop.report.terminal import clean, fit
 from hotloop.report.view import DEFAULT_VIEW, View
+from hotloop.report.words.returns import headline_part
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from hotloop.analyze.statistics import Interval
+from hotloop.analyze.comparing.statistics import Interval
 
 
 def json_ready(value: Any) -> Any:

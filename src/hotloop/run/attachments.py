@@ -82,7 +82,10 @@ class Attachments:
         """In a forked child: report what the parent's hooks collect here."""
         self.context = parent.context
         if self.context is not None:
+            from hotloop.hooks.program.source_lines import LineNames
+
             self.context.process = process
+            self._recorder.ask(LineNames(self._profiler).notes)
         self._record_telemetry(parent.telemetry)
         if parent.watching is not None:
             parent.watching.after_fork()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hotloop.capture.schema import ExactFunction
-from hotloop.measure.core import native_parts
+from hotloop.measure.core import Core, native_parts
 
 #: By cumulative time; the .prof file beside the capture has all of them.
 MOST_FUNCTIONS = 200
@@ -25,7 +25,7 @@ def _is_own(file: str, function: str) -> bool:
     return file.startswith(_OWN_FOLDER) or (file == "~" and "hotloop." in function)
 
 
-def start_exact(core: Any) -> cProfile.Profile:
+def start_exact(core: Core) -> cProfile.Profile:
     """A running profile of the calling thread.
 
     Since Python 3.12 cProfile is called for every thread but keeps one stack, so times of threads

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from time import monotonic
 
@@ -10,7 +9,7 @@ from hotloop.capture.schema import End
 from hotloop.run import program as programs
 from hotloop.run.messages import notify
 from hotloop.run.session import Session
-from hotloop.run.stopping import StopAfter, StopTraining, end_children
+from hotloop.run.stopping import StopAfter, Stopper, StopTraining, end_children
 
 
 def run_program(
@@ -20,26 +19,48 @@ def run_program(
     summary_s: float | None = None,
     until_return: float | None = None,
 ) -> int:
-    """Run the program in a session that has started; return its exit code."""
+    """Run the program in a session that has started; return its exit code.
+
+    An exit that it asked for is raised: Python ends then as without hotloop.
+    """
     stoppers = [session.stop_after(stop)] if stop is not None else []
     if until_return is not None:
         stoppers.append(session.stop_at_return(until_return))
     if summary_s is not None:
         _summary_every(session, summary_s)
+    error = _run(session, program)
+    if error is not None and _was_asked(stoppers, error):
+        _stopped(error)
+        error = None
+    if isinstance(error, SystemExit) and not sys.flags.inspect:
+        session.exit = {End.reason: "exit", End.code: programs.exit_code_of(error)}
+        try:
+            raise error
+        finally:
+            del error  # it holds the program's frames, and this frame would be one of them
+    if error is not None:
+        _failed(session, error)
+    programs.forget_file(program)
+    if error is None:
+        session.exit = {End.reason: "exit", End.code: 0}
+        return 0
+    if type(error) is KeyboardInterrupt or sys.flags.inspect:  # `python -i` goes on
+        programs.raise_shown(error)
+    return 1
+
+
+def _run(session: Session, program: programs.Program) -> BaseException | None:
+    """What the program has raised."""
     own_code = session.attached.own_code
     try:
         programs.execute(program, own_code.inspect_main if own_code else None)
     except BaseException as error:
-        asked = any(stopper.asked for stopper in stoppers)
-        if not asked or isinstance(error, KeyboardInterrupt):
-            code = _failed(session, error)
-            if not isinstance(error, SystemExit):
-                programs.forget_file(program)
-            return code
-        _stopped(error)
-    programs.forget_file(program)
-    session.exit = {End.reason: "exit", End.code: 0}
-    return 0
+        return error
+    return None
+
+
+def _was_asked(stoppers: list[Stopper], error: BaseException) -> bool:
+    return not isinstance(error, KeyboardInterrupt) and any(each.asked for each in stoppers)
 
 
 def _stopped(error: BaseException) -> None:
@@ -56,20 +77,17 @@ def _stopped(error: BaseException) -> None:
         notify(f"--stop-after ended the program, which left with {error.code!r:.200}")
 
 
-def _failed(session: Session, error: BaseException) -> int:
-    if isinstance(error, SystemExit):
-        code = programs.exit_code_of(error)
-        session.exit = {End.reason: "exit", End.code: code}
-        return code
-    if isinstance(error, KeyboardInterrupt):
+def _failed(session: Session, error: BaseException) -> None:
+    if type(error) is KeyboardInterrupt:
         session.exit = {End.reason: "KeyboardInterrupt"}
-        session.dies_of = signal.SIGINT
-        programs.show_exception(error)
-        return 130  # where a process cannot die of a signal
-    shown = error.error if isinstance(error, programs.ProgramError) else error
-    session.exit = {End.reason: type(shown).__name__, End.code: 1}
+        session.at_the_very_end = programs.die_of_interrupt
+    elif isinstance(error, SystemExit):
+        session.exit = {End.reason: "exit", End.code: programs.exit_code_of(error)}
+    else:
+        shown = error.error if isinstance(error, programs.ProgramError) else error
+        session.exit = {End.reason: type(shown).__name__, End.code: 1}
     programs.show_exception(error)
-    return 1
+    session.at_the_very_end()  # here too: a forked child has another session
 
 
 def _summary_every(session: Session, seconds: float) -> None:

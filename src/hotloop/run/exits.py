@@ -27,8 +27,8 @@ class Exits:
     def watch(self, core: Core) -> None:
         """Finish the current session at exit and at `os._exit`."""
         # Registered before the program's own, so it runs after them. A forked child inherits it.
-        atexit.register(self._finish)
-        self._undo.append(lambda: atexit.unregister(self._finish))
+        atexit.register(self._end)
+        self._undo.append(lambda: atexit.unregister(self._end))
         self._watch_immediate_exit(core)
         self._undo += hush_forks(core)
 
@@ -42,6 +42,20 @@ class Exits:
         """Restore all exits: the process continues without a session."""
         while self._undo:
             self._undo.pop()()
+
+    def _end(self) -> None:
+        """Finish, and let go of the program's functions: Python now frees what it has made.
+
+        What is still referred to then is never finalized: a file would not be flushed.
+        """
+        self._finish()
+        try:
+            current = current_session()
+            if current is not None:
+                current.leave()
+                current.at_the_very_end()
+        except Exception:
+            pass
 
     def _finish(self, **end: Any) -> None:
         try:

@@ -44,7 +44,7 @@ def make_folder(output: str | None, label: str) -> Path:
 
 
 def make_or_join(output: str, label: str) -> tuple[Path, bool]:
-    """(the folder `output`, whether another machine has made it): the first to come makes it."""
+    """(the folder `output`, whether another machine has made it): the first machine makes it."""
     try:
         return make_folder(output, label), False
     except HotloopError:

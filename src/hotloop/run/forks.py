@@ -15,7 +15,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from hotloop.measure.threads import NAME_PREFIX, unnamed_threads
+from hotloop.measure.core import Core
+from hotloop.measure.own_threads import NAME_PREFIX
 from hotloop.measure.unpatched import listdir, open_file
 
 _TASKS = "/proc/self/task"
@@ -23,7 +24,7 @@ _TASKS = "/proc/self/task"
 _TEXT = r"This process .*is multi-threaded"
 
 
-def hush_forks(core: Any) -> list[Callable[[], object]]:
+def hush_forks(core: Core) -> list[Callable[[], object]]:
     """Suppress the warning about hotloop's threads. Returns callables that undo it."""
     if sys.version_info < (3, 12) or not os.path.isdir(_TASKS):
         return []
@@ -57,7 +58,7 @@ def _has_one_thread() -> bool:
         others = sum(not _is_own(task) for task in listdir(_TASKS))
     except OSError:
         return False
-    return others - unnamed_threads() <= 1
+    return others <= 1
 
 
 def _is_own(task: str) -> bool:
@@ -65,4 +66,4 @@ def _is_own(task: str) -> bool:
         with open_file(f"{_TASKS}/{task}/comm", "rb") as name:  # may be cut inside a character
             return name.read().startswith(NAME_PREFIX.encode())
     except OSError:
-        return True  # it has ended meanwhile, and is nobody's
+        return True  # it has ended meanwhile

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hotloop.capture.schema import Notes
 from hotloop.measure.core import Sampler
 from hotloop.measure.profiler import Profiler
-from hotloop.measure.threads import signals_blocked
 from hotloop.run.messages import notify
 from hotloop.run.naming import MAIN
 from hotloop.run.recorder import Recorder
 from hotloop.run.settings import Settings
 
 if TYPE_CHECKING:
+    from cProfile import Profile
+
     from hotloop.capture.slices import SliceWriter
 
 SAMPLES_PER_SECOND = 100
@@ -43,7 +44,7 @@ class FunctionTimes:
         self._settings = settings
         self.root_code = root_code
         self._open_trace = open_trace
-        self._exact: Any = None
+        self._exact: Profile | None = None
 
     def begin(self, role: str, recorder: Recorder) -> None:
         if self._settings.functions == "exact" and role == MAIN:
@@ -54,8 +55,7 @@ class FunctionTimes:
             interval = int(1e9 / samples_per_second(role))
             sampler = Sampler(self._profiler.core, interval, self.root_code)
             self._profiler.sampler = sampler
-            with signals_blocked():
-                sampler.start()
+            sampler.start()
             if limits := sampler.figures()["limits"]:
                 recorder.note(Notes.sampling_limits, limits)
         if self._settings.trace:

@@ -59,8 +59,8 @@ _MADE_UP = re.compile(r"^(?:Fork|Spawn|ForkServer)?Process((?:[-:]\d+)+)$")
 def _by_target(process: Any) -> str | None:
     """`rollout-3` for `SpawnProcess-3`: named after the program's function that it runs."""
     made_up = _MADE_UP.match(str(process.name))
-    target = getattr(process, "_target", None)
-    if made_up is None or type(target) is not FunctionType:
+    target: Any = getattr(process, "_target", None)
+    if made_up is None or not issubclass(type(target), FunctionType):
         return None  # an object of the program's own may answer anything
     name = target.__name__.strip("_")
     if target.__module__ not in ("__main__", "__mp_main__") or not name:

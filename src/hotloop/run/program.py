@@ -25,11 +25,14 @@ from importlib.machinery import (
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from hotloop.errors import HotloopError
-from hotloop.measure.core import run_at_bottom
+from hotloop.measure.core import print_error, run_at_bottom
 from hotloop.run.definitions import with_marks
+
+if TYPE_CHECKING:
+    from zipimport import zipimporter
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent) + os.sep
 
@@ -112,7 +115,7 @@ def _joined(file: str) -> str:
 
 
 def _cached(path: str | None) -> dict[str, str | None]:
-    """What modules had until Python 3.15."""
+    """The attribute `__cached__`, which modules have before Python 3.15."""
     return {"__cached__": path} if sys.version_info < (3, 15) else {}
 
 
@@ -126,21 +129,22 @@ def _compiled_at(file: str) -> CodeType:
         return compile(opened.read(), file, "exec", dont_inherit=True)
 
 
-def _archive_at(path: Path) -> Any:
+def _archive_at(path: Path) -> zipimporter | None:
     """The importer of a zip file with a `__main__` module; None for anything else."""
     if path.suffix == ".py" or not path.is_file():
         return None
-    from zipimport import ZipImportError, zipimporter
+    import zipimport
 
     try:
-        importer = zipimporter(_joined(str(path)))
-    except ZipImportError:
+        importer = zipimport.zipimporter(_joined(str(path)))
+    except zipimport.ZipImportError:
         return None
     return importer if importer.find_spec("__main__") is not None else None
 
 
-def _find_in_archive(script: str, arguments: list[str], importer: Any) -> Program:
-    spec: ModuleSpec = importer.find_spec("__main__")
+def _find_in_archive(script: str, arguments: list[str], importer: zipimporter) -> Program:
+    spec = importer.find_spec("__main__")
+    assert spec is not None
 
     def load() -> tuple[CodeType, dict[str, Any]]:
         return importer.get_code("__main__"), {
@@ -219,6 +223,11 @@ def _show_lines_of(code: CodeType, source: str) -> None:
         register(code if by_code else code.co_filename, source, code.co_filename)
 
 
+#: The modules that Python itself runs: it uses the globals of a script after that has raised, and
+#: relies on `sys.modules` to keep them.
+_replaced: list[ModuleType] = []
+
+
 def execute(program: Program, defined: Callable[[], None] | None = None) -> None:
     """Run the program as `__main__`. What it raises is raised here.
 
@@ -235,6 +244,7 @@ def execute(program: Program, defined: Callable[[], None] | None = None) -> None
     except (SyntaxError, ValueError) as error:
         raise ProgramError(error) from None
     main.__dict__.update(attributes)
+    _replaced.append(sys.modules["__main__"])
     sys.modules["__main__"] = main
     if defined is not None:
         code = with_marks(code, _source_of(main), defined)
@@ -286,7 +296,10 @@ def _source_of(main: ModuleType) -> bytes | None:
 
 
 def show_exception(error: BaseException) -> None:
-    """Show an uncaught exception as Python does, without hotloop's frames."""
+    """Show an uncaught exception as Python does, without hotloop's frames.
+
+    Called where no exception is handled: a hook of the program would see it.
+    """
     error = error.error if isinstance(error, ProgramError) else error
     seen: set[int] = set()
     each: BaseException | None = error
@@ -298,11 +311,11 @@ def show_exception(error: BaseException) -> None:
         else:
             each.__traceback__ = None
         each = each.__cause__ or each.__context__
-    run_at_bottom(sys.excepthook, type(error), error, error.__traceback__)
+    print_error(error)
 
 
 def forget_file(program: Program) -> None:
-    """Python deletes these from a script's globals once it has ended, but for `sys.exit`."""
+    """Delete what Python deletes from a script's globals when it ends, except by `sys.exit`."""
     main = sys.modules.get("__main__")
     if program.module is None and main is not None:
         for name in ("__file__", "__cached__"):
@@ -310,15 +323,40 @@ def forget_file(program: Program) -> None:
 
 
 def exit_code_of(error: SystemExit) -> int:
-    """The exit code that Python makes of `sys.exit(...)`; a message is printed, as it does."""
+    """The exit code that Python makes of `sys.exit(...)`."""
     code = error.code
     if code is None:
         return 0
     if isinstance(code, int):
         code = code if -(2**63) <= code < 2**63 else -1  # what does not fit is -1
         return code & 0xFF if os.name != "nt" else code
-    print(code, file=sys.stderr)
-    return 1
+    return 1  # a message
+
+
+def die_of_interrupt() -> None:
+    """Let Python die of SIGINT once it is finalized, as after a program that Ctrl-C ended.
+
+    It does if the last code that it ran from a string was interrupted; a report runs some, too.
+    """
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        pass
+
+
+def raise_shown(error: BaseException) -> NoReturn:
+    """Let an error that has been shown leave Python, which does not show it again.
+
+    The `hotloop` script would turn an exit code into `sys.exit`, and that is no death of SIGINT.
+    """
+    traceback, hook = error.__traceback__, sys.excepthook
+
+    def is_shown(*shown: object) -> None:
+        sys.excepthook = hook
+        error.__traceback__ = sys.last_traceback = traceback
+
+    sys.excepthook = is_shown
+    raise error
 
 
 def _is_ours(traceback: TracebackType) -> bool:
@@ -362,6 +400,6 @@ def _did_you_mean(path: Path) -> str:
         stems = [p.stem for p in path.parent.iterdir() if p.suffix == ".py"]
     except OSError:
         return ""
-    # The ending is no likeness: nope.py is not a slip for broken.py.
+    # Compared without the ending, which would make any two scripts alike.
     close = get_close_matches(path.stem, stems, 1)
     return f" (did you mean {path.with_name(f'{close[0]}.py')}?)" if close else ""

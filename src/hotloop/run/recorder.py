@@ -16,8 +16,8 @@ from hotloop.capture import schema
 from hotloop.capture.window import Window, merged
 from hotloop.capture.writer import ShardWriter, warn
 from hotloop.masking import mask_all
+from hotloop.measure.own_threads import OwnThread
 from hotloop.measure.profiler import Profiler
-from hotloop.measure.threads import Alarm, OwnThread, stay_unregistered
 from hotloop.phases import name_at
 
 try:
@@ -46,7 +46,7 @@ class Recorder:
         #: The shard's end line, once the process ends.
         self._end: dict[str, Any] | None = None
         self._closed = False
-        self._wake = Alarm()
+        self._due = 0.0
         self._thread: OwnThread | None = None
         #: Windows that are not written yet, and the lock for writing them.
         self._waiting: list[Window] = []
@@ -69,7 +69,8 @@ class Recorder:
 
     def start(self) -> None:
         """Start to close a window every second."""
-        self._thread = OwnThread(self._run)
+        self._due = monotonic() + self._interval_s
+        self._thread = OwnThread(self._tick, self._interval_s)
         self._thread.start()
 
     def every_window(self, call: Callable[[], None]) -> None:
@@ -91,8 +92,8 @@ class Recorder:
     def finish(self, end: dict[str, Any]) -> bool:
         """Close the last window and the shard; return False if the disk hangs."""
         self._end = end
-        self._wake.set()
         if self._thread is not None and not self._thread.is_current:
+            self._thread.wake()
             # The recorder's thread writes: a disk that hangs must not hang the program's exit.
             if not self._thread.join(LONGEST_WRITE_SECONDS):
                 warn("the disk does not respond; the capture ends with what was written so far")
@@ -114,22 +115,20 @@ class Recorder:
             self._writer.forget()
             self._writer = None
 
-    def _run(self) -> None:
-        due = monotonic() + self._interval_s
-        while True:
-            self._wake.wait(max(due - monotonic(), 0))
-            if self._end is not None:
-                self._close()
-                return
-            begin = thread_time_ns()
-            if monotonic() >= due:
-                for call in self._every:
-                    self._guarded("a call at each window", call)
-                self._guarded("a window", self._profiler.close_window)
-                due = max(due + self._interval_s, monotonic())
-            self._guarded("writing windows", self._write_waiting)
-            stay_unregistered()
-            self._spent_ns += thread_time_ns() - begin
+    def _tick(self) -> float | None:
+        """Close a window if it is time, write what waits; return how long to pause."""
+        if self._end is not None:
+            self._close()
+            return None
+        begin = thread_time_ns()
+        if monotonic() >= self._due:
+            for call in self._every:
+                self._guarded("a call at each window", call)
+            self._guarded("a window", self._profiler.close_window)
+            self._due = max(self._due + self._interval_s, monotonic())
+        self._guarded("writing windows", self._write_waiting)
+        self._spent_ns += thread_time_ns() - begin
+        return self._due - monotonic()
 
     def _close(self) -> None:
         if self._closed:
@@ -164,7 +163,7 @@ class Recorder:
         if self._thread is None:
             self._write_waiting()
         elif not self._thread.is_current:
-            self._wake.set()
+            self._thread.wake()
 
     def _write_waiting(self) -> None:
         with self._writing:

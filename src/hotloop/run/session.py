@@ -7,9 +7,7 @@ process ends.
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +18,8 @@ from hotloop.capture.schema import Header, Notes
 from hotloop.capture.values import RegionCost
 from hotloop.capture.writer import ShardWriter
 from hotloop.measure.calibrate import measure_cost
+from hotloop.measure.own_threads import OwnThread
 from hotloop.measure.shared import get_profiler
-from hotloop.measure.threads import OwnThread
 from hotloop.measure.unpatched import getpid
 from hotloop.run.attachments import Attachments
 from hotloop.run.current import current_session, replace_after_fork, set_current
@@ -53,8 +51,8 @@ class Session:
         #: How the program ended, once that is known.
         self.exit: dict[str, Any] = {}
         self.on_finish: Callable[[], None] | None = None
-        #: A program that Ctrl-C ended dies of that signal at the very end, as under Python itself.
-        self.dies_of: signal.Signals | None = None
+        #: Called when this process has nothing left to do.
+        self.at_the_very_end: Callable[[], None] = lambda: None
         self.finished = False
         #: Folders above the capture's that did not exist before.
         self.made_folders: list[Path] = []
@@ -67,6 +65,7 @@ class Session:
         self.attached = Attachments(self.profiler, self.recorder, settings)
         self._functions = FunctionTimes(self.profiler, settings, root_code, self._open_trace)
         self._stops: Stopper | None = None
+        self._stopping: OwnThread | None = None
         self._weights: WeightsAtEnd | None = None
         if settings.weights and role == MAIN:
             from hotloop.hooks.telemetry.weights import WeightsAtEnd
@@ -155,7 +154,8 @@ class Session:
         if limit.what == "seconds":
             self.profiler.at_loop.append(stopper.training_began)
             self.recorder.every_window(stopper.watch_training(Path(self.settings.folder)))
-            OwnThread(lambda: stopper.stop_in(limit, lambda: self.finished)).start()
+            self._stopping = OwnThread(stopper.stop_in(limit, lambda: self.finished))
+            self._stopping.start()
         else:
             self.profiler.core.watch(limit.what, limit.amount, self._stop_by(stopper))
             self.recorder.every_window(stopper.watch_counter(Path(self.settings.folder), limit))
@@ -193,12 +193,9 @@ class Session:
             self._guarded(self._termination.end)
         if shows and self.on_finish is not None:
             self._guarded(self.on_finish)
-        if self.dies_of is not None and os.name == "posix":
-            self._guarded(sys.stdout.flush)
-            signal.signal(self.dies_of, signal.SIG_DFL)
-            os.kill(os.getpid(), self.dies_of)
 
     def _close_capture(self, end: dict[str, Any]) -> None:
+        self._guarded(self._end_stopping)
         self._take_weights()
         self._guarded(self._functions.end_samples)
         self._guarded(self.attached.end_watching)
@@ -209,6 +206,12 @@ class Session:
         tracer, self.profiler.tracer = self.profiler.tracer, None
         if tracer is not None and disk_responds:
             self._guarded(tracer.finish)
+
+    def _end_stopping(self) -> None:
+        """No thread of hotloop's may call Python while the interpreter ends."""
+        if self._stopping is not None and not self._stopping.is_current:
+            self._stopping.wake()
+            self._stopping.join(1.0)
 
     def leave(self) -> None:
         """After `finish`, in a process that continues: restore everything."""

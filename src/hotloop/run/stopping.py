@@ -19,11 +19,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 
 from hotloop.capture import schema
 from hotloop.errors import HotloopError
-from hotloop.measure.threads import in_own_thread
+from hotloop.measure.own_threads import in_own_thread
 from hotloop.run.counting import Counting
 
 _UNITS = {
@@ -166,18 +166,25 @@ class Stopper:
 
         return check
 
-    def stop_in(self, limit: StopAfter, is_over: Callable[[], bool]) -> None:
-        """Wait for the seconds of a limit, then stop the program if it is still running."""
+    def stop_in(self, limit: StopAfter, is_over: Callable[[], bool]) -> Callable[[], float | None]:
+        """What a thread calls to stop the program when the seconds of a limit are over."""
         started = self._clock()
-        while (left := self._due(limit, started) - self._clock()) > 0:
-            sleep(min(left, _LONGEST_SLEEP))
+
+        def step() -> float | None:
             if is_over():
-                return
-        if self._began is None and not limit.in_total:
-            self._say(
-                f"no training step was recognized within {self._clock() - started:.0f} s: stopping"
-            )
-        self.stop()
+                return None
+            left = self._due(limit, started) - self._clock()
+            if left > 0:
+                return min(left, _LONGEST_SLEEP)
+            if self._began is None and not limit.in_total:
+                self._say(
+                    f"no training step was recognized within {self._clock() - started:.0f} s: "
+                    "stopping"
+                )
+            self.stop()
+            return None
+
+        return step
 
     def _due(self, limit: StopAfter, started: float) -> float:
         """When to stop, as known so far: the first training step may move it."""

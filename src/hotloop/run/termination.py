@@ -6,13 +6,14 @@ once, with the loss of its last window.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 
-from hotloop.measure.core import Core, native_parts, run_at_bottom
-from hotloop.measure.threads import OwnThread, in_own_thread
+from hotloop.measure.core import Core, native_parts
+from hotloop.measure.own_threads import OwnThread, in_own_thread
 
-#: The thread has nothing left to do once it is woken.
+#: How long a process that is ending continues after SIGTERM, and the wait for this thread's end.
 LONGEST_END_S = 1.0
 
 
@@ -23,31 +24,44 @@ class Termination:
         self._native = native_parts(core)
         self._finish = finish
         self._thread: OwnThread | None = None
+        #: The capture is being closed; SIGTERM came while it was; it is closed.
+        self._deferred = self._waited = self._ended = False
 
     def begin(self) -> None:
         """Prepare for SIGTERM; a program with a handler of its own is left alone."""
         in_main = threading.get_ident() == threading.main_thread().ident
-        if self._native is not None and in_main and self._native.begin_termination():
-            self._thread = OwnThread(self._wait)
-            self._thread.start()
+        if self._native is None or not in_main:
+            return
+        thread = OwnThread(self._step, math.inf)
+        if self._native.begin_termination(thread.native):
+            self._thread = thread
+            thread.start()
 
     def defer(self) -> None:
-        """The capture is being closed: SIGTERM takes effect once it is."""
+        """The capture is being closed: SIGTERM takes effect once it is, or a second later."""
         if self._thread is not None:
+            self._deferred = True
             self._native.defer_termination()
 
     def end(self) -> None:
         """Stop waiting for SIGTERM: the capture is closed."""
         if self._thread is not None:
+            self._ended = True
             self._native.end_termination()
             if not in_own_thread():
                 self._thread.join(LONGEST_END_S)
             self._thread = None
 
-    def _wait(self) -> None:
-        run_at_bottom(self._native.await_termination)
-        if self._native.is_terminated():
-            try:
+    def _step(self) -> float | None:
+        """Called when SIGTERM arrives, or when the capture is closed."""
+        if self._ended or not self._native.is_terminated():
+            return None if self._ended else math.inf
+        if self._deferred and not self._waited:
+            self._waited = True
+            return LONGEST_END_S
+        try:
+            if not self._deferred:
                 self._finish()
-            finally:
-                self._native.end_termination()
+        finally:
+            self._native.end_termination()
+        return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from time import time as wall_clock
 
 from hotloop.measure import machine
-from hotloop.measure.threads import Flag, OwnThread
+from hotloop.measure.own_threads import OwnThread
 
 INTERVAL_S = 0.1
 #: Its thread only has to wake up to end.
@@ -41,17 +41,18 @@ class Watch:
         self._main_s = self._main_before = 0.0
         self._machine = _machine_seconds()
         self._tree = _tree_seconds(self._itself)
-        self._done = Flag()
+        self._done = False
         self._thread: OwnThread | None = None
         if self._read():
             self._main_before = self._main_s if self._itself else 0.0
-            self._thread = OwnThread(self._run)
+            self._thread = OwnThread(self._step, INTERVAL_S)
             self._thread.start()
 
     def stop(self) -> Observed:
         """What was observed; the process has ended and been waited for."""
-        self._done.set()
+        self._done = True
         if self._thread is not None:
+            self._thread.wake()
             self._thread.join(LONGEST_END_S)
         if not self._marks or self._machine is None:
             return Observed()
@@ -61,10 +62,8 @@ class Watch:
         usable = machine.affinity_cores() / (os.cpu_count() or 1)
         return Observed(self._marks, main_s, tree_s, machine_s, usable)
 
-    def _run(self) -> None:
-        while not self._done.wait(INTERVAL_S):
-            if not self._read():
-                return
+    def _step(self) -> float | None:
+        return INTERVAL_S if not self._done and self._read() else None
 
     def _read(self) -> bool:
         try:

@@ -42,7 +42,7 @@ def test_acting_without_gradients_keeps_comments(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("id", "line", "expected"),
     [
-        ("list-to-tensor", "x = torch.tensor(list(rows))", "x = torch.tensor(np.asarray(rows))"),
+        ("list-to-tensor", "x = torch.tensor(list(rows))", "x = torch.tensor(np.asarray(list(rows)))"),
         ("list-to-tensor", "x = torch.FloatTensor(rows)", "x = torch.FloatTensor(np.asarray(rows))"),
         ("predict-in-loop", "q = m.predict(s, verbose=0)", "q = np.asarray(m(s, training=False))"),
         ("deepcopy-in-step", "s = copy.deepcopy(state)", "s = copy.copy(state)"),
@@ -194,3 +194,138 @@ def test_a_drawn_action_needs_no_gradients(tmp_path: Path) -> None:
         "    return a.item()\n"
     )
     assert patched(tmp_path, "missing-no-grad", source, "Categorical") is not None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "q: torch.Tensor = net(obs)\n    return int(q.argmax())",
+        "return random.randrange(2) if random.random() < 0.1 else int(net(obs).argmax())",
+        "acts = [int(net(o).argmax()) for o in obs]\n    return acts",
+    ],
+)
+def test_statements_of_other_kinds_act_without_gradients(tmp_path: Path, body: str) -> None:
+    source = f"import random\nimport torch\n\ndef act(net, obs):\n    {body}\n"
+    after = patched(tmp_path, "missing-no-grad", source, "net(o")
+    assert after is not None
+    first = body.split("\n")[0]
+    assert f"    with torch.no_grad():\n        {first}\n" in after
+
+
+def test_a_function_that_only_acts_is_decorated(tmp_path: Path) -> None:
+    source = """
+        from torch import nn
+
+        class Agent:
+            def act(self, obs): return int(self.net(obs).argmax())
+
+        def act(net, obs):
+            if (q := net(obs)).max() > 0:
+                return int(q.argmax())
+            return 0
+
+        def loss(net, obs):
+            if (q := net(obs)).max() > 0:
+                return q.mean()
+    """
+    after = patched(tmp_path, "missing-no-grad", source, "self.net(")
+    assert after is not None
+    assert after.startswith("import torch\n")
+    assert "    @torch.no_grad()\n    def act(self" in after
+    only = source[: source.index("def loss")]
+    after = patched(tmp_path, "missing-no-grad", only, "if (q := net(")
+    assert after is not None
+    assert "@torch.no_grad()\ndef act(net" in after
+    after = patched(
+        tmp_path, "missing-no-grad", source[source.index("def loss") :], "if (q := net("
+    )
+    assert after is None
+
+
+def test_a_lambda_is_not_what_acts(tmp_path: Path) -> None:
+    source = "import torch\nact = lambda obs: net(obs).argmax().item()\n"
+    assert patched(tmp_path, "missing-no-grad", source, "lambda") is None
+
+
+@pytest.mark.parametrize(
+    ("id", "line", "expected"),
+    [
+        ("deepcopy-in-step", "s = dc(state)", "s = copy.copy(state)"),
+        ("list-to-tensor", "x = torch.tensor(data=rows)", "x = torch.tensor(data=np.asarray(rows))"),
+        ("list-to-tensor", "x = tensor(list(map(f, y)))", "x = tensor(np.asarray(list(map(f, y))))"),
+        ("predict-in-loop", "q = m.predict(s, 32, 0)", "q = np.asarray(m(s, training=False))"),
+        ("predict-in-loop", "q = m.predict(x=s, batch_size=1)", "q = np.asarray(m(s, training=False))"),
+    ],
+)  # fmt: skip
+def test_other_ways_to_write_a_call(tmp_path: Path, id: str, line: str, expected: str) -> None:
+    head = "import copy\nfrom copy import deepcopy as dc\nimport numpy as np\nimport torch\n"
+    after = patched(tmp_path, id, f"{head}from torch import tensor\n{line}\n", line)
+    assert after == f"{head}from torch import tensor\n{expected}\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "self.value, self.logits = self.net(obs)\n    return int(self.logits.argmax())",
+        "self.values[0] = self.net(obs)\n    return 0",
+        "self.net(obs).mean().backward()",
+        "self.saved.append(self.net(obs))\n    return 0",
+        "m = Categorical(self.net(obs))\n    a = m.sample()\n"
+        "    self.saved.append(m.log_prob(a))\n    return a.item()",
+        "v = self.net(obs)\n    self.value = v\n    return 0",
+        "v = self.net(obs)\n    kept['v'] = v\n    kept['v'].mean().backward()",
+        "if (q := self.net(obs)).max() > 0:\n        self.saved.append(q)\n    return 0",
+        "if self.net(obs).max() > 0:\n        self.v = self.critic(obs)\n    return 0",
+    ],
+)
+def test_what_is_kept_for_later_keeps_its_gradients(tmp_path: Path, body: str) -> None:
+    source = f"import torch\n\ndef act(self, obs):\n    {body}\n"
+    assert patched(tmp_path, "missing-no-grad", source, "self.net(") is None
+
+
+def test_an_action_that_is_kept_needs_no_gradients(tmp_path: Path) -> None:
+    source = (
+        "import torch\n\ndef act(self, obs):\n    q = self.net(obs)\n"
+        "    self.action = q.argmax().item()\n    self.memory.push(obs, self.action)\n"
+    )
+    after = patched(tmp_path, "missing-no-grad", source, "self.net(")
+    assert after is not None
+    assert "    with torch.no_grad():\n        q = self.net(obs)\n" in after
+
+
+@pytest.mark.parametrize(
+    ("does", "fits"),
+    [
+        ("env.step(0)", True),
+        ("self.envs.step(0)", True),
+        ("agent.update()", False),
+        ("agent.train_step(batch)", False),
+        ("self._learn()", False),
+        ("optimizer.step()", False),
+    ],
+)
+def test_a_function_that_calls_the_learner_is_not_decorated(
+    tmp_path: Path, does: str, fits: bool
+) -> None:
+    source = f"import torch\n\ndef run(self):\n    if net(obs).max() > 0:\n        {does}\n"
+    after = patched(tmp_path, "missing-no-grad", source, "net(obs)")
+    assert (after is not None) == fits
+    assert after is None or "@torch.no_grad()\ndef run" in after
+
+
+def test_apply_of_other_kinds_is_left_alone(tmp_path: Path) -> None:
+    lines = "apply(lambda part: part.mean()); x.rolling(3).apply(lambda: part.mean())"
+    source = f"def load(x, part):\n    return {lines.split('; ')[0]}\n"
+    assert patched(tmp_path, "data-loading", source, "apply") is None
+    source = f"def load(x, part):\n    return {lines.split('; ')[1]}\n"
+    assert patched(tmp_path, "data-loading", source, "apply") is None
+
+
+def test_an_action_with_noise_needs_no_gradients(tmp_path: Path) -> None:
+    line = "a = np.clip(actor(obs).detach().numpy() + rng.normal(0, 0.1, 2), -1, 1)"
+    source = (
+        f"import numpy as np\nimport torch\n\ndef act(obs):\n    {line}\n    memory.append(a)\n"
+    )
+    after = patched(tmp_path, "missing-no-grad", source, line)
+    assert after is not None
+    assert f"    with torch.no_grad():\n        {line}\n" in after

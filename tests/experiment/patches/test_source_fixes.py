@@ -10,6 +10,7 @@ from findings_made import found
 from hotloop.capture.schema import SourceLine
 from hotloop.experiment.fixes import CHANGES
 from hotloop.experiment.patches import SHAPES, source_fixes
+from hotloop.experiment.patches.source import Edit, Source
 
 
 def test_other_files_are_left_alone(tmp_path: Path) -> None:
@@ -42,3 +43,17 @@ def test_only_the_programs_own_files_are_patched(tmp_path: Path) -> None:
     assert fixes(str(package / "utils.py")) == 0
     (tmp_path / "linked.py").symlink_to(package / "utils.py")
     assert fixes(str(tmp_path / "linked.py")) == 0
+
+
+def test_a_shape_that_fails_costs_only_its_patch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(source: Source, line: int) -> list[Edit]:
+        raise IndexError(line)
+
+    shapes = [("broken", fail, ""), *SHAPES["deepcopy-in-step"]]
+    monkeypatch.setitem(SHAPES, "deepcopy-in-step", shapes)
+    (tmp_path / "utils.py").write_text("import copy\n\nx = copy.deepcopy(y)\n")
+    finding = found("deepcopy-in-step", 1.5, 2.0)
+    finding.where = [SourceLine(str(tmp_path / "utils.py"), 3, "step")]
+    assert [fix.name for fix in source_fixes(finding, tmp_path)] == ["shallow copy"]

@@ -23,6 +23,8 @@ LOOP = """
         ("slow.copy_(slow * (1.0 - tau) + fast * tau)", "tau"),
         ("slow.data.copy_(0.99 * slow.data + 0.01 * fast.data)", "0.01"),
         ("slow.data.lerp_(fast.data, self.tau)", "self.tau"),
+        ("slow.data = tau * fast.data + (1 - tau) * slow.data", "tau"),
+        ("slow.data.mul_(p).add_(fast.data, alpha=1 - p)", "1 - p"),
         ("slow.data.mul_(polyak)\n            slow.data.add_((1 - polyak) * fast.data)", "1 - polyak"),
     ],
 )  # fmt: skip
@@ -56,3 +58,11 @@ def test_the_loop_of_the_second_critic_goes_too(tmp_path: Path) -> None:
     assert after is not None
     assert "list(target2.parameters()), list(online2.parameters())" in after
     assert "for slow" not in after
+
+
+def test_torch_is_imported_where_only_its_parts_were(tmp_path: Path) -> None:
+    source = LOOP.replace("import torch", "from torch import nn")
+    body = "slow.data.lerp_(fast.data, tau)"
+    after = patched(tmp_path, "target-update-loop", source.replace("BODY", body), "slow.")
+    assert after is not None
+    assert after.startswith("import torch\nfrom torch import nn\n")

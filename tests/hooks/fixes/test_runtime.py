@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from real_runs import Hotloop
 
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.errors import HotloopError
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.fixes import check
@@ -18,10 +18,8 @@ from hotloop.measure.profiler import Profiler
 
 pytestmark = pytest.mark.programs
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
-
-def fixed(hotloop: Run, folder: Path, source: str, *fixes: str) -> tuple[str, dict[str, int]]:
+def fixed(hotloop: Hotloop, folder: Path, source: str, *fixes: str) -> tuple[str, dict[str, int]]:
     (folder / "program.py").write_text(source)
     options = [word for fix in fixes for word in ("--fix", fix)]
     result = hotloop("run", "-q", "-o", "capture", *options, "program.py")
@@ -40,7 +38,7 @@ print(deepcopy(7), gc.collect(), os.environ["OMP_NUM_THREADS"])
 """
 
 
-def test_the_standard_library(hotloop: Run, tmp_path: Path) -> None:
+def test_the_standard_library(hotloop: Hotloop, tmp_path: Path) -> None:
     output, counts = fixed(hotloop, tmp_path, PLAIN, "shallow-copies", "no-gc-calls", "threads=1")
     assert output == "True False True\n7 0 1\n"
     assert counts == {"shallow-copies": 1, "no-gc-calls": 1, "threads=1": 0}
@@ -64,7 +62,7 @@ print(function(1))
 """
 
 
-def test_torch(hotloop: Run, tmp_path: Path) -> None:
+def test_torch(hotloop: Hotloop, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     fixes = "threads=1", "anomaly-off", "one-array", "fused-optimizer", "no-validation", "eager"
     output, counts = fixed(hotloop, tmp_path, TORCH, *fixes)
@@ -81,7 +79,7 @@ for loader in (DataLoader([1, 2]), DataLoader([1, 2], num_workers=1), DataLoader
 """
 
 
-def test_loaders_get_more_workers_or_keep_them(hotloop: Run, tmp_path: Path) -> None:
+def test_loaders_get_more_workers_or_keep_them(hotloop: Hotloop, tmp_path: Path) -> None:
     pytest.importorskip("torch")
     output, counts = fixed(hotloop, tmp_path, LOADERS, "loader-workers=2")
     assert output.splitlines() == ["2 True", "2 True", "3 False"]
@@ -102,7 +100,7 @@ print(envs.num_envs, made.num_envs)
 """
 
 
-def test_vector_environments(hotloop: Run, tmp_path: Path) -> None:
+def test_vector_environments(hotloop: Hotloop, tmp_path: Path) -> None:
     output, counts = fixed(hotloop, tmp_path, VECTORS, "envs-in-process", "envs=3")
     assert output == "True True\n3 3\n"
     assert counts["envs-in-process"] == 2
@@ -117,9 +115,12 @@ class Own(sqlite3.Connection):
 rows = sqlite3.connect("rows.db")
 rows.execute("CREATE TABLE rows (row INTEGER)")
 reader = sqlite3.connect("rows.db")
-for row in range(150):
+for row in range(75):
     rows.execute("INSERT INTO rows VALUES (?)", (row,))
     rows.commit()
+for row in range(75):
+    with rows:
+        rows.execute("INSERT INTO rows VALUES (?)", (row,))
 print(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
 rows.close()
 print(reader.execute("SELECT count(*) FROM rows").fetchone()[0])
@@ -127,7 +128,7 @@ print(type(sqlite3.connect(":memory:", factory=Own)).__name__)
 """
 
 
-def test_commits_are_fewer_and_no_row_is_lost(hotloop: Run, tmp_path: Path) -> None:
+def test_commits_are_fewer_and_no_row_is_lost(hotloop: Hotloop, tmp_path: Path) -> None:
     output, counts = fixed(hotloop, tmp_path, COMMITS, "fewer-commits=100")
     assert output == "100\n150\nOwn\n"
     assert counts == {"fewer-commits=100": 150}

@@ -40,7 +40,7 @@ def test_a_slice_on_disk_has_the_size_of_the_native_one() -> None:
 def test_every_event_is_exported() -> None:
     native = pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
     names = ("STEP", "ADD", "SAMPLE", "ACT", "FORWARD", "BACKWARD", "OPTIMIZER", "PREPARE")
-    names += ("INFERENCE",)
+    names += ("INFERENCE", "SCORE", "REFERENCE")
     assert [getattr(native, name) for name in names] == list(range(events.EVENTS))
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from hotloop import Profiler
 from hotloop.hooks.inference.events import ACT, BACKWARD, FORWARD, OPTIMIZER, STEP
+from hotloop.hooks.inference.networks import UNCOUNTED, rows_of_batch
 
 _native = pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
 
@@ -33,6 +34,12 @@ class Network:
 class Rows:
     def __init__(self, *shape: int) -> None:
         self.shape = shape
+
+
+class Named:
+    def shape(self) -> str:
+        """A method of this name."""
+        return "round"
 
 
 class Loop:
@@ -58,7 +65,9 @@ class Loop:
         )
         if has_acted:
             self.order.stepped(2)
-        self.updates = _native.Updates(self.order, lambda loss: None, lambda buffer: None)
+        self.updates = _native.Updates(
+            self.order, lambda loss: None, lambda buffer: None, lambda optimizer: None
+        )
         self.networks = _native.Networks(
             self.order,
             self.updates,
@@ -448,3 +457,18 @@ def test_tensors_are_asked_nothing_while_the_program_listens(loop: Loop) -> None
     before = loop.asked
     loop.network(Watched())
     assert (Watched.asked, loop.asked) == (1, before + 1)
+
+
+@pytest.mark.parametrize(
+    ("batch", "rows"),
+    [
+        ((Rows(64, 4), Rows(64, 1), Rows(64)), 64),
+        ({"obs": Rows(16, 50, 3), "rewards": Rows(16, 50)}, 800),  # sequences
+        ((Rows(51, 16, 3), Rows(50, 16)), UNCOUNTED),  # one more observation than rewards
+        ([("state", 1.0), ("state", 0.0)], UNCOUNTED),
+        (Rows(64, 4), UNCOUNTED),
+        ((Named(), Rows(64)), 64),
+    ],
+)
+def test_rows_of_what_was_drawn_are_those_of_its_smallest_array(batch: Any, rows: int) -> None:
+    assert rows_of_batch(batch) == rows

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from hotloop import get_profiler
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.analysis import analyze
+from hotloop.analyze.processes.training import read_capture
 from hotloop.capture.episodes import EpisodeDelta, all_of
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.inference.returns import recorded_in
@@ -164,6 +165,97 @@ def test_sb3_returns_equal_its_monitor(profile: Profile, kind: str) -> None:
     # The program learns from normalised rewards: other returns, the same episodes.
     assert found["training"].length_sum == training[2]
     assert found["training"].sum != pytest.approx(training[1], rel=0.1)
+
+
+SHAPED = """
+import json, sys
+import gymnasium as gym
+import numpy as np
+from gymnasium.wrappers import NormalizeReward, TransformReward
+from gymnasium.wrappers import vector
+
+found = [0, 0.0, 0]
+
+class Count(gym.Wrapper):
+    # A recorder that hotloop does not know.
+    def reset(self, **options):
+        self.total, self.length = 0.0, 0
+        return self.env.reset(**options)
+
+    def step(self, action):
+        result = self.env.step(action)
+        self.total, self.length = self.total + result[1], self.length + 1
+        if result[2] or result[3]:
+            found[0] += 1
+            found[1] += self.total
+            found[2] += self.length
+            self.total = self.length = 0
+        return result
+
+class Own(gym.Wrapper):
+    def step(self, action):
+        obs, reward, *rest = self.env.step(action)
+        return obs, reward - abs(float(obs[0])), *rest
+
+def make():
+    return Count(gym.make("CartPole-v1", max_episode_steps=25))
+
+def stepped(env, envs):
+    env.reset()
+    for step in range(300):
+        over = env.step(step % 2 if envs == 1 else np.full(envs, step % 2))[2:4]
+        if envs == 1 and (any(over) or step % 100 == 50):
+            env.reset()
+
+kind = sys.argv[1]
+if kind == "single":
+    stepped(NormalizeReward(make()), 1)
+elif kind == "own":
+    stepped(Own(TransformReward(make(), lambda reward: reward * 2)), 1)
+elif kind == "vector":
+    stepped(vector.NormalizeReward(gym.vector.SyncVectorEnv([make] * 3)), 3)
+elif kind == "inside":
+    doubled = lambda: TransformReward(make(), lambda reward: reward * 2)
+    stepped(gym.vector.SyncVectorEnv([doubled] * 3), 3)
+else:
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+    stepped(VecNormalize(DummyVecEnv([make] * 3)), 3)
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize("kind", ["single", "own", "vector", "inside", "VecNormalize"])
+def test_raw_returns_below_wrappers_that_change_rewards(profile: Profile, kind: str) -> None:
+    if kind == "VecNormalize" and find_spec("stable_baselines3") is None:
+        pytest.skip("SB3 is not installed")
+    run = profile(SHAPED, kind)
+    found = episodes_of(run)
+    assert sums(found["training_raw"]) == pytest.approx(json.loads(run.out.splitlines()[-1]))
+    assert found["training"].length_sum == found["training_raw"].length_sum
+    assert found["training"].sum != pytest.approx(found["training_raw"].sum, rel=0.05)
+
+
+PROCESSES = """
+import gymnasium as gym
+import numpy as np
+from gymnasium.wrappers import vector
+
+if __name__ == "__main__":
+    env = vector.NormalizeReward(gym.make_vec("CartPole-v1", 2, vectorization_mode="async"))
+    env.reset(seed=0)
+    for step in range(150):
+        env.step(np.full(2, step % 2))
+    env.close()
+"""
+
+
+def test_raw_returns_of_environments_in_other_processes(profile: Profile) -> None:
+    """CartPole gives 1 in every step: a return is a length."""
+    returns = analyze(read_capture(profile(PROCESSES).capture)).returns
+    assert returns.training.sum == returns.training.length_sum
+    assert returns.shaped is not None
+    assert returns.shaped.episodes == returns.training.episodes > 0
+    assert not returns.only_shaped
 
 
 TORCHRL = """

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hotloop.hooks.inference.returns import recorded_in
-from hotloop.hooks.inference.step_results import Outcome, ends_of, outcome_of, rewards_of
+from hotloop.hooks.inference.step_results import StepResult, ends_of, rewards_of, step_result_of
 
 Answer = namedtuple("Answer", "observations rewards dones")
 
@@ -17,11 +17,11 @@ Answer = namedtuple("Answer", "observations rewards dones")
 @pytest.mark.parametrize(
     ("result", "outcome"),
     [
-        ((0, 1.0, True), Outcome(1, 1)),
-        ((0, 1.0, False, {}), Outcome(1, 0)),
-        ((0, 1.0, False, True, {}), Outcome(1, 1)),
-        ((np.zeros(4), np.float32(1), np.bool_(True), {}), Outcome(1, 1)),
-        ((np.zeros((3, 4)), np.zeros(3), np.array([True, False, True]), [{}]), Outcome(3, 2)),
+        ((0, 1.0, True), StepResult(1, 1)),
+        ((0, 1.0, False, {}), StepResult(1, 0)),
+        ((0, 1.0, False, True, {}), StepResult(1, 1)),
+        ((np.zeros(4), np.float32(1), np.bool_(True), {}), StepResult(1, 1)),
+        ((np.zeros((3, 4)), np.zeros(3), np.array([True, False, True]), [{}]), StepResult(3, 2)),
         (
             (
                 np.zeros((2, 4)),
@@ -30,27 +30,27 @@ Answer = namedtuple("Answer", "observations rewards dones")
                 np.array([True, True]),
                 {},
             ),
-            Outcome(2, 2),
+            StepResult(2, 2),
         ),
-        (([0, 0], [1.0, 2.0], [0.0, 1.0]), Outcome(2, 1)),
-        (Answer(np.zeros((5, 2)), np.zeros(5), np.zeros(5, bool)), Outcome(5, 0)),
-        ({"obs": 1, "reward": 0.5, "done": True}, Outcome(1, 1)),
-        (({"a": 0}, {"a": 1.0, "b": 1.0}, {"a": True, "b": True}, {"a": {}}), Outcome(1, 1)),
-        ((np.zeros(2), -1.0), Outcome(1, None)),
+        (([0, 0], [1.0, 2.0], [0.0, 1.0]), StepResult(2, 1)),
+        (Answer(np.zeros((5, 2)), np.zeros(5), np.zeros(5, bool)), StepResult(5, 0)),
+        ({"obs": 1, "reward": 0.5, "done": True}, StepResult(1, 1)),
+        (({"a": 0}, {"a": 1.0, "b": 1.0}, {"a": True, "b": True}, {"a": {}}), StepResult(1, 1)),
+        ((np.zeros(2), -1.0), StepResult(1, None)),
         # Environments without episodes.
-        ((np.zeros((3, 2)), np.zeros(3), None, None, {}), Outcome(3, None)),
-        ((np.zeros(2), 1.0, None, {}), Outcome(1, None)),
+        ((np.zeros((3, 2)), np.zeros(3), None, None, {}), StepResult(3, None)),
+        ((np.zeros(2), 1.0, None, {}), StepResult(1, None)),
         ((np.zeros(2), 1.0, None, "text"), None),
         # Rewards of three agents in one environment.
-        ((np.zeros(4), np.zeros(3), False, {}), Outcome(1, 0)),
+        ((np.zeros(4), np.zeros(3), False, {}), StepResult(1, 0)),
         (None, None),
         (3.0, None),
         (("text", "more"), None),
     ],
 )
-def test_outcome_of_a_step(result: Any, outcome: Outcome | None) -> None:
-    found = outcome_of(result)
-    assert (found and Outcome(found.envs, found.ended)) == outcome
+def test_outcome_of_a_step(result: Any, outcome: StepResult | None) -> None:
+    found = step_result_of(result)
+    assert (found and StepResult(found.envs, found.ended)) == outcome
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_outcome_of_torch_tensors() -> None:
     torch = pytest.importorskip("torch")
     done = torch.tensor([True, False, True])
     ends = [True, False, True]
-    found = outcome_of((torch.zeros(3, 2), torch.ones(3), done, {}))
-    assert found == Outcome(3, 2, [1.0] * 3, ends)
+    found = step_result_of((torch.zeros(3, 2), torch.ones(3), done, {}))
+    assert found == StepResult(3, 2, [1.0] * 3, ends)
 
 
 def test_values_on_a_device_are_never_read() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hotloop import get_profiler
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.inference import steps
-from hotloop.hooks.inference.step_results import outcome_of
+from hotloop.hooks.inference.step_results import step_result_of
 
 numpy = pytest.importorskip("numpy")
 
@@ -131,7 +131,7 @@ def test_facts_are_looked_at_now_and_then() -> None:
 def test_a_step_of_either_kind_is_what_its_result_says(
     result: Any, steps_of_one: int, ended: int
 ) -> None:
-    note = notes().of_program(outcome_of)
+    note = notes().of_program(step_result_of)
     assert counted(note, [result] * 10) == {"env_steps": 10 * steps_of_one, "episodes": 10 * ended}
 
 

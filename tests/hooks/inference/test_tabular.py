@@ -21,8 +21,7 @@ def test_what_lies_between_two_steps_is_named(profile: Any, name: str) -> None:
         pytest.importorskip("gymnasium")
     run = profile(PROGRAMS / f"{name}.py")
     assert run.out == profile(PROGRAMS / f"{name}.py", hotloop=False).out
-    assert run.coverage >= 0.97, run.table()
-    assert run.unexplained <= 0.08, run.table()
+    run.check_accounted()
     assert {"agent", "env.step"} <= {p["name"] for p in run.phases}
     assert "learn" not in run.paths
     (note,) = run.report["notes"]

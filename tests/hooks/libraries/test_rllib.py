@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hooks_come_off import check_hooks_come_off
 
 pytestmark = pytest.mark.framework
 
@@ -33,8 +34,7 @@ def phases_of(run: Any, process: str) -> set[str]:
 @needs_rllib
 def test_one_process_is_accounted_for(profile: Any) -> None:
     run = profile(PROGRAMS / "rllib_ppo.py", "0", "0")
-    assert run.coverage >= 0.90, run.table()
-    assert run.unexplained <= 0.08, run.table()
+    run.check_accounted(0.90)
     assert {
         "collect/connectors",
         "collect/policy.act",
@@ -77,8 +77,4 @@ def test_hooks_come_off_completely(profile: Any) -> None:
         "ray.rllib,ray.rllib.algorithms.ppo,ray.rllib.connectors.learner,"
         "ray.rllib.env.single_agent_env_runner,ray.rllib.core.learner.torch.torch_learner"
     )
-    run = profile(PROGRAMS / "take_off.py", "rllib", "ray.rllib", modules, hotloop=False)
-    for line in ("failures {}", "missing []", "changed []"):
-        assert line in run.out.splitlines()
-    done, places = run.out.split("hooked ")[1].splitlines()[0].split(" of ")
-    assert done == places
+    check_hooks_come_off(profile, "rllib", "ray.rllib", modules)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import check_places
+from hooks_come_off import check_hooks_come_off
+from places import STAYS, check_places
 
 pytestmark = [
     pytest.mark.framework,
@@ -16,27 +17,11 @@ pytestmark = [
 
 PROGRAMS = Path(__file__).parents[1] / "library_programs"
 
-#: The places that are kept busy, and for how many seconds a call.
-STAYS = {
-    "env.step": 0.012,
-    "policy.act": 0.008,
-    "buffer.sample": 0.040,
-    "learn.loss": 0.030,
-    "learn.optimizer": 0.035,
-    "log": 0.025,
-}
-
-
-def counted(run: Any) -> list[int]:
-    names = ("env_steps", "episodes", "gradient_steps", "samples")
-    return [int(run.counter(name)) for name in names]
-
 
 @pytest.mark.real_time
 def test_dqn_is_accounted_for_and_left_as_it_was(profile: Any, tmp_path: Path) -> None:
     run = profile(PROGRAMS / "tianshou_dqn.py", str(tmp_path / "logged"))
-    assert run.coverage >= 0.97, run.table()
-    assert run.unexplained <= 0.08, run.table()
+    run.check_accounted()
     assert {
         "collect/env.step",
         "collect/env.reset",
@@ -54,7 +39,7 @@ def test_dqn_is_accounted_for_and_left_as_it_was(profile: Any, tmp_path: Path) -
     } <= set(run.paths), run.table()
     *printed, weights = run.out.split()[-5:]
     # The steps of the evaluation are not steps of the training.
-    assert counted(run) == [int(number) for number in printed]
+    assert run.training_counts() == [int(number) for number in printed]
     assert run.report["libraries"]["Tianshou"]["missing"] == []
     alone = profile(PROGRAMS / "tianshou_dqn.py", str(tmp_path / "alone"), hotloop=False)
     assert alone.out.split()[-1] == weights
@@ -63,10 +48,9 @@ def test_dqn_is_accounted_for_and_left_as_it_was(profile: Any, tmp_path: Path) -
 @pytest.mark.real_time
 def test_ppo_is_accounted_for(profile: Any) -> None:
     run = profile(PROGRAMS / "tianshou_ppo.py")
-    assert run.coverage >= 0.97, run.table()
-    assert run.unexplained <= 0.08, run.table()
+    run.check_accounted()
     assert "learn/advantage" in run.paths, run.table()
-    assert counted(run) == [int(number) for number in run.out.split()[-4:]]
+    assert run.training_counts() == [int(number) for number in run.out.split()[-4:]]
 
 
 @pytest.mark.real_time
@@ -76,8 +60,4 @@ def test_time_lands_in_the_right_phase(profile: Any) -> None:
 
 def test_hooks_come_off_completely(profile: Any) -> None:
     modules = "tianshou.algorithm,tianshou.data,tianshou.env,tianshou.trainer,tianshou.utils"
-    run = profile(PROGRAMS / "take_off.py", "tianshou", "tianshou", modules, hotloop=False)
-    for line in ("failures {}", "missing []", "changed []"):
-        assert line in run.out.splitlines()
-    done, places = run.out.split("hooked ")[1].splitlines()[0].split(" of ")
-    assert done == places
+    check_hooks_come_off(profile, "tianshou", "tianshou", modules)

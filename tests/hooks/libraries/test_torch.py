@@ -268,8 +268,8 @@ def test_an_update_that_cannot_be_one_graph_has_no_more_parts_than_without(
     """What hooks note between the parts is not compiled with them."""
     run = profile(BEGIN + BROKEN)
     assert run.out == profile(BEGIN + BROKEN, hotloop=False).out
-    # Twelve, but another optimizer's first step is still of the round before it.
-    assert run.report["run"]["counters"]["gradient_steps"] == 10
+    # Twelve, unless another optimizer's first step is taken for one of the round before it.
+    assert run.report["run"]["counters"]["gradient_steps"] == 12
 
 
 def test_everything_can_be_taken_off_again(profile: Profile) -> None:

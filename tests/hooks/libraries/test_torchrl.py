@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from places import check_places
+from hooks_come_off import check_hooks_come_off
+from places import STAYS, check_places
 
 pytestmark = [
     pytest.mark.framework,
@@ -16,27 +17,11 @@ pytestmark = [
 
 PROGRAMS = Path(__file__).parents[1] / "library_programs"
 
-#: The places that are kept busy, and for how many seconds a call.
-STAYS = {
-    "env.step": 0.012,
-    "policy.act": 0.008,
-    "buffer.sample": 0.040,
-    "learn.loss": 0.030,
-    "learn.optimizer": 0.035,
-    "log": 0.025,
-}
-
-
-def counted(run: Any) -> list[int]:
-    names = ("env_steps", "episodes", "gradient_steps", "samples")
-    return [int(run.counter(name)) for name in names]
-
 
 @pytest.mark.real_time
 def test_ppo_is_accounted_for_and_left_as_it_was(profile: Any) -> None:
     run = profile(PROGRAMS / "torchrl_ppo.py")
-    assert run.coverage >= 0.97, run.table()
-    assert run.unexplained <= 0.08, run.table()
+    run.check_accounted()
     assert {
         "collect/env.step",
         "collect/env.reset",
@@ -50,7 +35,7 @@ def test_ppo_is_accounted_for_and_left_as_it_was(profile: Any) -> None:
         "learn.optimizer",
     } <= set(run.paths), run.table()
     *printed, weights = run.out.split()[-5:]
-    assert counted(run) == [int(number) for number in printed]
+    assert run.training_counts() == [int(number) for number in printed]
     assert run.report["libraries"]["TorchRL"]["missing"] == []
     alone = profile(PROGRAMS / "torchrl_ppo.py", hotloop=False)
     assert alone.out.split()[-1] == weights
@@ -59,9 +44,8 @@ def test_ppo_is_accounted_for_and_left_as_it_was(profile: Any) -> None:
 @pytest.mark.real_time
 def test_dqn_is_accounted_for(profile: Any) -> None:
     run = profile(PROGRAMS / "torchrl_dqn.py")
-    assert run.coverage >= 0.97, run.table()
-    assert run.unexplained <= 0.08, run.table()
-    assert counted(run) == [int(number) for number in run.out.split()[-4:]]
+    run.check_accounted()
+    assert run.training_counts() == [int(number) for number in run.out.split()[-4:]]
     # Random frames are chosen by the environment, the others by the policy and its exploration.
     assert run.paths["collect/policy.act"]["calls"] == 3200
     assert run.calls("learn.target") == run.counter("gradient_steps")
@@ -104,16 +88,5 @@ def test_hooks_come_off_completely(profile: Any) -> None:
         "torchrl.collectors,torchrl.envs,torchrl.data,torchrl.objectives.value,torchrl.trainers,"
         "torchrl.record.loggers"
     )
-    lines: dict[str, Any] = dict(
-        line.split(" ", 1)
-        for line in profile(
-            PROGRAMS / "take_off.py", "torchrl", "torchrl", modules, hotloop=False
-        ).out.splitlines()
-        if line.split(" ", 1)[0] in ("failures", "missing", "hooked", "changed")
-    )
-    assert lines["failures"] == "{}"
-    assert lines["missing"] == "[]"
-    assert lines["changed"] == "[]"
-    done, _, places = lines["hooked"].split()
     # Modules that are registered by class are left alone.
-    assert int(places) - int(done) == 3
+    check_hooks_come_off(profile, "torchrl", "torchrl", modules, not_hooked=3)

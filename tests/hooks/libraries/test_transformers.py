@@ -8,15 +8,21 @@ from typing import Any
 import pytest
 
 from hotloop.hooks.context import HookContext
+from hotloop.hooks.libraries.language_models import LanguageModels
 from hotloop.hooks.libraries.transformers import Generations, TokenSums
 from hotloop.measure.profiler import Profiler
 
 torch = pytest.importorskip("torch")
 
 END, PADDING = 1, 0
-MODEL = SimpleNamespace(
-    config=SimpleNamespace(), generation_config=SimpleNamespace(eos_token_id=[END, 9])
-)
+
+
+class Model:
+    config = SimpleNamespace()
+    generation_config = SimpleNamespace(eos_token_id=[END, 9])
+
+
+MODEL = Model()
 
 
 def counted(device: str) -> tuple[dict[str, float], TokenSums]:
@@ -26,7 +32,7 @@ def counted(device: str) -> tuple[dict[str, float], TokenSums]:
     mask = torch.tensor([[0, 1], [1, 1]], device=device)
     completions = torch.tensor([[7, END, PADDING], [7, 7, 9]], device=device)
     sequences = torch.cat([prompts, completions], dim=1)
-    note: Any = Generations(HookContext(profiler), sums).after_generate
+    note: Any = Generations(HookContext(profiler), sums, LanguageModels()).after_generate
     note(sequences, MODEL, prompts, attention_mask=mask)
     profiler.disable()
     return dict(profiler.close_window().counters), sums

@@ -5,7 +5,7 @@ from __future__ import annotations
 from profiling import Profile
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 
 WRITER = """
 import torch

@@ -335,3 +335,20 @@ test_and_train.__test__ = False  # type: ignore[attr-defined]
 def test_function_is_known_by_name_and_code(function: Any, phases: list[tuple[str, ...]]) -> None:
     found = recognise.in_function(sys.modules[__name__], function.__name__, function)
     assert [each.phases for each in found] == phases
+
+
+def test_all_methods_of_a_game_are_its_rules() -> None:
+    class TicTacToe:
+        def get_valid_moves(self, state: Any) -> Any: ...
+        def get_next_state(self, state: Any, action: int) -> Any: ...
+        def change_perspective(self, state: Any) -> Any: ...
+
+    class Tree(TicTacToe):
+        def search(self, state: Any) -> Any: ...
+
+    def rules_of(cls: type) -> set[str]:
+        found = recognise.in_class(cls, lambda each: each is not object)
+        return {each.name for each in found if each.kind == "rules"}
+
+    assert rules_of(TicTacToe) == {"get_valid_moves", "get_next_state", "change_perspective"}
+    assert rules_of(Tree) == {"get_valid_moves", "get_next_state"}

@@ -39,6 +39,16 @@ def test_calls_and_loops(tmp_path: Path) -> None:
     assert lines[13] == [["print"], 0]
 
 
+def test_a_loop_has_an_end_and_may_pick_items_by_their_number(tmp_path: Path) -> None:
+    program = tmp_path / "train.py"
+    program.write_text(SOURCE)
+    profiler: Any = FakeProfiler()
+    for line in (7, 11):
+        profiler.stacks.append(StackRow(line, 0, str(program), "<module>", 1, line))
+    notes = LineNames(profiler).notes()
+    assert notes["loops"] == {str(program): {"5": [7, 1], "3": [11, 0]}}
+
+
 WRITTEN = """text = '''not.called() and
 # for nothing in range(3):
 '''

@@ -8,7 +8,7 @@ import pytest
 from profiling import Profile
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 from hotloop.hooks.program import recognition
 
 

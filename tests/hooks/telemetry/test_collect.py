@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import gc
 import warnings
+from time import thread_time
 
+import pytest
+
+from hotloop.capture import schema
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.install import Hooks
 from hotloop.hooks.telemetry.collect import Telemetry
+from hotloop.measure import machine
 from hotloop.measure.profiler import Profiler
 
 
@@ -41,3 +46,15 @@ def test_a_fact_that_fails_is_dropped_and_named() -> None:
     telemetry.read()
     assert len(calls) == 1
     assert any("no such file" in error for error in hooks.failures.values())
+
+
+@pytest.mark.skipif(machine.run_times() is None, reason="needs Linux's scheduler statistics")
+def test_the_last_window_knows_what_the_main_thread_used() -> None:
+    profiler = Profiler()
+    telemetry = Telemetry(HookContext(profiler))
+    telemetry.read()
+    before = profiler.gauges[schema.MAIN_CPU_S]
+    while thread_time() < before + 0.02:
+        pass
+    telemetry.end()
+    assert profiler.gauges[schema.MAIN_CPU_S] >= before + 0.01

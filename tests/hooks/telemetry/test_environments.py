@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from gymnasium.wrappers import RecordEpisodeStatistics
 
-from hotloop import get_profiler
+from hotloop import Profiler, get_profiler
+from hotloop.hooks.context import HookContext
 from hotloop.hooks.telemetry import environments as env_facts
 from hotloop.hooks.telemetry.environments import MOST_ATTRIBUTES, Buffers, Growth, sizes_of
+from hotloop.measure.core import NATIVE
 
 
 class Bus:
@@ -95,6 +97,39 @@ def test_later_episodes_are_looked_at_ever_more_rarely(monkeypatch: pytest.Monke
     assert 16 < len(looks) < 50
     # The growth of each is that of all, however few were looked at.
     assert growth.notes()["env_growth"]["rocks"]["each_episode"] == 1
+
+
+@pytest.mark.skipif(not NATIVE, reason="without the native core")
+def test_the_native_note_passes_resets_over_and_counts_them() -> None:
+    context = HookContext(Profiler())
+    env, growth, calls = Field(), context.environments.growth, 0
+    note = context.environment_was_reset
+    watched = growth.was_reset
+
+    def was_reset(*args: Any) -> int | None:
+        nonlocal calls
+        calls += 1
+        return watched(*args)
+
+    context.returns.native.inspect_resets(lambda *_, **__: None, was_reset)
+    for episode in range(2000):
+        env.rocks.append(episode)
+        note(None, env, seed=episode)
+    assert 16 < calls < 50
+    assert growth.notes()["env_growth"]["rocks"]["each_episode"] == 1
+
+
+@pytest.mark.skipif(not NATIVE, reason="without the native core")
+def test_the_native_note_reports_the_reset_after_an_inspected_end() -> None:
+    context = HookContext(Profiler())
+    env, growth = Field(), context.environments.growth
+    for episode in range(400):
+        context.environment_was_reset(None, env)
+        if episode > 300:
+            env.rocks += [1, 2, 3]
+        growth.ended(env)
+    grown = growth.notes()["env_growth"]["rocks"]
+    assert grown["in_steps"] > 0 == grown["in_resets"]
 
 
 def test_what_steps_add_is_seen_in_late_episodes_too() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from profiling import Profile
 
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 
 AGENT = """
 import gymnasium as gym

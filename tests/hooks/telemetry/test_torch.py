@@ -6,7 +6,7 @@ import pytest
 from profiling import Profile, Run
 from telemetry_programs import line_of, notes_of
 
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.processes.training import read_capture
 
 TORCH = """
 import gc, random, hashlib

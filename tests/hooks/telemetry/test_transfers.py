@@ -202,7 +202,7 @@ def test_notes_are_said_again_when_there_are_twice_as_many(fresh: Any) -> None:
     said = [sum(row[4] for row in fresh.notes()["transfer_lines"])]
     fresh.seen(".item()", 4, True)
     said.append(sum(row[4] for row in fresh.notes()["transfer_lines"]))
-    fresh.say_again()
+    fresh.note_everything()
     said.append(sum(row[4] for row in fresh.notes()["transfer_lines"]))
     assert (first, said) == (1, [4, 4, 5])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hotloop.analyze.weights import DIFFER, ROUNDING, SAME, compare_weights
+from hotloop.analyze.comparing.weights import DIFFER, ROUNDING, SAME, compare_weights
 from hotloop.capture.schema import Weights
 from hotloop.hooks.telemetry import weights
 from hotloop.hooks.telemetry.weights import Trained, WeightsAtEnd, weights_of

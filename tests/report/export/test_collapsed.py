@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from hotloop.analyze.weighted_stacks import weighted_stacks
+from hotloop.analyze.samples.weighted_stacks import weighted_stacks
 from hotloop.report.document import Report
 from hotloop.report.export import collapsed
 

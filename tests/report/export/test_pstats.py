@@ -11,8 +11,8 @@ import pytest
 from recorded_run import record
 
 from hotloop.analyze.analysis import analyze
-from hotloop.analyze.history import RunHistory
-from hotloop.analyze.training import read_capture
+from hotloop.analyze.over_time.history import RunHistory
+from hotloop.analyze.processes.training import read_capture
 from hotloop.report.document import Report, make_report
 from hotloop.report.export import pstats as pstats_export
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.finding import Finding
-from hotloop.experiment.fixes import CHANGES, IF_UNCHANGED, ROUNDING, Fix
+from hotloop.experiment.fixes import CHANGES, DRAWS, IF_UNCHANGED, ROUNDING, Fix
 from hotloop.experiment.patches import calls, loops, tables, targets
 from hotloop.experiment.patches.source import Edit, Source
 
@@ -35,8 +35,12 @@ SHAPES: dict[str, list[tuple[str, Shape, str]]] = {
     "data-loading": [("pandas' own rolling method", calls.rolling_method, ROUNDING)],
     "graph-retained": [("detach", calls.detached, CHANGES)],
     "python-gae": [("all environments at once", loops.all_environments, ROUNDING)],
-    "naive-priority-sampling": [("searchsorted", loops.cumulative_search, "")],
+    "naive-priority-sampling": [
+        ("searchsorted", loops.cumulative_search, ""),
+        ("one cumulative sum", loops.weighted_draws, DRAWS),
+    ],
     "target-update-loop": [("foreach target update", targets.foreach_target, ROUNDING)],
+    "update-ratio": [("1/4 of the updates", loops.fewer_updates, CHANGES)],
     "per-sample-update": [("one batch", loops.whole_batch, CHANGES)],
     "pandas-in-step": [("arrays for rows", tables.arrays_for_rows, "")],
     "slow-reset": [("kept results", tables.kept_results, IF_UNCHANGED)],
@@ -64,8 +68,14 @@ def source_fixes(finding: Finding, folder: Path, recorded_in: str = "") -> list[
 
 
 def _edits(shape: Shape, source: Source, lines: list[int]) -> list[Edit]:
-    """What a shape changes at all of these lines; each place once."""
-    return list(dict.fromkeys(edit for line in lines for edit in shape(source, line)))
+    """What a shape changes at all of these lines; each place once.
+
+    Users write code that no shape expects: an error costs this patch, not the report.
+    """
+    try:
+        return list(dict.fromkeys(edit for line in lines for edit in shape(source, line)))
+    except Exception:
+        return []
 
 
 def _files(

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
-from hotloop.experiment.patches.source import Edit, Source, called
+from hotloop.experiment.patches.source import Edit, Source, called, update_words
 
-_TENSORS = ("tensor", "as_tensor", "FloatTensor", "Tensor", "LongTensor")
+_TENSORS = ("tensor", "as_tensor", "new_tensor", "FloatTensor", "Tensor", "LongTensor")
 #: What these return has no gradients, whatever they are called on.
 _WITHOUT_GRADIENTS = ("argmax", "detach", "item", "multinomial", "numpy", "tensor", "tolist")
 #: The same of these, if they are Python's own: `x.float()` keeps its graph.
 _NUMBERS = ("float", "int")
+#: Methods of containers that keep a value for later.
+_KEEPING = ("add", "append", "appendleft", "extend", "insert", "push", "put", "store")
+#: Statements that a `with` block takes in.
+_WRAPPED = (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)
 #: PIL's filters that look at many pixels for each new one.
 _SLOW_FILTERS = ("LANCZOS", "BICUBIC", "ANTIALIAS", "HAMMING")
 #: Methods of a rolling window that pandas has itself.
@@ -18,37 +23,104 @@ _ROLLING = ("mean", "max", "min", "sum", "std", "var", "median")
 
 
 def no_grad(source: Source, line: int) -> list[Edit]:
-    """`with torch.no_grad():` around the statement that acts."""
-    torch = source.imports("torch")
-    for call in source.at(line, ast.Call):
+    """`with torch.no_grad():` around the statement that acts, or else the whole function."""
+    torch, importing = source.imports("torch") or "torch", source.importing("torch")
+    calls = [call for call in source.at(line, ast.Call) if not source.inside(call, ast.Lambda)]
+    for call in calls:
         statement = source.statement(call)
-        if torch is None or not isinstance(statement, (ast.Assign, ast.Expr, ast.Return)):
-            continue
-        if not source.owns_lines(statement) or _is_learned_from(source, statement):
+        if _is_learned_from(source, statement):
+            return []
+        if not isinstance(statement, _WRAPPED) or not source.owns_lines(statement):
             continue
         lines = source.text.split("\n")[statement.lineno - 1 : statement.end_lineno]
         indent = source.indent(statement)
         deeper = "\t" if "\t" in indent else "    "
         body = [deeper + each.removeprefix(indent) for each in lines]
-        return [source.replace_lines(statement, [f"with {torch}.no_grad():", *body])]
-    return []
+        edit = source.replace_lines(statement, [f"with {torch}.no_grad():", *body])
+        return [edit, *importing]
+    function = source.function_at(line)
+    if not calls or function is None or _learns(source, function):
+        return []
+    return [source.before(function, [f"@{torch}.no_grad()"]), *importing]
 
 
-def _is_learned_from(source: Source, statement: ast.Assign | ast.Expr | ast.Return) -> bool:
-    """Whether what a statement assigns reaches a backward pass: it needs its gradients."""
-    if statement.value is None or not _with_gradients(statement.value):
-        return False
-    if isinstance(statement, ast.Return):
-        return True  # the caller may learn from it
+def _learns(source: Source, function: ast.AST) -> bool:
+    """Whether a function learns, calls what does, or returns what its caller may learn from."""
+    modules, nodes = source.modules(), list(ast.walk(function))
+    kept = (value for node in nodes for value in _kept(node))
+    made = [n for n in nodes if isinstance(n, ast.Assign) and _is_result(n.value)]
+    if any(map(_is_result, kept)) or _are_needed(
+        {n for each in made for n in _targets(each)}, nodes
+    ):
+        return True
+    return any(
+        _needs_gradients(node) - modules
+        or isinstance(node, (ast.Yield, ast.YieldFrom))
+        or _is_learning(node)
+        for node in nodes
+    )
+
+
+def _is_learning(node: ast.AST) -> bool:
+    """Whether this calls what updates a network, and is not `env.step(action)`."""
+    words = update_words(node) if isinstance(node, ast.Call) else set()
+    is_environment = words == {"step"} and "env" in ast.unparse(node).partition("(")[0].lower()
+    return bool(words) and not is_environment
+
+
+def _is_learned_from(source: Source, statement: ast.stmt) -> bool:
+    """Whether what a statement computes reaches a backward pass: it needs its gradients."""
+    if isinstance(statement, _WRAPPED):
+        if any(_is_learning(node) for node in ast.walk(statement)):
+            return True
+        value = statement.value
+        if value is None or not _with_gradients(value) - source.modules():
+            return False
+        if isinstance(statement, ast.Return) or any(map(_is_result, _kept(statement))):
+            return True  # the caller may learn from it, or whoever reads what is kept
     tree = source.function_at(statement.lineno) or source.tree
-    assigns = [node for node in ast.walk(tree) if isinstance(node, (ast.Assign, ast.AugAssign))]
-    reached, before = _targets(statement), -1
+    return _are_needed(_targets(statement), list(ast.walk(tree)))
+
+
+def _are_needed(names: set[str], nodes: list[ast.AST]) -> bool:
+    """Whether gradients of these variables, or of what is computed from them, are needed."""
+    reached, before = set(names), -1
     while len(reached) > before:
         before = len(reached)
-        for each in assigns:
-            if _with_gradients(each.value) & reached:
-                reached |= _targets(each)
-    return any(_needs_gradients(node) & reached for node in ast.walk(tree))
+        for each in nodes:
+            if isinstance(each, (ast.Assign, ast.AugAssign)):
+                reached |= _targets(each) if _with_gradients(each.value) & reached else set()
+    kept = [value for node in nodes for value in _kept(node)]
+    needed = [*map(_needs_gradients, nodes), *map(_with_gradients, kept)]
+    return any(each & reached for each in needed)
+
+
+def _kept(statement: ast.AST) -> list[ast.expr]:
+    """Values that a statement leaves in an object, whose readers are not known."""
+    values: list[ast.expr] = []
+    if isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and statement.value:
+        stored = (n for n in ast.walk(statement) if isinstance(n, ast.Attribute))
+        if any(isinstance(n.ctx, ast.Store) or _is_item_of(statement, n) for n in stored):
+            values = [statement.value]
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        call = statement.value
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _KEEPING:
+            values = [*call.args, *(keyword.value for keyword in call.keywords)]
+    for value in values:
+        if isinstance(value, (ast.Tuple, ast.List)):
+            values += value.elts
+    return [value for value in values if not isinstance(value, (ast.Tuple, ast.List))]
+
+
+def _is_item_of(statement: ast.AST, attribute: ast.Attribute) -> bool:
+    """Whether a statement assigns an item of an attribute: `self.values[t] = value`."""
+    items = (n for n in ast.walk(statement) if isinstance(n, ast.Subscript))
+    return any(n.value is attribute and isinstance(n.ctx, ast.Store) for n in items)
+
+
+def _is_result(value: ast.expr) -> bool:
+    """Whether a value is what a call returns, with its gradients."""
+    return any(isinstance(node, ast.Call) for node in _carrying(value))
 
 
 def _needs_gradients(node: ast.AST) -> set[str]:
@@ -60,21 +132,32 @@ def _needs_gradients(node: ast.AST) -> set[str]:
 
 
 def _targets(statement: ast.stmt) -> set[str]:
-    """Names that a statement assigns."""
-    return {
-        node.id
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
+    """Names that a statement assigns, or assigns items of."""
+    stored = [n for n in ast.walk(statement) if isinstance(getattr(n, "ctx", None), ast.Store)]
+    nodes = [n.value if isinstance(n, ast.Subscript) else n for n in stored]
+    return {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def _with_gradients(node: ast.AST) -> set[str]:
     """Names whose gradients a value may carry on."""
-    if isinstance(node, ast.Name):
-        return {node.id}
-    if isinstance(node, ast.Call) and _has_no_gradients(node):
-        return set()
-    return {name for child in ast.iter_child_nodes(node) for name in _with_gradients(child)}
+    return {each.id for each in _carrying(node) if isinstance(each, ast.Name)}
+
+
+def _carrying(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of a value that may carry gradients into it."""
+    if isinstance(node, ast.Compare) or (isinstance(node, ast.Call) and _has_no_gradients(node)):
+        return
+    sides = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
+    if any(isinstance(each, ast.Call) and called(each) == "numpy" for each in sides):
+        return  # an array and noise
+    yield node
+    parts: list[ast.AST] = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.IfExp):  # its test is read, not returned
+        parts = [node.body, node.orelse]
+    elif isinstance(node, (ast.ListComp, ast.SetComp, ast.GeneratorExp)):
+        parts = [node.elt]
+    for part in parts:
+        yield from _carrying(part)
 
 
 def _has_no_gradients(call: ast.Call) -> bool:
@@ -89,19 +172,25 @@ def one_array(source: Source, line: int) -> list[Edit]:
     calls = [
         call
         for call in _on_line(source, line)
-        if called(call) in _TENSORS and call.args and not _is_array(call.args[0])
+        if source.called(call) in _TENSORS
+        and (data := _given(call, "data")) is not None
+        and not _is_array(data)
     ]
     if len(calls) > 1:
         # Any of them may be the one. A list of floats would become another type, if none is given.
         calls = [call for call in calls if any(k.arg == "dtype" for k in call.keywords)]
     numpy = source.imports("numpy") or "np"
     edits = []
-    for call in calls:
-        argument = source.of(call.args[0])
-        if argument.startswith("list(") and argument.endswith(")"):
-            argument = argument[5:-1]
-        edits.append(source.replace(call.args[0], f"{numpy}.asarray({argument})"))
+    for data in (_given(call, "data") for call in calls):
+        if data is not None:
+            edits.append(source.replace(data, f"{numpy}.asarray({source.of(data)})"))
     return [*edits, *source.importing("numpy", "np")] if edits else []
+
+
+def _given(call: ast.Call, name: str) -> ast.expr | None:
+    """The first argument of a call, by position or by its name."""
+    named = (keyword.value for keyword in call.keywords if keyword.arg == name)
+    return call.args[0] if call.args else next(named, None)
 
 
 def _on_line(source: Source, line: int) -> list[ast.Call]:
@@ -121,21 +210,20 @@ def model_call(source: Source, line: int) -> list[Edit]:
     numpy = source.imports("numpy") or "np"
     edits = []
     for call in _on_line(source, line):
-        if called(call) == "predict" and len(call.args) == 1 and _only(call, "verbose"):
-            assert isinstance(call.func, ast.Attribute)
-            model, x = source.of(call.func.value), source.of(call.args[0])
+        data = _given(call, "x")
+        known = all(keyword.arg in ("x", "batch_size", "verbose") for keyword in call.keywords)
+        if called(call) != "predict" or data is None or len(call.args) > 3 or not known:
+            continue
+        if isinstance(call.func, ast.Attribute):
+            model, x = source.of(call.func.value), source.of(data)
             edits.append(source.replace(call, f"{numpy}.asarray({model}({x}, training=False))"))
     return [*edits, *source.importing("numpy", "np")] if edits else []
-
-
-def _only(call: ast.Call, *names: str) -> bool:
-    return all(keyword.arg in names for keyword in call.keywords)
 
 
 def shallow_copy(source: Source, line: int) -> list[Edit]:
     """`copy.copy` for `copy.deepcopy`."""
     for call in source.at(line, ast.Call):
-        if called(call) == "deepcopy" and len(call.args) == 1:
+        if source.called(call) == "deepcopy" and len(call.args) == 1:
             copy = source.imports("copy")
             name = f"{copy}.copy" if copy else "copy.copy"
             return [source.replace(call.func, name), *source.importing("copy")]
@@ -160,8 +248,7 @@ def rolling_method(source: Source, line: int) -> list[Edit]:
     for call in ast.walk(function) if function is not None else ():
         if isinstance(call, ast.Call) and called(call) == "apply" and call.args:
             method = _method_of(call.args[0])
-            assert isinstance(call.func, ast.Attribute)
-            if method in _ROLLING:
+            if method in _ROLLING and isinstance(call.func, ast.Attribute):
                 edits.append(source.replace(call, f"{source.of(call.func.value)}.{method}()"))
     return edits
 
@@ -170,7 +257,7 @@ def _method_of(node: ast.AST) -> str:
     """`mean` of `lambda part: part.mean()`."""
     if isinstance(node, ast.Lambda) and isinstance(node.body, ast.Call) and not node.body.args:
         receiver = getattr(node.body.func, "value", None)
-        if isinstance(receiver, ast.Name) and receiver.id == node.args.args[0].arg:
+        if isinstance(receiver, ast.Name) and receiver.id in [a.arg for a in node.args.args[:1]]:
             return called(node.body)
     return ""
 
@@ -190,9 +277,16 @@ def detached(source: Source, line: int) -> list[Edit]:
                 edits += _detach_carried(source, node.value, name)
         elif isinstance(node, ast.Call) and called(node) == "append" and len(node.args) == 1:
             argument = node.args[0]
-            if isinstance(argument, ast.Name) and "loss" in argument.id:
+            if isinstance(argument, ast.Name) and argument.id in _backwards(loop):
                 edits.append(source.replace(argument, f"{argument.id}.detach()"))
     return list(dict.fromkeys(edits))
+
+
+def _backwards(loop: ast.AST) -> set[str]:
+    """Names of the losses that a loop makes backward passes of."""
+    calls = [n for n in ast.walk(loop) if isinstance(n, ast.Call) and called(n) == "backward"]
+    receivers = [getattr(call.func, "value", None) for call in calls]
+    return {each.id for each in receivers if isinstance(each, ast.Name)}
 
 
 def _is_carried(tree: ast.AST, loop: ast.AST, assign: ast.Assign, name: str) -> bool:
@@ -203,7 +297,7 @@ def _is_carried(tree: ast.AST, loop: ast.AST, assign: ast.Assign, name: str) -> 
                 return False  # a number has no `detach`
             inside = any(each is node for each in ast.walk(loop))
             if inside and node.lineno < assign.lineno:
-                return False  # made anew in this round
+                return False  # made again in this round
     return True
 
 

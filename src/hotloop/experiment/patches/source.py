@@ -14,6 +14,9 @@ N = TypeVar("N", bound=ast.AST)
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
+#: Words in the names of methods that update a network.
+_UPDATES = {"update", "learn", "train", "fit", "optimize", "backward", "step"}
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -111,6 +114,21 @@ class Source:
                         return alias.asname or alias.name
         return None
 
+    def modules(self) -> set[str]:
+        """The names by which the file knows modules."""
+        imports = (node for node in ast.walk(self.tree) if isinstance(node, ast.Import))
+        return {a.asname or a.name.partition(".")[0] for node in imports for a in node.names}
+
+    def called(self, node: ast.Call) -> str:
+        """The same as `called`; `deepcopy` after `from copy import deepcopy as dc`."""
+        name = called(node)
+        for each in ast.walk(self.tree) if isinstance(node.func, ast.Name) else ():
+            if isinstance(each, ast.ImportFrom):
+                for alias in each.names:
+                    if alias.asname == name:
+                        return alias.name
+        return name
+
     # -- edits --
 
     def replace(self, node: ast.AST, text: str) -> Edit:
@@ -178,6 +196,14 @@ def called(node: ast.Call) -> str:
     if isinstance(function, ast.Attribute):
         return function.attr
     return function.id if isinstance(function, ast.Name) else ""
+
+
+def update_words(call: ast.Call) -> set[str]:
+    """The words in what a call names that say that it updates a network.
+
+    With `step` alone, it may as well be of an environment.
+    """
+    return _UPDATES.intersection(called(call).lower().split("_"))
 
 
 def uses(node: ast.AST, name: str) -> list[ast.Name]:

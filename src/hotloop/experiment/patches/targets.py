@@ -13,18 +13,19 @@ def foreach_target(source: Source, line: int) -> list[Edit]:
     for slow, fast in zip(target.parameters(), online.parameters()):
         slow.data.copy_(tau * fast.data + (1 - tau) * slow.data)
     """
-    torch = source.imports("torch")
-    for loop in ast.walk(source.tree) if torch is not None else ():
+    torch = source.imports("torch") or "torch"
+    for loop in ast.walk(source.tree):
         if not isinstance(loop, ast.For) or not loop.lineno <= line <= (loop.end_lineno or 0):
             continue
         if move := _move(source, loop):
             # The second critic's loop is usually next to the first one's.
             moves = {each: _move(source, each) for each in _beside(source, loop)} | {loop: move}
-            return [
+            edits = [
                 source.replace_lines(each, [f"with {torch}.no_grad():", f"    {torch}.{found}"])
                 for each, found in moves.items()
                 if found
             ]
+            return [*edits, *source.importing("torch")]
     return []
 
 
@@ -57,26 +58,45 @@ def _walked_together(loop: ast.For) -> dict[str, ast.expr]:
 
 def _rate(source: Source, body: list[ast.stmt], slow: str, fast: str) -> str | None:
     """The rate at which `slow` follows `fast` in a loop's body; None for anything else."""
-    calls = [each.value for each in body if isinstance(each, ast.Expr)]
-    done: list[tuple[str, list[ast.expr]]] = []
-    for call in calls:
-        if not isinstance(call, ast.Call) or call.keywords or not call.args:
+    done: list[ast.Call] = []
+    for statement in body:
+        if isinstance(statement, ast.Assign) and len(body) == 1:  # p.data = …
+            is_slow = len(statement.targets) == 1 and _is_tensor(statement.targets[0], slow)
+            return _mixed(source, statement.value, slow, fast) if is_slow else None
+        calls = _chained(statement.value, slow) if isinstance(statement, ast.Expr) else []
+        if not calls:
             return None
-        if not isinstance(call.func, ast.Attribute) or not _is_tensor(call.func.value, slow):
-            return None
-        done.append((call.func.attr, call.args))
-    names = [name for name, _ in done]
-    if len(calls) != len(body):
-        return None
-    if names == ["lerp_"] and len(done[0][1]) == 2 and _is_tensor(done[0][1][0], fast):
-        return source.of(done[0][1][1])
-    if names == ["copy_"] and isinstance(both := done[0][1][0], ast.BinOp):
-        parts = [both.left, both.right] if isinstance(both.op, ast.Add) else []
-        kept, taken = ([_factor(source, each, name) for each in parts] for name in (slow, fast))
-        return _follows(next(filter(None, kept), None), next(filter(None, taken), None))
-    if names == ["mul_", "add_"] and len(done[1][1]) == 1:
-        return _follows(source.of(done[0][1][0]), _factor(source, done[1][1][0], fast))
+        done += calls
+    names = [called(each) for each in done]
+    last = done[-1]
+    factors = {each.arg: source.of(each.value) for each in last.keywords}
+    if names == ["lerp_"] and len(last.args) == 2 and _is_tensor(last.args[0], fast):
+        return source.of(last.args[1])
+    if names == ["copy_"] and not factors:
+        return _mixed(source, last.args[0], slow, fast)
+    if names == ["mul_", "add_"] and len(last.args) == 1:
+        if list(factors) == ["alpha"] and _is_tensor(last.args[0], fast):
+            return _follows(source.of(done[0].args[0]), factors["alpha"])
+        return _follows(source.of(done[0].args[0]), _factor(source, last.args[0], fast))
     return None
+
+
+def _chained(node: ast.AST, slow: str) -> list[ast.Call]:
+    """The calls of `p.data.mul_(a).add_(b)` in order; none if it is not of this tensor."""
+    calls: list[ast.Call] = []
+    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+        calls.append(node)
+        node = node.func.value
+    return calls[::-1] if _is_tensor(node, slow) else []
+
+
+def _mixed(source: Source, both: ast.AST, slow: str, fast: str) -> str | None:
+    """`tau` of `tau * fast.data + (1 - tau) * slow.data`."""
+    parts = [both.left, both.right] if isinstance(both, ast.BinOp) else []
+    if not isinstance(getattr(both, "op", None), ast.Add):
+        return None
+    kept, taken = ([_factor(source, each, name) for each in parts] for name in (slow, fast))
+    return _follows(next(filter(None, kept), None), next(filter(None, taken), None))
 
 
 def _is_tensor(node: ast.AST, name: str) -> bool:

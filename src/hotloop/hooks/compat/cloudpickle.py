@@ -31,11 +31,15 @@ class ClassesByValue:
         self._hooks = hooks
         #: The type of a hooked method.
         self._hooked = hooked
+        #: Modules that are hooked; `importlib` is asked for the same ones again.
+        self._seen: set[str] = set()
 
     def imported(self, name: str) -> None:
         """Called when a module has been imported."""
         package, _, last = name.rpartition(".")
-        if last in _PICKLERS and package.rpartition(".")[2] == "cloudpickle":
+        is_copy = last in _PICKLERS and package.rpartition(".")[2] == "cloudpickle"
+        if is_copy and name not in self._seen:
+            self._seen.add(name)
             self._send(sys.modules[name])
             self._receive(sys.modules[name])
 

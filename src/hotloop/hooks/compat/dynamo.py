@@ -2,7 +2,8 @@
 
 Below a compiled function, every new Python frame is compiled, including notes of hooks
 when they run: after a graph ends before `loss.backward()`, the note of that backward pass is next.
-dynamo is configured to skip these.
+So the compiler is suspended while hooks run their own code (`native/hidden.c`), which also covers
+what that code calls, and skips the functions of hotloop that a program calls itself.
 
 What a compiled function calls is compiled as if it had no hook. dynamo checks whether a function is
 exactly of type `function`, which a hooked one is not in Python 3.11 (`inplace_switch.c`). While a
@@ -18,11 +19,10 @@ from typing import Any
 
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.protocols import Function, Wrapper
-from hotloop.hooks.redirect import redirect, wrapped_by
+from hotloop.hooks.redirect import at_first_call, redirect, wrapped_by
 from hotloop.measure.core import native_parts
 
 _COMPILER = "torch._dynamo.eval_frame"
-
 
 #: Where frames are compiled, and where a function becomes a part of a graph.
 _CONVERSION = "torch._dynamo.convert_frame"
@@ -41,22 +41,45 @@ class DynamoCompatibility:
         self._context = context
         self._core: Any = context.profiler.core
         self._skip: Callable[[CodeType], None] | None = None
+        #: Modules of the compiler that were seen; `importlib` is asked for the same ones again.
+        self._seen: set[str] = set()
 
     def imported(self, name: str) -> None:
         """Called when a module has been imported."""
-        if not name.startswith(_CONCERNS):
+        if not name.startswith(_CONCERNS) or name in self._seen:
             return  # nearly all of them: a program imports a thousand modules or more
+        self._seen.add(name)
         if name == _COMPILER:
             self._skip = getattr(sys.modules[name], "skip_code", None)
-            self._redirect(sys.modules[name], "set_eval_frame", self._around_runs)
+            self._watch_runs(sys.modules[name])
             for known in list(sys.modules):
                 self._skip_own_code(known)
         else:
             self._skip_own_code(name)
             self._show_functions(name)
 
+    def _watch_runs(self, module: ModuleType) -> None:
+        """Learn when compiled code runs, as soon as the program compiles anything.
+
+        Every step of an optimizer switches the compiler off and on again several times.
+        """
+        compiles = getattr(module, "OptimizeContext", None)
+        if compiles is None:
+            self._redirect(module, "set_eval_frame", self._around_runs)
+        elif native_parts(self._core) is not None:
+            self._context.undo.append(
+                at_first_call(
+                    self._core,
+                    compiles,
+                    "__init__",
+                    lambda *_, **__: self._redirect(module, "set_eval_frame", self._around_runs),
+                )
+            )
+
     def _show_functions(self, name: str) -> None:
         module: Any = sys.modules.get(name)
+        if not _TYPES_DIFFER:
+            return
         if name == _CONVERSION:
             for entry in _ENTRIES:
                 if hasattr(module, entry):
@@ -65,7 +88,7 @@ class DynamoCompatibility:
             self._redirect(module.UserFunctionVariable, "__init__", self._in_graph)
 
     def _redirect(self, owner: object, name: str, make: Wrapper) -> None:
-        if _TYPES_DIFFER and native_parts(self._core) is not None:
+        if native_parts(self._core) is not None:
             self._context.undo.append(redirect(self._core, owner, name, make))
 
     def _around_compilation(self, original: Function) -> Function:
@@ -81,7 +104,6 @@ class DynamoCompatibility:
         return compile_frame
 
     def _around_runs(self, original: Function) -> Function:
-        # Every step of an optimizer calls it several times.
         native: Any = native_parts(self._core)
         return native.CompiledRuns(original)  # type: ignore[no-any-return]
 

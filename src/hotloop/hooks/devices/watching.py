@@ -10,7 +10,7 @@ from typing import Any
 from hotloop.capture.schema import Gpu, Notes
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.devices.frameworks import TorchCuda, cards, known_devices
-from hotloop.hooks.wrapping import observe, replace
+from hotloop.hooks.wrapping import observe, put_hook
 from hotloop.measure.cards import CardWatch
 from hotloop.measure.device_watch import OFF, Device, DeviceWatch
 from hotloop.measure.profiler import Profiler
@@ -51,7 +51,7 @@ class Watching:
         context.transfers.at_first = self.watch.prepare
         owner = sys.modules["torch.autograd.profiler"].profile
         prepare = observe(context, before=lambda *_, **__: self.watch.give_way())
-        context.undo.append(replace(owner, "_prepare_trace", prepare))
+        context.undo.append(put_hook(owner, "_prepare_trace", prepare))
 
     def read_card(self) -> None:
         """Once per window, in the recorder's thread: read the card's driver."""

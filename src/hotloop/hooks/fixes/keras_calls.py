@@ -17,21 +17,18 @@ _ONE_BATCH = 1024
 def _model_call(applied: Applied, keras: ModuleType) -> None:
     """`model(x)` for `model.predict(x)`: no data pipeline around each call."""
 
-    def make(original: Function) -> Function:
-        def predict(self: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-            small = bool(getattr(x, "shape", ())) and 0 < len(x) <= _ONE_BATCH
-            if not small or args or set(kwargs) - {"verbose", "batch_size", "steps"}:
-                return original(self, x, *args, **kwargs)
-            applied.took_effect()
-            result = self(x, training=False)
-            return keras.tree.map_structure(keras.ops.convert_to_numpy, result)
-
-        return predict
+    def predict(original: Function, self: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        small = bool(getattr(x, "shape", ())) and 0 < len(x) <= _ONE_BATCH
+        if not small or args or set(kwargs) - {"verbose", "batch_size", "steps"}:
+            return original(self, x, *args, **kwargs)
+        applied.took_effect()
+        result = self(x, training=False)
+        return keras.tree.map_structure(keras.ops.convert_to_numpy, result)
 
     # The backend's trainer defines it; `Model` only inherits.
     for owner in keras.Model.__mro__:
         if "predict" in vars(owner):
-            applied.redirect(owner, "predict", make)
+            applied.instead(owner, "predict", predict)
 
 
 def _tensor_arguments(applied: Applied, tensorflow: ModuleType) -> None:

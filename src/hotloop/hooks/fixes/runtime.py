@@ -45,31 +45,36 @@ class Applied:
         if hasattr(owner, name):
             self.context.undo.append(replace(owner, name, lambda _: new))
 
+    def instead(self, owner: object, name: str, call: Function) -> None:
+        """Let calls of `owner.name` be calls of `call`, whose first argument is the original."""
+
+        def make(original: Function) -> Function:
+            def changed(*args: Any, **kwargs: Any) -> object:
+                return call(original, *args, **kwargs)
+
+            return changed
+
+        self.redirect(owner, name, make)
+
     def pass_on(self, owner: object, name: str, changed: Arguments) -> None:
         """Let calls of `owner.name` have the keyword arguments that `changed` returns, if any."""
 
-        def make(original: Function) -> Function:
-            def call(*args: Any, **kwargs: Any) -> object:
-                more = changed(args, kwargs)
-                if more:
-                    self.took_effect()
-                return original(*args, **{**kwargs, **more})
+        def call(original: Function, *args: Any, **kwargs: Any) -> object:
+            more = changed(args, kwargs)
+            if more:
+                self.took_effect()
+            return original(*args, **{**kwargs, **more})
 
-            return call
-
-        self.redirect(owner, name, make)
+        self.instead(owner, name, call)
 
     def never(self, owner: object, name: str, result: object = None) -> None:
         """Let calls of `owner.name` do nothing."""
 
-        def make(original: Function) -> Function:
-            def call(*args: object, **kwargs: object) -> object:
-                self.took_effect()
-                return result
+        def call(*_: object, **__: object) -> object:
+            self.took_effect()
+            return result
 
-            return call
-
-        self.redirect(owner, name, make)
+        self.instead(owner, name, call)
 
 
 @dataclass(frozen=True)

@@ -48,19 +48,16 @@ def _shallow_copies(applied: Applied, module: ModuleType) -> None:
     """Copy containers one level deep and arrays whole; what they hold is shared."""
     shallow = module.copy
 
-    def make(original: Function) -> Function:
-        def deepcopy(*args: Any, **kwargs: Any) -> Any:
-            if len(args) != 1 or kwargs or type(args[0]) not in _CONTAINERS:
-                return original(*args, **kwargs)
-            (x,) = args
-            applied.took_effect()
-            if type(x) is dict:
-                return {key: _one_level(shallow, value) for key, value in x.items()}
-            return type(x)(_one_level(shallow, each) for each in x)
+    def deepcopy(original: Function, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1 or kwargs or type(args[0]) not in _CONTAINERS:
+            return original(*args, **kwargs)
+        (x,) = args
+        applied.took_effect()
+        if type(x) is dict:
+            return {key: _one_level(shallow, value) for key, value in x.items()}
+        return type(x)(_one_level(shallow, each) for each in x)
 
-        return deepcopy
-
-    applied.redirect(module, "deepcopy", make)
+    applied.instead(module, "deepcopy", deepcopy)
 
 
 def _one_level(shallow: Function, value: object) -> object:
@@ -72,27 +69,24 @@ def _one_level(shallow: Function, value: object) -> object:
 def _weighted_choice(applied: Applied, module: ModuleType) -> None:
     """Draw with probabilities by one cumulative sum; without replacement, by exponential keys."""
 
-    def make(original: Function) -> Function:
-        def choice(
-            a: object, size: object = None, replace: bool = True, p: object = None
-        ) -> object:
-            if p is None or size is None or not isinstance(size, int):
-                return original(a, size, replace, p)
-            applied.took_effect()
-            values = module.arange(a) if isinstance(a, int) else module.asarray(a)
-            weights = module.asarray(p, dtype=float)
-            if replace:
-                total = weights.cumsum()
-                drawn = module.random.random(size) * total[-1]
-                return values[total.searchsorted(drawn, side="right")]
-            # Efraimidis & Spirakis 2006: the smallest of exponential variates over weights.
-            with module.errstate(divide="ignore"):
-                keys = module.random.standard_exponential(len(weights)) / weights
-            return values[module.argpartition(keys, size - 1)[:size]]
+    def choice(
+        original: Function, a: object, size: object = None, replace: bool = True, p: object = None
+    ) -> object:
+        if p is None or size is None or not isinstance(size, int):
+            return original(a, size, replace, p)
+        applied.took_effect()
+        values = module.arange(a) if isinstance(a, int) else module.asarray(a)
+        weights = module.asarray(p, dtype=float)
+        if replace:
+            total = weights.cumsum()
+            drawn = module.random.random(size) * total[-1]
+            return values[total.searchsorted(drawn, side="right")]
+        # Efraimidis & Spirakis 2006: the smallest of exponential variates over weights.
+        with module.errstate(divide="ignore"):
+            keys = module.random.standard_exponential(len(weights)) / weights
+        return values[module.argpartition(keys, size - 1)[:size]]
 
-        return choice
-
-    applied.redirect(module.random, "choice", make)
+    applied.instead(module.random, "choice", choice)
 
 
 def _cached_tables(applied: Applied, module: ModuleType) -> None:
@@ -124,7 +118,14 @@ _FACTORY = 5
 def _fewer_commits(applied: Applied, module: ModuleType) -> None:
     """Commit every Nth time, and when a connection closes: all rows are written, later."""
     original = module.connect
-    takes_attributes = type("Connection", (module.Connection,), {})
+
+    def leave(self: Any, kind: object, error: object, trace: object) -> object:
+        """After `with connection:`, which commits by itself."""
+        if kind is not None:
+            return module.Connection.__exit__(self, kind, error, trace)
+        return self.commit()
+
+    takes_attributes = type("Connection", (module.Connection,), {"__exit__": leave})
 
     def connect(*args: object, **kwargs: object) -> object:
         if len(args) <= _FACTORY:

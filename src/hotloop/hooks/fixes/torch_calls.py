@@ -24,15 +24,12 @@ def _flush_denormals(applied: Applied, torch: ModuleType) -> None:
 
 
 def _anomaly_off(applied: Applied, torch: ModuleType) -> None:
-    def make(original: Function) -> Function:
-        def set_anomaly_enabled(mode: bool, check_nan: bool = True) -> None:
-            if mode:
-                applied.took_effect()
-            original(False, False)
+    def set_anomaly_enabled(original: Function, mode: bool, check_nan: bool = True) -> None:
+        if mode:
+            applied.took_effect()
+        original(False, False)
 
-        return set_anomaly_enabled
-
-    applied.redirect(torch, "set_anomaly_enabled", make)
+    applied.instead(torch, "set_anomaly_enabled", set_anomaly_enabled)
 
 
 def _one_array(applied: Applied, torch: ModuleType) -> None:
@@ -85,24 +82,21 @@ class _JoinedType:
 def _fused_optimizer(applied: Applied, optim: ModuleType) -> None:
     """One kernel for all parameters, where the program has not chosen another way."""
 
-    def make(original: Function) -> Function:
-        def init(self: Any, params: Any, *args: Any, **kwargs: Any) -> None:
-            params = list(params)
-            if not any(kwargs.get(name) for name in ("fused", "foreach", "differentiable")):
-                try:
-                    original(self, params, *args, **{**kwargs, "fused": True})
-                except (RuntimeError, TypeError):
-                    pass  # parameters that no fused kernel takes
-                else:
-                    applied.took_effect()
-                    return
-            original(self, params, *args, **kwargs)
-
-        return init
+    def init(original: Function, self: Any, params: Any, *args: Any, **kwargs: Any) -> None:
+        params = list(params)
+        if not any(kwargs.get(name) for name in ("fused", "foreach", "differentiable")):
+            try:
+                original(self, params, *args, **{**kwargs, "fused": True})
+            except (RuntimeError, TypeError):
+                pass  # parameters that no fused kernel takes
+            else:
+                applied.took_effect()
+                return
+        original(self, params, *args, **kwargs)
 
     for name in _FUSED:
         if hasattr(optim, name):
-            applied.redirect(getattr(optim, name), "__init__", make)
+            applied.instead(getattr(optim, name), "__init__", init)
 
 
 def _no_validation(applied: Applied, distributions: ModuleType) -> None:
@@ -113,16 +107,13 @@ def _no_validation(applied: Applied, distributions: ModuleType) -> None:
 def _eager(applied: Applied, torch: ModuleType) -> None:
     """Leave functions as they are instead of compiling them."""
 
-    def make(original: Function) -> Function:
-        def compile(model: object = None, **kwargs: object) -> object:
-            if model is None:
-                return lambda function: compile(function, **kwargs)
-            applied.took_effect()
-            return model
+    def compile(original: Function, model: object = None, **kwargs: object) -> object:
+        if model is None:
+            return lambda function: compile(original, function, **kwargs)
+        applied.took_effect()
+        return model
 
-        return compile
-
-    applied.redirect(torch, "compile", make)
+    applied.instead(torch, "compile", compile)
 
 
 def _dynamic_shapes(applied: Applied, torch: ModuleType) -> None:
@@ -187,34 +178,28 @@ def _no_recomputation(applied: Applied, checkpoint: ModuleType) -> None:
     """Keep activations instead of computing them again in the backward pass."""
     ours = ("use_reentrant", "context_fn", "determinism_check", "debug", "preserve_rng_state")
 
-    def make(original: Function) -> Function:
-        def checkpoint(function: Function, *args: object, **kwargs: object) -> object:
-            applied.took_effect()
-            return function(*args, **{k: v for k, v in kwargs.items() if k not in ours})
+    def call(_: Function, function: Function, *args: object, **kwargs: object) -> object:
+        applied.took_effect()
+        return function(*args, **{k: v for k, v in kwargs.items() if k not in ours})
 
-        return checkpoint
-
-    applied.redirect(checkpoint, "checkpoint", make)
+    applied.instead(checkpoint, "checkpoint", call)
 
 
 def _foreach_polyak(applied: Applied, utils: ModuleType) -> None:
     """Stable-Baselines3's soft target update in two calls instead of two per parameter."""
     torch = sys.modules["torch"]
 
-    def make(original: Function) -> Function:
-        def polyak_update(params: Any, target_params: Any, tau: float) -> None:
-            ours, targets = list(params), list(target_params)
-            if not ours or len(ours) != len(targets):
-                original(ours, targets, tau)
-                return
-            applied.took_effect()
-            with torch.no_grad():
-                torch._foreach_mul_(targets, 1 - tau)
-                torch._foreach_add_(targets, ours, alpha=tau)
+    def polyak_update(original: Function, params: Any, target_params: Any, tau: float) -> None:
+        ours, targets = list(params), list(target_params)
+        if not ours or len(ours) != len(targets):
+            original(ours, targets, tau)
+            return
+        applied.took_effect()
+        with torch.no_grad():
+            torch._foreach_mul_(targets, 1 - tau)
+            torch._foreach_add_(targets, ours, alpha=tau)
 
-        return polyak_update
-
-    applied.redirect(utils, "polyak_update", make)
+    applied.instead(utils, "polyak_update", polyak_update)
 
 
 FIXES = {

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from hotloop.hooks.fixes.runtime import Applied, RuntimeFix
-from hotloop.hooks.protocols import Function, Wrapper
+from hotloop.hooks.protocols import Function
 
 _SB3 = "stable_baselines3.common.vec_env"
 #: Arguments of Gymnasium's vector environments that both kinds take.
@@ -50,18 +51,17 @@ def _exchange(applied: Applied, modules: list[Any], name: str, other: Any) -> No
 def _sb3_in_processes(applied: Applied, util: Any) -> None:
     """`make_vec_env` takes the class as an argument: several environments get processes."""
 
-    def make(original: Function) -> Function:
-        def make_vec_env(env_id: Any, n_envs: int = 1, *args: Any, **kwargs: Any) -> Any:
-            own = kwargs.get("vec_env_cls")
-            free = len(args) < _BEFORE_CLASS and (own is None or own is util.DummyVecEnv)
-            if n_envs > 1 and free:
-                applied.took_effect()
-                kwargs["vec_env_cls"] = util.SubprocVecEnv
-            return original(env_id, n_envs, *args, **kwargs)
+    def make_vec_env(
+        original: Function, env_id: Any, n_envs: int = 1, *args: Any, **kwargs: Any
+    ) -> Any:
+        own = kwargs.get("vec_env_cls")
+        free = len(args) < _BEFORE_CLASS and (own is None or own is util.DummyVecEnv)
+        if n_envs > 1 and free:
+            applied.took_effect()
+            kwargs["vec_env_cls"] = util.SubprocVecEnv
+        return original(env_id, n_envs, *args, **kwargs)
 
-        return make_vec_env
-
-    applied.redirect(util, "make_vec_env", make)
+    applied.instead(util, "make_vec_env", make_vec_env)
 
 
 def _shared_memory(applied: Applied, module: ModuleType) -> None:
@@ -76,35 +76,28 @@ def _count(applied: Applied, module: ModuleType) -> None:
     """Another number of environments wherever several are made from one function or name."""
     if module.__name__ == "gymnasium.vector":
         for name in ("SyncVectorEnv", "AsyncVectorEnv"):
-            applied.redirect(getattr(module, name), "__init__", _repeating(applied))
+            applied.instead(getattr(module, name), "__init__", partial(_repeating, applied))
         return
     name = "make_vec" if module.__name__ == "gymnasium" else "make_vec_env"
     keyword = "num_envs" if name == "make_vec" else "n_envs"
 
-    def make(original: Function) -> Function:
-        def call(*args: object, **kwargs: object) -> object:
-            applied.took_effect()
-            if len(args) > 1:
-                return original(args[0], applied.number, *args[2:], **kwargs)
-            return original(*args, **{**kwargs, keyword: applied.number})
+    def call(original: Function, *args: object, **kwargs: object) -> object:
+        applied.took_effect()
+        if len(args) > 1:
+            return original(args[0], applied.number, *args[2:], **kwargs)
+        return original(*args, **{**kwargs, keyword: applied.number})
 
-        return call
-
-    applied.redirect(module, name, make)
+    applied.instead(module, name, call)
 
 
-def _repeating(applied: Applied) -> Wrapper:
-    def make(original: Function) -> Function:
-        def init(self: Any, env_fns: Any, *args: Any, **kwargs: Any) -> None:
-            functions = list(env_fns)
-            if functions and len(functions) != applied.number:
-                applied.took_effect()
-                functions = (functions * applied.number)[: applied.number]
-            original(self, functions, *args, **kwargs)
-
-        return init
-
-    return make
+def _repeating(
+    applied: Applied, original: Function, self: Any, env_fns: Any, *args: Any, **kwargs: Any
+) -> None:
+    functions = list(env_fns)
+    if functions and len(functions) != applied.number:
+        applied.took_effect()
+        functions = (functions * applied.number)[: applied.number]
+    original(self, functions, *args, **kwargs)
 
 
 FIXES = {

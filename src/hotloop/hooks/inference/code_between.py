@@ -31,7 +31,12 @@ _PICK = v.words_set(
     "sample randint randperm perm permutation shuffle choice choices idx inds ind indices index "
     "idxs next iter batch minibatch mb"
 )
-_TARGET_MOVES = v.words_set("copy lerp mul add load_state_dict set_weights tau polyak data")
+#: Methods that set the weights of a target network, as whole names: `add_scalar` moves nothing.
+#: And words of the step by which it follows.
+_TARGET_MOVES = v.words_set("copy_ lerp_ mul_ add_ load_state_dict set_weights assign")
+_TARGET_STEP = v.words_set("tau polyak soft")
+_LOGPROB = v.words_set("logprob logprobs logp logps logprobability")
+_LOGPROB_NAMES = v.words_set("log_softmax logsumexp cross_entropy gather log_prob log_probs")
 #: The parts of a transition, as words.
 _TRANSITION = (v.REWARD, v.ACTION - {"a", "u"}, _OBSERVATION, _ENDED)
 #: A transition that is stored has at least this many of its parts in the code that stores it.
@@ -58,7 +63,7 @@ def position() -> Position:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class CodeRange:
     """Instructions of one code object, by their offsets."""
 
     code: CodeType
@@ -66,7 +71,7 @@ class Stretch:
     end: int
 
 
-def stretches(begin: Position, end: Position) -> list[Stretch]:
+def ranges_between(begin: Position, end: Position) -> list[CodeRange]:
     """The code between two positions of a thread."""
     shared = 0
     for (one, at), (other, then) in zip(begin.frames, end.frames, strict=False):
@@ -78,31 +83,46 @@ def stretches(begin: Position, end: Position) -> list[Stretch]:
     if not shared:
         return []
     found = [
-        Stretch(code, offset, len(code.co_code)) for code, offset in reversed(begin.frames[shared:])
+        CodeRange(code, offset, len(code.co_code))
+        for code, offset in reversed(begin.frames[shared:])
     ]
     code = begin.frames[shared - 1][0]
     found += _around(code, begin.frames[shared - 1][1], end.frames[shared - 1][1])
-    return found + [Stretch(code, 0, offset) for code, offset in end.frames[shared:]]
+    return found + [CodeRange(code, 0, offset) for code, offset in end.frames[shared:]]
 
 
-def _around(code: CodeType, begin: int, end: int) -> list[Stretch]:
+def _around(code: CodeType, begin: int, end: int) -> list[CodeRange]:
     """From one offset to another, through the innermost loop if the second comes first."""
     if end > begin:
-        return [Stretch(code, begin, end)]
-    jumps = [(at, to) for at, to in _backward_jumps(code) if at >= begin and to <= end]
+        return [CodeRange(code, begin, end)]
+    jumps = [(at, to) for at, to in backward_jumps(code) if at >= begin and to <= end]
     if not jumps:  # the function returned and was called again
-        return [Stretch(code, begin, len(code.co_code)), Stretch(code, 0, end)]
+        return [CodeRange(code, begin, len(code.co_code)), CodeRange(code, 0, end)]
     at, to = min(jumps, key=lambda jump: jump[0] - jump[1])
-    return [Stretch(code, begin, at), Stretch(code, to, end)]
+    return [CodeRange(code, begin, at), CodeRange(code, to, end)]
 
 
 @functools.lru_cache(maxsize=256)
-def _backward_jumps(code: CodeType) -> tuple[tuple[int, int], ...]:
-    return tuple(
+def backward_jumps(code: CodeType) -> tuple[tuple[int, int], ...]:
+    """Where each loop of this code ends, and where it jumps back to."""
+    jumps = [
         (each.offset, each.argval)
         for each in dis.get_instructions(code)
         if "JUMP" in each.opname and isinstance(each.argval, int) and each.argval < each.offset
-    )
+    ]
+    return tuple((_end_of(at, to, jumps), to) for at, to in jumps)
+
+
+def _end_of(at: int, to: int, jumps: list[tuple[int, int]]) -> int:
+    """The last jump of a loop and the loops in it.
+
+    From Python 3.14 on, the test of an inner `while` may jump back to the outer loop, from before
+    the inner loop's body.
+    """
+    for later, head in sorted(jumps):
+        if to < head <= at < later:
+            at = later
+    return at
 
 
 @dataclass(frozen=True)
@@ -115,16 +135,16 @@ class Names:
     stored: frozenset[str] = frozenset()
 
 
-def names_between(code: list[Stretch]) -> Names:
+def names_between(code: list[CodeRange]) -> Names:
     """The names that appear in these instructions."""
     names: set[str] = set()
     stored: set[str] = set()
-    for stretch in code:
+    for part in code:
         lines: dict[int, set[str]] = {}
         storing: set[int] = set()
-        line_at = _line_at(stretch.code)
-        for each in dis.get_instructions(stretch.code):
-            if stretch.begin < each.offset <= stretch.end:
+        line_at = _line_at(part.code)
+        for each in dis.get_instructions(part.code):
+            if part.begin < each.offset <= part.end:
                 line = line_at.get(each.offset, 0)
                 lines.setdefault(line, set()).update(_names_of(each))
                 if each.opname == "STORE_SUBSCR":
@@ -155,19 +175,19 @@ def _names_of(instruction: dis.Instruction) -> Iterator[str]:
             yield each
 
 
-def lines_of(code: list[Stretch]) -> list[str]:
+def lines_of(code: list[CodeRange]) -> list[str]:
     """File, lines and function of each piece of code: `train.py:80-96 main`."""
     found = []
-    for stretch in code:
+    for part in code:
         lines = [
             line
-            for first, last, line in stretch.code.co_lines()
-            if line and first <= stretch.end and last > stretch.begin
+            for first, last, line in part.code.co_lines()
+            if line and first <= part.end and last > part.begin
         ]
         if lines:
-            name = getattr(stretch.code, "co_qualname", stretch.code.co_name)
+            name = getattr(part.code, "co_qualname", part.code.co_name)
             span = f"{min(lines)}-{max(lines)}" if len(set(lines)) > 1 else f"{lines[0]}"
-            found.append(f"{stretch.code.co_filename}:{span} {name}")
+            found.append(f"{part.code.co_filename}:{span} {name}")
     return found
 
 
@@ -194,7 +214,12 @@ def _shows_action(code: Names) -> bool:
 
 
 def _shows_target(code: Names) -> bool:
-    return "target" in code.words and bool((code.words | code.names) & _TARGET_MOVES)
+    moves = code.names & _TARGET_MOVES or code.words & _TARGET_STEP
+    return "target" in code.words and bool(moves)
+
+
+def _shows_logprobs(code: Names) -> bool:
+    return bool(code.names & _LOGPROB_NAMES) or bool(code.words & _LOGPROB)
 
 
 #: Phase -> whether the names in a piece of code show that it is that.
@@ -203,5 +228,28 @@ EVIDENCE = {
     "buffer.add": _shows_storing,
     "buffer.sample": _shows_batch,
     "learn.target": _shows_target,
+    "logprob.policy": _shows_logprobs,
+    "logprob.reference": _shows_logprobs,
     "policy.act": _shows_action,
 }
+
+#: Phase -> the words of which its evidence consists.
+_SHOWN_BY = {
+    "advantage": _ADVANTAGE | v.DISCOUNT | v.REWARD,
+    "buffer.add": frozenset().union(*_TRANSITION, v.STORE),
+    "buffer.sample": _PICK | _BATCH,
+}
+
+
+def silent_loops(code: list[CodeRange], phase: str) -> list[str]:
+    """Lines of loops in this code in which nothing shows that phase: `train.py:80`."""
+    shown_by = _SHOWN_BY.get(phase, frozenset())
+    found: set[tuple[str, int]] = set()
+    for part in code if shown_by else ():
+        line_at = _line_at(part.code)
+        for end, begin in backward_jumps(part.code):
+            inside = names_between([CodeRange(part.code, begin - 1, end)])
+            if part.begin <= begin and end <= part.end and not inside.words & shown_by:
+                lines = {line_at.get(offset, 0) for offset in range(begin, end + 1, 2)}
+                found |= {(part.code.co_filename, line) for line in lines if line}
+    return [f"{file}:{line}" for file, line in sorted(found)]

@@ -11,11 +11,17 @@ from hotloop.measure.core import NATIVE
 
 #: What can happen, in the order of a training loop. PREPARE: gradients are set to zero or clipped.
 #: INFERENCE: a network was called without gradients, and nothing shows what for.
+#: SCORE, REFERENCE: a language model judged completions, the one that wrote them or the one that it
+#: is compared with.
 #: The native module exports the same numbers; a test compares them.
-STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER, PREPARE, INFERENCE = range(9)
-EVENTS = 9
+EVENTS = 11
+STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER, PREPARE, INFERENCE, SCORE, REFERENCE = range(
+    EVENTS
+)
+#: Instead of an event, for the result of a network inside a phase that chooses an action.
+ACT_INSIDE = -1
 
-#: The remark of a report in which nothing can be inferred.
+#: The remark where phases cannot be inferred.
 NEEDS_NATIVE = (
     "Phases between the calls of libraries, gradient steps, batch sizes and transfers are not "
     "inferred: that needs hotloop's native module."
@@ -30,7 +36,7 @@ def remarks() -> list[str]:
 class NoEvents:
     """Stands in for the native `EventOrder`: counts environments and infers nothing."""
 
-    thread = steps = steps_before = known_batch_size = actors = 0
+    thread = steps = steps_before = known_batch_size = drawn_rows = actors = 0
     last = STEP
     active = off_policy = is_table = loss_is_named = False
 

@@ -31,7 +31,9 @@ from hotloop.hooks.inference.events import (
     INFERENCE,
     OPTIMIZER,
     PREPARE,
+    REFERENCE,
     SAMPLE,
+    SCORE,
     STEP,
     NoEvents,
 )
@@ -41,20 +43,6 @@ from hotloop.phases import GAP, UNIDENTIFIED
 
 if TYPE_CHECKING:
     from hotloop.measure.profiler import Profiler
-
-__all__ = [
-    "ACT",
-    "ADD",
-    "BACKWARD",
-    "FORWARD",
-    "INFERENCE",
-    "OPTIMIZER",
-    "PREPARE",
-    "SAMPLE",
-    "STEP",
-    "Flow",
-    "has_gradients",
-]
 
 #: A gap's phase where the order of events is evidence enough, by what was before and after it.
 DEDUCED: dict[tuple[int, int], str] = {
@@ -111,6 +99,9 @@ CANDIDATES: dict[tuple[int, int], tuple[str, ...]] = {
     (OPTIMIZER, STEP): _AFTER_AN_UPDATE,
     (OPTIMIZER, ACT): _AFTER_AN_UPDATE,
     (OPTIMIZER, ADD): _AFTER_AN_UPDATE,
+    # A language model's output becomes log-probabilities of the tokens.
+    **{(SCORE, after): ("logprob.policy",) for after in range(EVENTS)},
+    **{(REFERENCE, after): ("logprob.reference",) for after in range(EVENTS)},
 }
 
 #: Events as the name of a gap has them.
@@ -124,16 +115,18 @@ EVENT_NAMES = {
     OPTIMIZER: "optimizer",
     PREPARE: "optimizer",
     INFERENCE: "inference",
+    SCORE: "inference",
+    REFERENCE: "inference",
 }
 
 #: Pieces of code to list for one gap: it begins in one function and ends in another.
-MOST_STRETCHES = 4
+MOST_RANGES = 4
 
 #: Maximum number of gaps without code to search for again.
 MOST_LOST = 64
 
 #: Phases that hooks time themselves: a gap adds to what a call of these begins or ends with.
-TIMED_BY_HOOKS = frozenset({"policy.act", "learn.optimizer"})
+TIMED_BY_HOOKS = frozenset({"policy.act", "learn.optimizer", "logprob.policy", "logprob.reference"})
 
 #: Libraries with gradients: where one is used, the order of events says more.
 GRADIENT_LIBRARIES = ("torch", "tensorflow", "keras", "jax")
@@ -183,6 +176,8 @@ class Flow:
         #: Where the event happened that began a gap, and the lines of gaps without a phase.
         self._begin: dict[tuple[int, int], code_between.Position] = {}
         self._lines: dict[str, list[str]] = {}
+        #: Gap -> the phase that it was given, and lines of loops whose names show nothing of it.
+        self._silent: dict[str, list[str]] = {}
         self._lost = 0
         #: Phases that a library names itself, seen in use: these are not inferred.
         self.named = _Named(self._forget)
@@ -202,8 +197,10 @@ class Flow:
         return int(self.order.envs)
 
     def notes(self) -> dict[str, object]:
-        """The lines of gaps that nothing identifies."""
-        return {Notes.gap_lines: dict(self._lines)} if self._lines else {}
+        """The lines of gaps that nothing identifies, or that samples may take their name from."""
+        silent = {gap: row for gap, row in self._silent.items() if row[0] not in self.named}
+        notes = {Notes.gap_lines: self._lines, Notes.silent_loops: silent}
+        return {key: dict(lines) for key, lines in notes.items() if lines}
 
     def _regions(self, event: int, circumstances: int) -> list[Region | None]:
         """The regions of the gap after an event, by the event that ends it."""
@@ -219,20 +216,23 @@ class Flow:
         None where the code cannot be found: the gap began in another thread, say.
         """
         begin = self._begin.get((before, circumstances), code_between.Position())
-        code = code_between.stretches(begin, code_between.position())
-        name = DEDUCED.get((before, after)) or self._shown(before, after, code)
+        code = code_between.ranges_between(begin, code_between.position())
+        name = DEDUCED.get((before, after))
+        deduced = name is not None
+        name = name or self._shown(before, after, code)
         if name is None and not code and self._lost < MOST_LOST:
             self._lost += 1
             return None
         if name is None or name in self.named:
             name = between(before, after)
-            self._lines.setdefault(name, code_between.lines_of(code)[:MOST_STRETCHES])
+            self._lines.setdefault(name, code_between.lines_of(code)[:MOST_RANGES])
             self._profiler.categories.setdefault(name, UNIDENTIFIED)
         elif name not in TIMED_BY_HOOKS:
             self._profiler.mark(name, "inferred")
+            self._note_loops(between(before, after), name, [] if deduced else code)
         return self.core.region(name)
 
-    def _shown(self, before: int, after: int, code: list[code_between.Stretch]) -> str | None:
+    def _shown(self, before: int, after: int, code: list[code_between.CodeRange]) -> str | None:
         """The first candidate that the names in the code show."""
         names = code_between.names_between(code)
         for phase in CANDIDATES.get((before, after), ()):
@@ -240,6 +240,12 @@ class Flow:
                 # Without an environment there is no replay buffer: batches come from a dataset.
                 return "data" if phase == "buffer.sample" and not self.envs else phase
         return None
+
+    def _note_loops(self, gap: str, phase: str, code: list[code_between.CodeRange]) -> None:
+        lines = code_between.silent_loops(code, phase)
+        self._silent[gap] = [phase, *lines]
+        if lines:
+            self._lines.setdefault(gap, code_between.lines_of(code)[:MOST_RANGES])
 
     def _forget(self) -> None:
         """Called when libraries name other phases than before."""

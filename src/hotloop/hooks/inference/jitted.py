@@ -51,6 +51,8 @@ class Jitted:
         #: Samples that were counted while that was not known.
         self.samples = 0
         self._phase: str | None = ""
+        #: The phases of a library's loop in Python that were open at its last call.
+        self._around = False, False
         self._timed: dict[tuple[bool, bool], Function] = {}
 
     @property
@@ -75,7 +77,7 @@ class Jitted:
         """Many updates in one call may be the whole training: it has no phases in Python."""
         if not self.loops or self._context.order.envs:
             return False
-        if self._context.core.is_open("learn", "collect"):
+        if any(self._loop_around()):
             return False  # a part of a library's loop in Python
         return "env.step" in self.parts or not _is_update(self.words)
 
@@ -89,8 +91,7 @@ class Jitted:
     def timed(self, call: Function, note: Note) -> Function:
         """`call` inside its phases, and `note` after it; decided once its trace has been seen."""
         # Where the program's own function around it is the update, there is one already.
-        is_open = self._context.core.is_open
-        around = is_open("learn"), is_open("collect")
+        around = self._loop_around()
         timed = self._timed.get(around)
         if timed is None:
             names = self._names(*around)
@@ -106,11 +107,20 @@ class Jitted:
                 self._timed[around] = timed
         return timed
 
+    def _loop_around(self) -> tuple[bool, bool]:
+        """Whether `learn` and `collect` are open; while hooks rest, as it was before."""
+        core = self._context.core
+        if not core.resting:
+            self._around = core.is_open("learn"), core.is_open("collect")
+        return self._around
+
     def _names(self, in_learn: bool, in_collect: bool) -> tuple[str, ...]:
         if self.gradients and not self.is_whole_loop:
             return ("learn", "learn.step")
         if not self.traces and (
-            _is_update(self.words) or (self.learns and (self._context.order.envs or in_learn))
+            _is_update(self.words)
+            or (in_learn and self.words == ["train"])
+            or (self.learns and (self._context.order.envs or in_learn))
         ):
             return ("learn", "learn.step")
         phase = self.phase

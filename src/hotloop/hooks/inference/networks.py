@@ -6,10 +6,11 @@ the same rules as for torch: see `measure/native/calls.c` and `measure/native/up
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from hotloop.capture.schema import INFERENCE_ROWS
-from hotloop.hooks.inference.gaps import ACT, BACKWARD, FORWARD, INFERENCE, OPTIMIZER
+from hotloop.hooks.inference.events import ACT, BACKWARD, FORWARD, INFERENCE, OPTIMIZER
 from hotloop.hooks.protocols import Foreign, Function
 
 if TYPE_CHECKING:
@@ -93,6 +94,25 @@ def batch_size_of(value: Foreign) -> int:
         return int(shape[0]) if len(shape) > 1 else 1
     except (TypeError, ValueError, IndexError):
         return 0  # a shape that is not known yet
+
+
+#: Rows of a batch whose rows cannot be counted: more than any network sees.
+UNCOUNTED = 1 << 40
+
+
+def rows_of_batch(batch: Foreign) -> int:
+    """Rows of what was drawn from a buffer: its smallest array has one number for each.
+
+    Batches of sequences have rewards for every step of each.
+    """
+    parts = batch.values() if isinstance(batch, dict) else batch
+    if not isinstance(batch, (dict, list, tuple)):
+        return UNCOUNTED
+    # An object of the program's own may call anything its shape.
+    shapes = [getattr(part, "shape", None) for part in parts]
+    known = [shape for shape in shapes if isinstance(shape, tuple) and shape]
+    leading = {shape[0] for shape in known}
+    return min(math.prod(shape) for shape in known) if len(leading) == 1 else UNCOUNTED
 
 
 def tensor_batch_size(values: tuple[Foreign, ...]) -> int:

@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from hotloop.capture import schema
+from hotloop.hooks.inference.reward_wrappers import below_changes
 from hotloop.hooks.inference.step_results import is_on_host
+from hotloop.hooks.inference.steps import NOT_TRAINING
 from hotloop.hooks.protocols import Foreign
 from hotloop.hooks.telemetry.attributes import read
 from hotloop.measure.core import Core, native_parts
@@ -34,6 +37,7 @@ class Returns:
 
     def __init__(self, profiler: Profiler) -> None:
         self._core = profiler.core
+        self._gauges = profiler.gauges
         self._module = module = native_parts(profiler.core)
         self.native: Foreign = module and module.Returns(self._core, autoreset_of, recorded_in)
         profiler.returns = self.native
@@ -70,7 +74,16 @@ class Returns:
         # options by now, so a reset of all environments with options looks the same.
         options = kwargs.get("options")
         partly = options is not None and autoreset_of(env) == AUTORESET_DISABLED
-        self.native.was_reset(env, partly)
+        evaluates = self._core.is_open(*NOT_TRAINING)
+        known = self.native.was_reset(env, partly, evaluates)
+        if known or self._core.is_open("env.step"):  # the reset of one environment of a vector
+            return
+        below = below_changes(env)
+        if below is not None and not below.recorded:
+            if below.envs:
+                self.native.follow(env, below.envs, evaluates)
+            elif not evaluates:
+                self._gauges[schema.REWARDS_CHANGED] = 1.0
 
 
 def autoreset_of(env: Foreign) -> int:

@@ -19,7 +19,7 @@ DONE_NAMES = ("dones", "done", "terminated", "terminateds", "terminations", "ter
 TRUNCATED_NAMES = ("truncated", "truncateds", "truncations", "timeout", "timeouts")
 
 
-class Outcome(NamedTuple):
+class StepResult(NamedTuple):
     """The decoded result of one call of `step`."""
 
     envs: int
@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
     agents: int = 0
 
 
-def outcome_of(result: object) -> Outcome | None:
+def step_result_of(result: object) -> StepResult | None:
     """What `step` returned, or None if this does not look like an environment's result."""
     quick = _of_arrays(result)
     if quick is not None:
@@ -47,7 +47,7 @@ def outcome_of(result: object) -> Outcome | None:
     envs = max(size or 1 for size in sizes)
     flags = ends_of(ends, envs)
     ended = None if flags is None else sum(flags)
-    return Outcome(envs, ended, rewards_of(reward), flags, agents_of(reward))
+    return StepResult(envs, ended, rewards_of(reward), flags, agents_of(reward))
 
 
 def has_flags(result: object) -> bool:
@@ -55,7 +55,7 @@ def has_flags(result: object) -> bool:
     return isinstance(result, tuple) and any(map(_is_flag, result[1:]))
 
 
-def _of_arrays(result: object) -> Outcome | None:
+def _of_arrays(result: object) -> StepResult | None:
     """The result of a vector of environments as NumPy arrays: the most frequent, so read first."""
     numpy = sys.modules.get("numpy")
     if numpy is None or type(result) is not tuple or not 4 <= len(result) <= 5:
@@ -73,7 +73,7 @@ def _of_arrays(result: object) -> Outcome | None:
     elif type(more) is array:
         return None
     rewards = rewards_of(reward) if reward.shape == ends.shape else None
-    return Outcome(len(ends), int(numpy.count_nonzero(ends)), rewards, ends.tolist())
+    return StepResult(len(ends), int(numpy.count_nonzero(ends)), rewards, ends.tolist())
 
 
 def _named(result: object) -> tuple[Any, list[Any]] | None:

@@ -12,14 +12,14 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hotloop.capture import schema
-from hotloop.hooks.inference.step_results import Outcome, ends_of, rewards_of
+from hotloop.hooks.inference.step_results import StepResult, ends_of, rewards_of
 from hotloop.hooks.protocols import Foreign, Note
 
 if TYPE_CHECKING:
     from hotloop.hooks.context import HookContext
 
 #: result -> what it says; None if it is no step's.
-Reader = Callable[[Foreign], "Outcome | None"]
+Reader = Callable[[Foreign], "StepResult | None"]
 #: (result, environment, environments stepped, episodes ended)
 Inspect = Callable[[object, object, int, int], None]
 
@@ -32,19 +32,19 @@ REWARDS = 1
 ONE, EITHER = -1, -2
 
 
-def read_one(result: Foreign) -> Outcome:
+def read_one(result: Foreign) -> StepResult:
     """(observation, reward, terminated, truncated, info), or four of them with `done`."""
     ends = ends_of(list(result[2:4] if len(result) == 5 else result[2:3]), 1)
-    return Outcome(1, None if ends is None else int(ends[0]), rewards_of(result[1]), ends)
+    return StepResult(1, None if ends is None else int(ends[0]), rewards_of(result[1]), ends)
 
 
-def read_vector(result: Foreign) -> Outcome:
+def read_vector(result: Foreign) -> StepResult:
     """The same of a vector of environments."""
     cut = result[3] if len(result) == 5 else None
     ends = [result[2]] if cut is None else [result[2], cut]
     envs = len(result[REWARDS])
     ended = count_ended(result[2], cut)
-    return Outcome(envs, ended, rewards_of(result[REWARDS]), ends_of(ends, envs))
+    return StepResult(envs, ended, rewards_of(result[REWARDS]), ends_of(ends, envs))
 
 
 def count_ended(terminated: Foreign, truncated: Foreign) -> int:
@@ -82,7 +82,7 @@ class StepNotes:
         """The note of one kind of step; with `is_event` it joins the order of events."""
         core, flow = self._context.core, self._context.flow
 
-        def read_counting(result: Foreign) -> Outcome | None:
+        def read_counting(result: Foreign) -> StepResult | None:
             outcome = read(result)
             if outcome and outcome.agents and not core.is_open(*NOT_TRAINING):
                 core.count(schema.AGENT_STEPS, outcome.agents)

@@ -17,7 +17,8 @@ from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING
 
-from hotloop.hooks.inference.gaps import ADD, has_gradients
+from hotloop.hooks.inference.events import ADD
+from hotloop.hooks.inference.gaps import has_gradients
 from hotloop.hooks.program import vocabulary as v
 from hotloop.hooks.program.files import is_program_file
 

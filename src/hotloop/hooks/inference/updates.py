@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from hotloop.capture import schema
-from hotloop.hooks.inference.gaps import BACKWARD
+from hotloop.hooks.inference.events import BACKWARD
+from hotloop.hooks.inference.optimizer_names import counters_of
 from hotloop.hooks.protocols import Foreign, Updates
 from hotloop.measure.core import native_constant
 
@@ -46,5 +47,5 @@ def updates_of(context: HookContext) -> Updates:
         context.profiler.gauges[schema.BUFFER_LENGTH] = buffer.size()
         context.environments.buffers.used(buffer)
 
-    updates: Updates = flow.native.Updates(flow.order, show_loss, show_buffer)
+    updates: Updates = flow.native.Updates(flow.order, show_loss, show_buffer, counters_of)
     return updates

@@ -10,24 +10,27 @@ own name, `jax.<name>`.
 from __future__ import annotations
 
 import functools
-import sys
-import threading
 import weakref
-from types import FunctionType
 
 from hotloop.capture import schema
 from hotloop.hooks.context import HookContext
-from hotloop.hooks.inference.gaps import ACT, ADD, OPTIMIZER, STEP
+from hotloop.hooks.inference.events import ACT, ADD, OPTIMIZER, STEP
 from hotloop.hooks.inference.jitted import Jitted, mark_jitted
 from hotloop.hooks.inference.jitted_agents import JittedAgents
 from hotloop.hooks.inference.networks import batch_size_of, first_batch_size
 from hotloop.hooks.inference.steps import NOT_TRAINING
+from hotloop.hooks.libraries.jax_batches import (
+    all_leaves_of,
+    batch_argument,
+    leaves_of,
+    network_batch,
+)
+from hotloop.hooks.libraries.jax_gradients import GradientHooks, compare_with_collected
 from hotloop.hooks.libraries.jax_loops import CompiledLoops, CompileTime
 from hotloop.hooks.libraries.jax_networks import FlaxHooks
 from hotloop.hooks.libraries.jax_sizes import environment_steps
 from hotloop.hooks.library import Library, Target, once
 from hotloop.hooks.protocols import Foreign, Function, Undo
-from hotloop.hooks.redirect import is_really
 from hotloop.hooks.wrapping import guarded, observe
 
 #: Attributes of a jitted function that programs use.
@@ -100,7 +103,7 @@ class JitHooks:
     def _timed(self, jitted: Function, about: Jitted) -> Function:
         """A jitted function with every call in its phase."""
         context, core, order = self._context, self._core, self._context.order
-        batch_size = guarded(context, "JAX: a batch size", _network_batch)
+        batch_size = guarded(context, "JAX: a batch size", network_batch)
 
         def traced(*args: object, **kwargs: object) -> object:
             stack = context.jitted.stack
@@ -160,17 +163,17 @@ class JitHooks:
             if about.is_whole_loop:
                 self._context.jitted.whole_loops.add(about.name)
                 self._count_steps(about, args, kwargs)
-                self._loops.started(about.name, _all_leaves(result))
+                self._loops.started(about.name, all_leaves_of(result))
             else:
                 self._networks.update_is_over()
             return
         if about.acts is None and self._context.order.envs:
-            self.agents.judge(about, _leaves((args, kwargs)), _leaves(result))
+            self.agents.judge(about, leaves_of((args, kwargs)), leaves_of(result))
         if about.acts:
             self._acted_and_learned(about)
             return
         if about.batch is None or about.batch_of != about.traces:
-            about.batch, about.batch_of = _batch_argument(args), about.traces
+            about.batch, about.batch_of = batch_argument(args), about.traces
         rows = batch_size_of(args[about.batch]) if 0 <= about.batch < len(args) else 0
         rows = rows or first_batch_size((), kwargs)
         if about.acts is None:
@@ -203,143 +206,6 @@ def _instead_of(jitted: Function, function: Function, timed: Function) -> Functi
     call.__wrapped__ = getattr(jitted, "__wrapped__", function)
     mark_jitted(call)
     return call
-
-
-def _nothing() -> None:
-    return None
-
-
-class _Depth(threading.local):
-    """Gradients and compiled loops that a thread is in while it traces."""
-
-    gradient = loop = 0
-
-
-class GradientHooks:
-    """Hooks of `jax.grad` and of what compiles to loops, for one run."""
-
-    def __init__(self, context: HookContext) -> None:
-        self._context = context
-        self._networks = context.networks
-        self._depth = _Depth()
-
-    def transform(self, original: Function) -> Function:
-        """`jax.grad` and `jax.value_and_grad`: what they return takes gradients when called."""
-
-        @functools.wraps(original)
-        def transform(*args: object, **kwargs: object) -> object:
-            return self._gradient(original(*args, **kwargs))
-
-        return transform
-
-    def _gradient(self, function: Function) -> Function:
-        if not is_really(function, FunctionType):
-            return self._timed(function)  # a change of JAX's
-        # A program may make such a function in every step: its hook must not keep it alive.
-        detach = self._context.core.attach(function, self._timed, True)
-        gradient: Function = function if detach is not None else self._timed(function)
-        self._context.jitted.mark_gradient(gradient, detach or _nothing)
-        return gradient
-
-    def _timed(self, function: Function) -> Function:
-        context, is_open = self._context, self._context.core.is_open
-        backward = context.core.region("learn.backward").wrap(function, after=self._after)
-
-        @functools.wraps(function)
-        def gradient(*args: object, **kwargs: object) -> object:
-            stack = context.jitted.stack
-            if stack:
-                self._note(stack[-1])
-                return self._nested(function, args, kwargs)
-            if is_open("learn.backward", "compile"):
-                return function(*args, **kwargs)
-            return backward(*args, **kwargs)
-
-        return gradient
-
-    def _after(self, result: object, *args: Foreign, **kwargs: object) -> None:
-        rows = batch_size_of(args[index]) if (index := _batch_argument(args)) >= 0 else 0
-        compare_with_collected(self._context, rows)
-        self._networks.learned(0, rows)
-        self._networks.update_is_over()
-
-    def _note(self, about: Jitted) -> None:
-        if not self._depth.gradient:
-            about.gradients += 1
-            about.loops = about.loops or bool(self._depth.loop)
-
-    def _nested(self, function: Function, args: Foreign, kwargs: Foreign) -> object:
-        """A gradient of a gradient is a part of it."""
-        self._depth.gradient += 1
-        try:
-            return function(*args, **kwargs)
-        finally:
-            self._depth.gradient -= 1
-
-    def loop(self, original: Function) -> Function:
-        """`lax.scan` and the like: what is traced inside iterates in compiled code."""
-        depth = self._depth
-
-        @functools.wraps(original)
-        def loop(*args: object, **kwargs: object) -> object:
-            depth.loop += 1
-            try:
-                return original(*args, **kwargs)
-            finally:
-                depth.loop -= 1
-
-        return loop
-
-
-def compare_with_collected(context: HookContext, rows: int) -> None:
-    """Batches that are larger than what was collected for them are from a replay buffer.
-
-    Not where episodes are padded to equal length before they are learned from: then the number of
-    steps between updates differs each time.
-    """
-    order = context.order
-    if rows and order.steps:
-        order.off_policy = order.steps == order.steps_before and rows > order.steps * order.envs
-
-
-def _batch_argument(args: tuple[Foreign, ...]) -> int:
-    """The argument whose arrays share a first dimension: parameters and keys do not."""
-    best, most = -1, (0, False)
-    for index, value in enumerate(args):
-        leaves = _leaves(value)
-        shapes = [getattr(leaf, "shape", None) for leaf in leaves]
-        firsts = {shape[0] for shape in shapes if shape}
-        if len(firsts) != 1 or not all(shapes) or _is_key(leaves):
-            continue
-        size = firsts.pop()
-        # Of several, the one with the most arrays; of equals, one whose entries are not single
-        # numbers (rewards and dones may be separate); of these the last: parameters come first.
-        rank = (len(leaves), any(shape and len(shape) > 1 for shape in shapes))
-        if rank >= most and size > 0:
-            best, most = index, rank
-    return best
-
-
-def _network_batch(args: tuple[Foreign, ...]) -> int:
-    return batch_size_of(args[_batch_argument(args)]) if args else 0
-
-
-def _is_key(leaves: list[Foreign]) -> bool:
-    kinds = [str(getattr(leaf, "dtype", "")) for leaf in leaves]
-    return all(kind.startswith("key") or kind == "uint32" for kind in kinds)
-
-
-def _leaves(value: Foreign) -> list[Foreign]:
-    if isinstance(value, dict):
-        return [leaf for each in value.values() for leaf in _leaves(each)]
-    if isinstance(value, (list, tuple)):
-        return [leaf for each in value for leaf in _leaves(each)]
-    return [value] if hasattr(value, "shape") else []
-
-
-def _all_leaves(value: Foreign) -> list[Foreign]:
-    """The same with JAX's own tree functions, which know the program's classes; slower."""
-    return list(sys.modules["jax"].tree_util.tree_leaves(value))
 
 
 def _compiling(context: HookContext, compiled: CompileTime, original: Foreign) -> Foreign:
@@ -404,6 +270,19 @@ def _reading(context: HookContext, original: Foreign) -> Foreign:
     return property(value, doc=original.__doc__)
 
 
+def _reading_item(context: HookContext) -> Function:
+    """`item()`, which reads a CPU's memory itself: what it waits for is waited for before."""
+
+    def wait_first(array: Foreign, *_: object) -> None:
+        # While a function is traced, it is called for what has no value yet.
+        computes = hasattr(array, "is_ready") and not array.is_deleted() and not array.is_ready()
+        if computes:
+            array.block_until_ready()
+            context.core.count(schema.SYNCS, 1)
+
+    return observe(context, before=wait_first)
+
+
 def library(context: HookContext) -> Library:
     """The table of JAX."""
     networks, loops = FlaxHooks(context), CompiledLoops(context)
@@ -441,6 +320,13 @@ def library(context: HookContext) -> Library:
                 "ArrayImpl._value",
                 "transfer",
                 wrapper=functools.partial(_reading, context),
+            ),
+            Target(  # `Array.item`
+                "jax._src.numpy.array_methods",
+                "_item",
+                "wait",
+                wrapper=_reading_item(context),
+                optional=True,
             ),
             Target("jax._src.array", "ArrayImpl.block_until_ready", "wait", wrapper=loops.wait),
             Target("jax", "block_until_ready", "wait", wrapper=loops.wait),

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 
 from hotloop.hooks.context import HookContext
-from hotloop.hooks.inference.gaps import OPTIMIZER
+from hotloop.hooks.inference.events import OPTIMIZER
 from hotloop.hooks.inference.networks import WHOLE, batch_size_of
 from hotloop.hooks.protocols import Foreign, Function
 from hotloop.hooks.wrapping import timed

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary, ref
 
 from hotloop.capture import schema
 from hotloop.hooks.context import HookContext
-from hotloop.hooks.inference.gaps import OPTIMIZER
+from hotloop.hooks.inference.events import OPTIMIZER
 from hotloop.hooks.inference.networks import WHOLE, batch_size_of, first_batch_size
 from hotloop.hooks.library import Library, Target, once
 from hotloop.hooks.protocols import Foreign, Function, Region, Undo

@@ -24,7 +24,7 @@ def _writer(module: str) -> tuple[Target, ...]:
 
 
 def _run(name: str) -> Target:
-    # `wandb.log` is the current run's method, bound anew by each `wandb.init`.
+    # `wandb.log` is the current run's method, bound again by each `wandb.init`.
     return once("wandb.sdk.wandb_run", f"Run.{name}", "log", optional=name != "log")
 
 

@@ -75,6 +75,8 @@ def library(context: HookContext) -> Library:
             Target(_CONNECTION, "_ConnectionBase.recv_bytes", "wait", wrapper=received),
             Target(_CONNECTION, "_ConnectionBase.poll", "wait", wrapper=waits_if(poll)),
             Target(_CONNECTION, "_ConnectionBase.send", "transfer"),
+            # What a queue and the workers of a pool write with.
+            Target(_CONNECTION, "_ConnectionBase.send_bytes", "transfer"),
             # `with` around a lock, a semaphore or a condition. `lock.acquire()` is not timed: each
             # lock has a bound method of its own, and a hook on that would keep the lock alive.
             once("_multiprocessing", "SemLock.__enter__", "wait", optional=True),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from hotloop.capture import schema
 from hotloop.hooks.context import HookContext
-from hotloop.hooks.inference.step_results import Outcome, agents_of, rewards_of
+from hotloop.hooks.inference.step_results import StepResult, agents_of, rewards_of
 from hotloop.hooks.inference.steps import NOT_TRAINING
 from hotloop.hooks.library import Library, every
 from hotloop.hooks.protocols import Foreign
@@ -18,11 +18,11 @@ from hotloop.hooks.protocols import Foreign
 _MODULE = "pettingzoo.utils.env"
 
 
-def _read_parallel(result: Foreign) -> Outcome:
+def _read_parallel(result: Foreign) -> StepResult:
     """(observations, rewards, terminations, truncations, infos), each with an entry per agent."""
     _, rewards, terminated, truncated, _ = result
     ended = bool(terminated) and all(end or truncated[agent] for agent, end in terminated.items())
-    return Outcome(1, int(ended), rewards_of(rewards), [ended], agents_of(rewards))
+    return StepResult(1, int(ended), rewards_of(rewards), [ended], agents_of(rewards))
 
 
 def library(context: HookContext) -> Library:
@@ -32,8 +32,11 @@ def library(context: HookContext) -> Library:
         if action is None or context.core.is_open(*NOT_TRAINING):
             return
         context.core.count(schema.ENV_STEPS, 1)
-        if all(env.terminations[agent] or env.truncations[agent] for agent in env.agents):
+        over, cut = env.terminations, env.truncations
+        ended = all(over[agent] or cut[agent] for agent in env.agents)
+        if ended:
             context.core.count(schema.EPISODES, 1)
+        context.returns.step(env, 1, [float(sum(env.rewards.values()))], [ended])
         context.order.stepped(1)
 
     after_step = context.steps.of_program(_read_parallel)
@@ -41,6 +44,7 @@ def library(context: HookContext) -> Library:
     return Library(
         title="PettingZoo",
         distribution="pettingzoo",
+        categories={"env.observe": "Environment"},
         targets=(
             every(_MODULE, "ParallelEnv.step", "env.step", after_step),
             every(_MODULE, "ParallelEnv.reset", "env.reset", was_reset),
@@ -48,5 +52,6 @@ def library(context: HookContext) -> Library:
             every(_MODULE, "AECEnv.step", "env.step", after_turn),
             every(_MODULE, "AECEnv.reset", "env.reset", was_reset),
             every(_MODULE, "AECEnv.render", "env.render"),
+            every(_MODULE, "AECEnv.last", "env.observe"),
         ),
     )

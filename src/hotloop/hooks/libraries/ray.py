@@ -83,13 +83,15 @@ def library(context: HookContext) -> Library:
             Target(_WORKER, "wait", "wait", wrapper=waits.wait),
             # Serialising into the object store; weights for actors above all.
             once(_WORKER, "put", "comm", optional=True),
+            # Packing the arguments and sending them; the call itself is another process's.
             Target(
                 "ray.actor",
                 "ActorHandle._actor_method_call",
-                "",
-                wrapper=observe(context, after=waits.called),
+                "comm.submit",
+                after=waits.called,
                 optional=True,
             ),
+            Target("ray.remote_function", "RemoteFunction._remote", "comm.submit", optional=True),
             Target(
                 _MANAGER,
                 "FunctionActorManager._make_actor_method_executor",

@@ -8,10 +8,10 @@ sb3-contrib and of the program itself.
 
 from __future__ import annotations
 
-from hotloop.capture.schema import LEARNING_STARTS
+from hotloop.capture.schema import GRADIENT_STEPS, LEARNING_STARTS, SAMPLES
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.library import Library, Target, every, once
-from hotloop.hooks.protocols import Foreign
+from hotloop.hooks.protocols import Foreign, Function
 
 
 def only_overrides(module: str, name: str, phase: str) -> Target:
@@ -43,6 +43,20 @@ def library(context: HookContext) -> Library:
     def note_warm_up(_: object, algorithm: Foreign, *__: object, **___: object) -> None:
         gauges[LEARNING_STARTS] = float(algorithm.learning_starts)
 
+    learn = context.core.region("learn")
+
+    def note_compiled_updates(
+        *_: object, gradient_steps: int = 0, batch_size: int = 0, **__: object
+    ) -> None:
+        context.core.count(GRADIENT_STEPS, gradient_steps)
+        context.core.count(SAMPLES, gradient_steps * batch_size)
+
+    def time_train(original: Function) -> Function:
+        # SBX makes its updates in a compiled loop, where nothing can be counted.
+        compiled = str(getattr(original, "__module__", "")).startswith("sbx.")
+        note = note_compiled_updates if compiled else None
+        return learn.wrap(original, after=note, outermost=True, always=compiled)
+
     return Library(
         title="Stable-Baselines3",
         distribution="stable_baselines3",
@@ -51,7 +65,7 @@ def library(context: HookContext) -> Library:
             every(_OFF, "OffPolicyAlgorithm.collect_rollouts", "collect", updates.after_rollout),
             every(_OFF, "OffPolicyAlgorithm._setup_learn", "startup", note_warm_up),
             every(_ON, "OnPolicyAlgorithm.train", "learn"),
-            every(_OFF, "OffPolicyAlgorithm.train", "learn"),
+            Target(_OFF, "OffPolicyAlgorithm.train", "learn", overrides=True, wrapper=time_train),
             # Vector environments: `step` is only in the base class, and resets what has ended.
             every(_VEC, "VecEnv.step", "env.step", context.steps.library_vector),
             every(_VEC, "VecEnv.reset", "env.reset", context.returns.was_reset),

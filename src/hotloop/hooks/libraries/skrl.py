@@ -7,7 +7,7 @@ library's sources and not run.
 from __future__ import annotations
 
 from hotloop.hooks.context import HookContext
-from hotloop.hooks.inference.step_results import Outcome, ends_of, is_on_host, rewards_of
+from hotloop.hooks.inference.step_results import StepResult, ends_of, is_on_host, rewards_of
 from hotloop.hooks.library import Library, Target, every, once
 from hotloop.hooks.protocols import Foreign, Note
 
@@ -21,15 +21,15 @@ _ADVANTAGES = ("a2c.a2c", "a2c.a2c_rnn", "amp.amp", "ppo.ppo", "ppo.ppo_rnn", "r
                "rpo.rpo_rnn", "trpo.trpo", "trpo.trpo_rnn")  # fmt: skip
 
 
-def _read(result: Foreign) -> Outcome:
+def _read(result: Foreign) -> StepResult:
     """A step's result: a column for each of its values, with a row per environment."""
     _, reward, *ends = result[:4]
     envs = int(reward.shape[0])
     if not is_on_host(reward):
-        return Outcome(envs, None)
+        return StepResult(envs, None)
     flags = ends_of([end.reshape(-1) for end in ends], envs)
     ended = None if flags is None else sum(flags)
-    return Outcome(envs, ended, rewards_of(reward.reshape(-1)), flags)
+    return StepResult(envs, ended, rewards_of(reward.reshape(-1)), flags)
 
 
 def _targets(framework: str, after_step: Note) -> tuple[Target, ...]:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 from hotloop.capture import schema
 from hotloop.hooks.context import HookContext
-from hotloop.hooks.inference.gaps import BACKWARD
+from hotloop.hooks.inference.events import BACKWARD
 from hotloop.hooks.inference.networks import WHOLE, first_batch_size
 from hotloop.hooks.inference.traces import Traced
 from hotloop.hooks.library import Library, Target, once
@@ -29,7 +29,7 @@ _PARTS = (*WHOLE, "learn.step", "env.step", "data", "log", "checkpoint")
 Where = tuple[CodeType, int]
 
 
-class _Depth(threading.local):
+class _TraceDepth(threading.local):
     """How many traces a thread is in."""
 
     traces = 0
@@ -45,7 +45,7 @@ class FunctionHooks:
         self._loss = core.region("learn.loss")
         self._compile = core.region("compile")
         self._backward = core.region("learn.backward")
-        self._depth = _Depth()
+        self._depth = _TraceDepth()
         self._traced: WeakKeyDictionary[Foreign, Traced] = WeakKeyDictionary()
         #: Tapes whose `learn.loss` is open: where they began, and the steps by then.
         self._recording: WeakKeyDictionary[Foreign, tuple[Where, int]] = WeakKeyDictionary()

@@ -48,7 +48,7 @@ def library(context: HookContext) -> Library:
     def after_reset(result: object, envs: Foreign, env_id: Foreign = None, **_: object) -> None:
         """Only whole vectors: an environment that is reset alone has ended its episode."""
         if env_id is None and returns.native is not None:
-            returns.native.was_reset(envs)
+            returns.native.was_reset(envs, False, False)
 
     def after_add(result: object, buffer: Foreign, *_: object, **__: object) -> None:
         profiler.gauges[schema.BUFFER_LENGTH] = len(buffer)

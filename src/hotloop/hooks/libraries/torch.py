@@ -10,9 +10,11 @@ import functools
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.libraries.torch_networks import hook_networks
 from hotloop.hooks.library import Library, Target, once
-from hotloop.hooks.protocols import Function, Undo, Wrapper
+from hotloop.hooks.protocols import Function, Region, Undo, Wrapper
 from hotloop.hooks.telemetry import transfers
+from hotloop.hooks.wrapping import dispatch
 from hotloop.measure.core import Core
+from hotloop.phases import LOADED
 
 
 def library(context: HookContext) -> Library:
@@ -23,6 +25,12 @@ def library(context: HookContext) -> Library:
         region = context.core.region("learn.optimizer")
         return region.wrap(original, after=updates.after_step, outermost=True)
 
+    def of_another_process(*_: object, **__: object) -> Region | None:
+        process = context.process
+        return loads if process is not None and process.role != "main" else None
+
+    loads = context.core.region(LOADED)
+    received = dispatch(context, of_another_process, outermost=True)
     networks = functools.partial(hook_networks, context)
     whole_step = functools.partial(_time_whole_step, context, time_step)
     return Library(
@@ -53,6 +61,7 @@ def library(context: HookContext) -> Library:
             once("torch", "nn.utils.clip_grad.clip_grad_value_", "learn.optimizer", prepared),
             once("torch", "nn.utils.clip_grad_value_", "learn.optimizer", prepared),
             once("torch", "save", "checkpoint"),
+            Target("torch", "nn.Module.load_state_dict", LOADED, wrapper=received),
         ),
         setup=functools.partial(_setup, context),
     )
@@ -82,7 +91,7 @@ def _time_whole_step(
 
     def hook(step: Function) -> object:
         whole = profile_hook_step(step)
-        detach = Core.attach(whole, time_step)
+        detach = Core.attach(whole, time_step, True)
         if detach is not None:
             context.undo.append(detach)
         return whole

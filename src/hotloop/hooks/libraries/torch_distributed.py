@@ -55,6 +55,8 @@ def library(context: HookContext) -> Library:
             *(once(_C10D, name, "comm", optional=True) for name in _COLLECTIVES),
             # Collectives with `async_op=True` are waited for here.
             once(_C10D, "Work.wait", "comm", optional=True),
+            # DDP's broadcast of running means and the like, before a forward pass.
+            once(_DDP, "DistributedDataParallel._sync_buffers", "comm", optional=True),
             Target(
                 _DDP,
                 "DistributedDataParallel._pre_forward",

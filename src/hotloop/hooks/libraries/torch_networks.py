@@ -14,9 +14,6 @@ from hotloop.hooks.context import HookContext
 from hotloop.hooks.inference.networks import tensor_batch_size
 from hotloop.hooks.protocols import Foreign, Function, Region
 
-#: Instead of an event, for a result inside a phase that chooses an action.
-ACT_INSIDE = -1
-
 
 def hook_networks(context: HookContext, original: Function) -> Function:
     """`Module.__call__`, whose outermost calls the native module times where they are."""
@@ -29,8 +26,11 @@ def hook_networks(context: HookContext, original: Function) -> Function:
     # Without this, a tensor subclass of the program would see hotloop's reads.
     unheard = getattr(torch._C, "DisableTorchFunctionSubclass", nullcontext)
 
-    def phase_of(kind: type) -> Region | None:
+    def phase_of(kind: type) -> Region | Callable[[Foreign], int | None] | None:
         for base in kind.__mro__:
+            chooser = context.module_choosers.get(f"{base.__module__}.{base.__qualname__}")
+            if chooser is not None:
+                return chooser
             phase = context.module_phases.get(base)
             if phase is not None:
                 flow.named.add(phase)

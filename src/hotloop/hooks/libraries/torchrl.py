@@ -63,7 +63,7 @@ class RolloutHooks:
         self.count_steps(result[0], env)
 
     def after_reset(self, result: object, env: object = None, *_: object, **kwargs: object) -> None:
-        """Whole resets begin every episode anew; partial ones follow an end."""
+        """Whole resets restart every episode; partial ones follow an end."""
         if not kwargs.get("select_reset_only"):
             self._context.returns.was_reset(result, env)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from hotloop.capture import schema
 from hotloop.hooks.context import HookContext
+from hotloop.hooks.libraries.language_models import LanguageModels
 from hotloop.hooks.library import Library, every, once
 from hotloop.hooks.protocols import Foreign
 from hotloop.measure.core import Core
@@ -58,14 +59,16 @@ class TokenSums:
 class Generations:
     """Counts what `generate` returned: tokens, completions, padding."""
 
-    def __init__(self, context: HookContext, sums: TokenSums) -> None:
+    def __init__(self, context: HookContext, sums: TokenSums, models: LanguageModels) -> None:
         self._core = context.core
         self._sums = sums
+        self._models = models
 
     def after_generate(
         self, result: Foreign, model: Foreign, *args: Foreign, **named: Foreign
     ) -> None:
         """One call is over: note its prompts and its completions."""
+        self._models.wrote(model)
         sequences: Foreign = getattr(result, "sequences", result)
         prompts: Foreign = named.get("inputs", named.get("input_ids", args[0] if args else None))
         config = named.get("generation_config") or model.generation_config
@@ -100,8 +103,9 @@ class Generations:
 
 def library(context: HookContext) -> Library:
     """The table of Transformers."""
-    sums = TokenSums()
-    generations = Generations(context, sums)
+    sums, models = TokenSums(), LanguageModels()
+    generations = Generations(context, sums, models)
+    context.module_choosers[f"{_GENERATION}.GenerationMixin"] = models.event
     return Library(
         title="Transformers",
         distribution="transformers",

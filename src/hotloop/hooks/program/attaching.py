@@ -14,20 +14,26 @@ import threading
 from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
+from weakref import WeakSet
 
 from hotloop.capture import schema
 from hotloop.capture.schema import Notes
 from hotloop.hooks import LIBRARIES
 from hotloop.hooks.context import HookContext
-from hotloop.hooks.inference.gaps import ACT, ADD, FORWARD, SAMPLE, has_gradients
+from hotloop.hooks.inference.events import ACT, ADD, FORWARD, SAMPLE
+from hotloop.hooks.inference.gaps import has_gradients
 from hotloop.hooks.inference.jitted import is_jitted
-from hotloop.hooks.inference.step_results import Outcome, has_flags, outcome_of
+from hotloop.hooks.inference.networks import UNCOUNTED, rows_of_batch
+from hotloop.hooks.inference.step_results import StepResult, step_result_of
+from hotloop.hooks.inference.steps import Reader
 from hotloop.hooks.install import Hooks
 from hotloop.hooks.program.confirming import BY_NAME, unless_it_trains
 from hotloop.hooks.program.files import is_program_file
+from hotloop.hooks.program.first_steps import FirstStep
 from hotloop.hooks.program.named_phases import NamedPhases
 from hotloop.hooks.program.populations import Populations
 from hotloop.hooks.program.recognition import Recognized, in_class, in_function
+from hotloop.hooks.program.searching import SelfPlay
 from hotloop.hooks.protocols import Function, Undo
 from hotloop.hooks.redirect import (
     at_first_call,
@@ -54,8 +60,7 @@ class Shapes:
         context = self._context = hooks.context
         context.remarks.append(context.tabular.remarks)
         self._populations = Populations(context)
-        #: Games that were played to their end.
-        self._games = 0
+        self._self_play = SelfPlay(context)
         self._seen: set[tuple[str, str]] = set()
         #: Module of the script -> its names when it was last inspected.
         self._sizes: dict[str, int] = {}
@@ -65,7 +70,7 @@ class Shapes:
         #: Those that store or draw by priority.
         self.by_priority: list[str] = []
         #: Functions that have their phase.
-        self._hooked: set[FunctionType] = set()
+        self._hooked: WeakSet[FunctionType] = WeakSet()
 
     def notes(self) -> dict[str, Any]:
         """The notes on what was recognized."""
@@ -118,6 +123,8 @@ class Shapes:
             except Exception as error:
                 self._hooks.failures[f"{module.__name__}.{name}"] = repr(error)
             self._seen.add((module.__name__, name))
+        for owner, name in self._self_play.games_in(module):
+            self._put_on(Recognized(owner, name, (), "game"), [])
 
     def inspect_unpickled(self, cls: type) -> None:
         """Inspect a class that came by value, whatever file it was written in."""
@@ -154,12 +161,26 @@ class Shapes:
         if found.kind == "network" and "jax" not in sys.modules:
             return  # elsewhere networks are objects, and hooked
         core, owner, name = self._profiler.core, found.owner, found.name
+        if found.kind == "search":
+            self._self_play.names.add(name)
         own: list[Undo] = []
+        first_step = FirstStep(core) if found.kind == "env.step by shape" else None
         own.append(
-            redirect(core, owner, name, lambda original: self._call(found, original, hooks, own))
+            redirect(
+                core,
+                owner,
+                name,
+                lambda original: self._call(found, original, hooks, own, first_step),
+            )
         )
         label = _label(function)
-        own.append(at_first_call(core, owner, name, lambda: self._first(found, label)))
+
+        def first(*args: object, **kwargs: object) -> None:
+            if first_step is not None:
+                first_step.given(*args, **kwargs)
+            self._first(found, label)
+
+        own.append(at_first_call(core, owner, name, first))
         hooks += own
         for undo in own:
             self._hooks.undo(undo)
@@ -184,26 +205,31 @@ class Shapes:
                 self.used[phase].remove(label)
 
     def _call(
-        self, found: Recognized, function: Function, hooks: list[Undo], own: list[Undo]
+        self,
+        found: Recognized,
+        function: Function,
+        hooks: list[Undo],
+        own: list[Undo],
+        first_step: FirstStep | None,
     ) -> Function:
         """The hook of a function; `hooks` are those of its class, `own` undo this one."""
         after: Callable[..., Any] | None = None
         if found.kind == "network":
             return _network(self._context, function)
-        if found.kind == "rules":
-            return _inside_search(self._profiler.core, function)
-        if found.kind == "game":
-            return self._game(function)
+        if found.kind in self._self_play.kinds:
+            return self._self_play.kinds[found.kind](function)
         if found.phases == ("evaluate",):
             populations = self._populations
             chosen = dispatch(self._context, populations.choose, populations.ended, outermost=True)
             return chosen(self._context.altered(function, "evaluate"))
         if found.kind == "search":
-            after = self._searched
+            after = self._self_play.searched
         elif found.kind == "generation":
             after = self._generation_ended
+        elif found.kind == "pull":
+            after = self._pulled
         elif found.kind.startswith("env.step"):
-            after = self._stepped(hooks, by_shape=found.kind != "env.step")
+            after = self._stepped(hooks, first_step.outcome if first_step else step_result_of)
         elif found.kind == "env.reset":
             after = self._was_reset
         elif found.kind == "buffer.sample":
@@ -232,14 +258,11 @@ class Shapes:
             return call
         return self._profiler.core.region(found.phases[0]).wrap(function, instead=call)
 
-    def _stepped(self, hooks: list[Undo], by_shape: bool) -> Callable[..., object]:
-        """Count a `step`; if its result is not an environment's, the class is not one either.
+    def _stepped(self, hooks: list[Undo], read_result: Reader) -> Callable[..., object]:
+        """Count a `step`; if its result is not an environment's, the class is not one either."""
 
-        A class that no name says to be one has to tell whether an episode ended.
-        """
-
-        def read(result: object) -> Outcome | None:
-            outcome = outcome_of(result) if has_flags(result) or not by_shape else None
+        def read(result: object) -> StepResult | None:
+            outcome = read_result(result)
             if outcome is None:
                 for undo in hooks:
                     undo()
@@ -252,27 +275,13 @@ class Shapes:
         if not self._profiler.core.is_open("env.step"):
             self._context.environment_was_reset(result, env)
 
-    def _searched(self, *_: object, **__: object) -> None:
-        self._profiler.core.count(schema.SEARCHES, 1)
+    def _pulled(self, *_: object, **__: object) -> None:
+        """A bandit's arm was pulled: a step, and no episode."""
+        self._profiler.core.count(schema.ENV_STEPS, 1)
+        self._context.order.stepped(1)
 
     def _generation_ended(self, *_: object, **__: object) -> None:
         self._profiler.core.count(schema.GENERATIONS, 1)
-
-    def _game(self, function: Function) -> Function:
-        """One game, if a tree search chose its moves; the innermost of these functions counts."""
-        core: Any = self._profiler.core
-        search = core.region("search")
-
-        def play(*args: object, **kwargs: object) -> object:
-            games, searches = self._games, search.entered
-            result = function(*args, **kwargs)
-            if self._games == games and search.entered > searches:
-                self._games += 1
-                core.count(schema.GAMES, 1)
-            return result
-
-        game: Function = search.wrap(function, instead=play)
-        return game
 
     def _sampled(self, result: Any, *args: Any, **_: Any) -> None:
         try:
@@ -280,6 +289,8 @@ class Shapes:
             self._context.environments.buffers.used(args[0])
         except Exception:
             pass  # a buffer need not know its length
+        order = self._context.order
+        order.drawn_rows = min(order.drawn_rows + rows_of_batch(result), UNCOUNTED)
         if has_gradients():
             self._context.order.happened(SAMPLE)
 
@@ -289,18 +300,6 @@ def _label(function: Any) -> str:
 
 
 # -- events --
-
-
-def _inside_search(core: Any, function: Function) -> Function:
-    """The rules of a game, timed where a tree search asks for them."""
-    region = core.region("search.rules")
-    timed, is_open = region.wrap(function, outermost=True), core.is_open
-
-    def call(*args: object, **kwargs: object) -> object:
-        return (timed if is_open("search") else function)(*args, **kwargs)
-
-    inside: Function = region.wrap(function, instead=call)
-    return inside
 
 
 def _event_note(context: HookContext, kind: int) -> Callable[..., None]:

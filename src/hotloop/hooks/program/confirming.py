@@ -6,9 +6,10 @@ networks, steps environments or learns neither logs, draws nor loads.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from hotloop.hooks.protocols import Function, Undo
+from hotloop.hooks.protocols import Function, Region, Undo
 
 #: Phases that a name alone gives to a function.
 BY_NAME = frozenset({"log", "data", "env.render"})
@@ -19,16 +20,21 @@ _TRAINS = (
 )  # fmt: skip
 
 
+def entered(regions: Sequence[Region]) -> int:
+    """How often any of these regions was entered."""
+    return sum(region.entered for region in regions)
+
+
 def unless_it_trains(core: Any, call: Function, take_back: Undo) -> Function:
     """`call`; its first call that acts or learns takes the label back."""
     regions = [core.region(name) for name in _TRAINS]
 
     def judged(*args: object, **kwargs: object) -> object:
-        before = sum(region.entered for region in regions)
+        before = entered(regions)
         try:
             return call(*args, **kwargs)
         finally:
-            if sum(region.entered for region in regions) > before:
+            if entered(regions) > before:
                 take_back()
 
     return judged

@@ -1,8 +1,7 @@
 """Which functions of a program are which phase, by what they are.
 
 Pure rules: from a class or a function to a list of `Recognized`. Each requires the whole shape: a
-replay buffer has a way in *and* a way out *and* something that keeps; an agent acts *and* learns or
-remembers. `attaching` attaches the phases.
+buffer has a way in *and* a way out *and* something that keeps; an agent acts *and* learns.
 """
 
 from __future__ import annotations
@@ -12,8 +11,10 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from hotloop.hooks.program import bandits
 from hotloop.hooks.program import vocabulary as v
-from hotloop.hooks.program.stepping import looks_like_step, resets
+from hotloop.hooks.program.self_play import searches_a_tree, simulates
+from hotloop.hooks.program.stepping import resets, the_step
 from hotloop.hooks.redirect import function_behind, is_really, plain_function, written
 
 #: A transition has at least a state, an action, a reward and what came of it.
@@ -63,6 +64,7 @@ def in_class(cls: type, is_own: Callable[[type], bool]) -> list[Recognized]:
         _rules_of_game,
         _population,
         _imagination,
+        _of_a_bandit,
         _environment,
         _buffer,
         _agent,
@@ -91,7 +93,7 @@ def _methods(cls: type, is_own: Callable[[type], bool]) -> dict[str, Method]:
             words = v.words_of(name)
             if function is None or name in methods or not words:
                 continue
-            if name.startswith("_") and not _imagines(words):
+            if name.startswith("_") and not (_imagines(words) or simulates(words)):
                 continue
             if getattr(function, "__isabstractmethod__", False):
                 continue
@@ -146,27 +148,34 @@ def _environment_by_shape(cls: type, methods: dict[str, Method]) -> Iterator[Rec
         return
     if any(len(method.parameters) >= TRANSITION_PARTS for method in methods.values()):
         return  # it stores transitions
-    steps = [m for m in methods.values() if looks_like_step(m.function, cls)]
-    step = methods.get("step") if methods.get("step") in steps else None
-    if step is None and len(steps) == 1:
-        step = steps[0]
-    if step is None:
+    name = the_step({name: method.function for name, method in methods.items()}, cls)
+    if name is None:
         return
+    step = methods[name]
     yield Recognized(step.owner, step.name, ("env.step",), "env.step by shape")
     begins = [m for m in methods.values() if resets(m.function, step.function, cls)]
     if len(begins) == 1:
         yield Recognized(begins[0].owner, begins[0].name, ("env.reset",), "env.reset")
 
 
-# -- tree search --
+def _of_a_bandit(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
+    """A bandit, or an agent that plays one."""
+    parts = {name: (method.words, method.parameters) for name, method in methods.items()}
+    for name, phases, kind in bandits.parts_of(_words_of_class(cls), parts):
+        yield Recognized(methods[name].owner, name, phases, kind)
+
+
+# -- tree search, populations, imagined rollouts --
 
 
 def _search(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
-    """The methods of a tree search that choose a move."""
-    if not v.TREE_SEARCH & _words_of_class(cls):
-        return
+    """The methods of a tree search that choose a move, and those that simulate."""
+    by_name = bool(v.TREE_SEARCH & _words_of_class(cls))
     for method in methods.values():
-        if "".join(method.words) in v.SEARCHES:
+        # By its name first: one that expands nodes has all that makes a search, but for its root.
+        if simulates(method.words):
+            yield Recognized(method.owner, method.name, (), "simulation")
+        elif (by_name and "".join(method.words) in v.SEARCHES) or searches_a_tree(method.function):
             yield Recognized(method.owner, method.name, ("search",), "search")
 
 
@@ -178,15 +187,15 @@ def _games(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
 
 
 def _rules_of_game(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
-    """The rules of a game: it lists its legal moves *and* plays one."""
+    """The methods of a game: it lists its legal moves *and* plays one."""
     written = {"".join(method.words): method for method in methods.values()}
     if not (v.LEGAL_MOVES & set(written) and v.PLAYS_A_MOVE & set(written)):
         return
-    for name in sorted((v.LEGAL_MOVES | v.PLAYS_A_MOVE | v.GAME_ENDS) & set(written)):
+    # A class that is the tree as well has more than rules.
+    searches = v.TREE_SEARCH & _words_of_class(cls) or v.SEARCHES & set(written)
+    rules = v.LEGAL_MOVES | v.PLAYS_A_MOVE | v.GAME_ENDS if searches else set(written)
+    for name in sorted(rules & set(written)):
         yield Recognized(written[name].owner, written[name].name, ("search.rules",), "rules")
-
-
-# -- populations and imagined rollouts --
 
 
 def _population(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
@@ -445,7 +454,10 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Recognize
         return [Recognized(owner, name, ("imagine",))]
     if _computes_returns(function, words):
         return [Recognized(owner, name, ("advantage",))]
-    if {"mcts", "uct"} & set(words) and set(words) <= {"mcts", "uct", "run", "search", "do"}:
+    is_named = {"mcts", "uct"} & set(words) and set(words) <= {"mcts", "uct", "run", "search", "do"}
+    if simulates(words):
+        return [Recognized(owner, name, (), "simulation")]
+    if is_named or searches_a_tree(function):
         return [Recognized(owner, name, ("search",), "search")]
     if name in ("step", "env_step") and {"state", "action"} <= set(parameters):
         return [Recognized(owner, name, ("env.step",), "env.step")]

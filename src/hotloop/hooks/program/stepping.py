@@ -1,8 +1,8 @@
 """Environments recognized by what their code does, whatever its names and language.
 
-A step is given an action, changes the object, and returns what came of it: a tuple of three to five
-parts. What its first call returns decides (`attaching`): one of the parts says whether an episode
-ended. A reset is given nothing and sets what the step changes.
+A step is given an action, changes the object, and returns what came of it: a tuple of two to five
+parts. Its first call decides (`first_steps`). A reset is given nothing and sets what the step
+changes.
 """
 
 from __future__ import annotations
@@ -19,19 +19,30 @@ from hotloop.hooks.redirect import is_really, written
 
 #: (observation, reward, done) up to (observation, reward, terminated, truncated, info).
 RESULT_PARTS = range(3, 6)
+#: (observation, reward) of a simulator without episodes.
+ENDLESS_PARTS = range(2, 3)
 #: A step is given an action, at most with a state or a random generator.
 MOST_PARAMETERS = 2
 #: A reset sets at least this part of what the step changes.
 SETS_AGAIN = 0.5
 
 
-def looks_like_step(function: FunctionType, cls: type) -> bool:
+def the_step(functions: dict[str, FunctionType], cls: type) -> str | None:
+    """The one method of a class that steps an environment."""
+    for parts in (RESULT_PARTS, ENDLESS_PARTS):
+        names = [name for name, each in functions.items() if _looks_like_step(each, cls, parts)]
+        if names:
+            return "step" if "step" in names else names[0] if len(names) == 1 else None
+    return None
+
+
+def _looks_like_step(function: FunctionType, cls: type, parts: range) -> bool:
     """Whether a method takes an action, changes its object and returns the parts of a step."""
     code = function.__code__
     given = v.parameters_of(function, bound=True)
     if not 1 <= len(given) <= MOST_PARAMETERS or code.co_flags & _NOT_PLAIN:
         return False
-    if not _returns_parts(code) or not changed_by(function, cls):
+    if not _returns_parts(code, parts) or not changed_by(function, cls):
         return False
     # An update may return losses and whether to stop early.
     return not _steps_another(function, cls) and not v.gradient_names(v.reached(function, cls))
@@ -55,11 +66,11 @@ def changed_by(function: FunctionType, cls: type) -> set[str]:
 _NOT_PLAIN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
-def _returns_parts(code: CodeType) -> bool:
+def _returns_parts(code: CodeType, parts: range = RESULT_PARTS) -> bool:
     """Whether the code builds a tuple with the parts that a step returns, and returns it."""
     instructions = list(dis.get_instructions(code))
     return any(
-        made.opname == "BUILD_TUPLE" and made.arg in RESULT_PARTS and then.opname == "RETURN_VALUE"
+        made.opname == "BUILD_TUPLE" and made.arg in parts and then.opname == "RETURN_VALUE"
         for made, then in itertools.pairwise(instructions)
     )
 

@@ -142,8 +142,8 @@ PLAYS_A_GAME = words_set(
 IMAGINE = words_set("imagine imagination dream")
 IMAGINED = words_set("ahead rollout rollouts trajectory trajectories horizon behavior with action")
 LEGAL_MOVES = words_set(
-    "legalmoves getlegalmoves legalactions getlegalactions validmoves getvalidmoves validactions "
-    "getvalidactions availablemoves availableactions possiblemoves"
+    "legal legalmoves getlegalmoves legalactions getlegalactions validmoves getvalidmoves "
+    "validactions getvalidactions availablemoves availableactions possiblemoves"
 )
 PLAYS_A_MOVE = words_set(
     "play playmove makemove domove getnextstate nextstate applymove applyaction apply move push "

@@ -43,6 +43,8 @@ def attributes_of(held: object) -> list[tuple[str, Any]]:
         if not reads_plainly(type(held)):
             return []
         names = _names_of(type(held)) if SLOWED else []
+        if SLOWED and not names and not _refers(held):
+            return []  # as new
         if not names or _has_dictionary(held, names):
             return list(vars(held).items())[:MOST_ATTRIBUTES]
         found = ((name, value) for name in names for value in _value(held, name))
@@ -130,8 +132,12 @@ def _has_dictionary(held: object, names: list[str]) -> bool:
     """Whether its dictionary was requested before: then that refers to its values."""
     if isinstance(held, _CONTAINERS):
         return False  # all its elements would be among them
-    others = [each for each in gc.get_referents(held) if each is not type(held)]
+    others = _refers(held)
     return len(others) == 1 and type(others[0]) is dict and any(n in others[0] for n in names)
+
+
+def _refers(held: object) -> list[object]:
+    return [each for each in gc.get_referents(held) if each is not type(held)]
 
 
 def _value(held: object, name: str) -> tuple[Any, ...]:

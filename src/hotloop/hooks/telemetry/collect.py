@@ -22,7 +22,7 @@ from hotloop.capture.schema import Machine, Notes
 from hotloop.hooks.program.files import is_program_file
 from hotloop.hooks.protocols import Foreign, Function, Undo, Wrapper
 from hotloop.hooks.telemetry.calling_lines import CallingLines, calling_line
-from hotloop.hooks.wrapping import replace
+from hotloop.hooks.wrapping import put_hook
 from hotloop.measure import machine
 
 if TYPE_CHECKING:
@@ -62,8 +62,8 @@ class Telemetry:
         """Hook the interpreter now, and libraries as they are imported."""
         undo = self.context.undo
         self.context.on_import.append(self._imported)
-        undo.append(replace(gc, "collect", self.expensive(_GC_COLLECT, schema.CALL_GC_COLLECT)))
-        undo.append(replace(warnings, "_showwarnmsg", self._read_warnings))
+        undo.append(put_hook(gc, "collect", self.expensive(_GC_COLLECT, schema.CALL_GC_COLLECT)))
+        undo.append(put_hook(warnings, "_showwarnmsg", self._read_warnings))
 
     def add(
         self,
@@ -83,8 +83,11 @@ class Telemetry:
             self._last_reads.append(last_read)
 
     def end(self) -> None:
-        """At the end of the program: read once more what is read rarely."""
-        for read in self._last_reads:
+        """At the end of the program: read once more what is read rarely, and the scheduler.
+
+        The last window may be most of a short loop.
+        """
+        for read in (self._scheduler, *self._last_reads):
             self._guard(read)
 
     def read(self) -> None:
@@ -93,9 +96,10 @@ class Telemetry:
             self._guard(read)
 
     def at_loop(self) -> None:
-        """The training loop begins: how long the main thread has waited for a CPU core so far."""
+        """The training loop begins: how long the main thread has used and waited for a core."""
         times = self._guard(machine.run_times)
         if times is not None:
+            self.gauge(schema.STARTUP_CPU_S, times.on_core)
             self.gauge(schema.STARTUP_DELAY_S, times.waiting)
 
     def notes(self) -> dict[str, object]:

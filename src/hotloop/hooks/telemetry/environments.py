@@ -14,6 +14,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -29,12 +30,14 @@ if TYPE_CHECKING:
 #: Maximum number of environments stepped in turn: beyond that, counting restarts.
 MOST_IN_TURN = 4096
 #: The first episodes are all inspected, later ones ever more rarely.
-ALWAYS_LOOK = 16
+ALWAYS_INSPECTED = 16
 #: Maximum number of wrappers around an environment to inspect.
 MOST_LAYERS = 16
 #: Episodes that separate growth from chance, and the least that a container must have grown by.
 ENOUGH_EPISODES = 4
 LEAST_GROWTH = 20
+#: Resets without a call while nothing is to be inspected: until an episode's end says otherwise.
+MOST_PASSED = 1_000_000
 #: Maximum number of buffers to inspect.
 MOST_BUFFERS = 64
 #: An array of images: transitions, height, width, and perhaps channels.
@@ -66,19 +69,24 @@ class Turns:
         self._steps += 1
 
 
-class Looks:
+class Inspections:
     """Which of many moments to inspect: the first ones all, later ones ever more rarely."""
 
     def __init__(self) -> None:
         self.seen = 0
         self._due = 1
 
+    @property
+    def before_next(self) -> int:
+        """How many moments come before the next one to inspect."""
+        return max(self._due - 1 - self.seen, 0)
+
     def due(self) -> bool:
         """One more such moment; whether to inspect it."""
         self.seen += 1
         if self.seen < self._due:
             return False
-        self._due = self.seen + 1 + (self.seen // 4 if self.seen >= ALWAYS_LOOK else 0)
+        self._due = self.seen + 1 + (self.seen // 4 if self.seen >= ALWAYS_INSPECTED else 0)
         return True
 
 
@@ -91,16 +99,18 @@ class Growth:
         #: finding out what is inside takes longer than everything else here.
         self._outermost: weakref.ref[Foreign] | None = None
         self._others: set[int] = set()
-        self._episodes = Looks()
+        self._episodes = Inspections()
         self._looking = self._was_due = False
         self._ended: dict[str, int] = {}
         self._begun: dict[str, int] = {}
         #: Attribute -> [grown in steps, grown in resets, size now].
         self._grown: dict[str, list[int]] = {}
-        self._resets = Looks()
+        self._resets = Inspections()
         self._since: dict[str, tuple[int, int]] = {}
         #: Attribute -> [growth, number of resets it took, size now], where only resets were seen.
         self._between: dict[str, list[int]] = {}
+        #: Called when the next reset has to be reported.
+        self.on_look: Callable[[], None] = lambda: None
 
     def ended(self, outermost: Foreign) -> None:
         """An episode of this environment is over; it is reset next."""
@@ -110,19 +120,19 @@ class Growth:
         # What an episode adds takes two reads: after a reset, and at the end.
         self._looking = self._was_due or bool(self._begun)
         if self._looking:
+            self.on_look()
             self._ended = sizes_of(outermost)
             for name, size in self._ended.items():
                 if name in self._begun:
                     self._entry(name)[0] += size - self._begun[name]
 
-    def was_reset(
-        self, result: Foreign, outermost: Foreign = None, *_: Foreign, **__: Foreign
-    ) -> None:
-        """The environment was reset: a note after its `reset`."""
-        if self._episodes.seen and not self._looking:
-            return
+    def was_reset(self, result: Foreign, outermost: Foreign = None, passed: int = 0) -> int | None:
+        """The environment was reset, and `passed` times before without a call.
+
+        Returns how many of its next resets need no call, None if it is not the one to watch.
+        """
         if not self._is_watched(outermost):
-            return
+            return None
         if self._looking:
             begun = sizes_of(outermost)
             for name, size in begun.items():
@@ -131,12 +141,15 @@ class Growth:
                 entry[2] = size
             self._begun = begun if self._was_due else {}
             self._looking = False
-        elif self._resets.due():
+        elif not self._episodes.seen:
             # Inside a vector only the resets are seen: growth from one to the next.
-            resets = self._resets.seen
-            for name, size in sizes_of(outermost).items():
-                first = self._since.setdefault(name, (resets, size))
-                self._between[name] = [size - first[1], resets - first[0], size]
+            self._resets.seen += passed
+            if self._resets.due():
+                resets = self._resets.seen
+                for name, size in sizes_of(outermost).items():
+                    first = self._since.setdefault(name, (resets, size))
+                    self._between[name] = [size - first[1], resets - first[0], size]
+        return MOST_PASSED if self._episodes.seen else self._resets.before_next
 
     def _is_watched(self, outermost: Foreign) -> bool:
         """One environment is: the first, and when that is gone the next."""

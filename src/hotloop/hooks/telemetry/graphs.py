@@ -12,18 +12,20 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from hotloop.capture import schema
-from hotloop.hooks.inference.gaps import ACT, BACKWARD, FORWARD
+from hotloop.hooks.inference.events import ACT, ACT_INSIDE, BACKWARD, FORWARD
 from hotloop.hooks.inference.updates import SHOWN_LOSSES
-from hotloop.hooks.libraries.torch_networks import ACT_INSIDE
 from hotloop.hooks.protocols import Foreign
+from hotloop.measure.core import native_constant
 
 if TYPE_CHECKING:
     from hotloop.hooks.telemetry.collect import Telemetry
 
 #: One output in this many is inspected: of acts, and of learning passes, of which an update may
-#: have two or four (a prime lets each have its turn). Of those, this many graphs of each kind are
-#: marked at first, and per window later: marking one takes about as long as a small network.
-EVERY, EVERY_FORWARD = 32, 31
+#: have two or four (a prime lets each have its turn).
+EVERY = native_constant("SHOWN_ACTS", 32)
+EVERY_FORWARD = native_constant("SHOWN_FORWARDS", 31)
+#: Graphs of each kind that are marked at first, and per window later: marking one takes about as
+#: long as a small network.
 MARKED_AT_FIRST, MARKED_A_WINDOW = 32, 4
 #: Nodes that are marked: what a program keeps may hold only a part of a graph.
 _NODES = 24
@@ -37,7 +39,7 @@ OLD = 256
 MOST_ATTRIBUTED = 10_000
 
 
-class _Mark:
+class _Lifetime:
     """Lives as long as the node that holds it."""
 
     __slots__ = ("__weakref__",)
@@ -58,7 +60,7 @@ class Graphs:
         #: Kind -> graphs that may still be marked in this window.
         self._to_mark = dict.fromkeys((ACT, FORWARD, BACKWARD), MARKED_AT_FIRST)
         #: (call at which it was made, its marks)
-        self._watched: deque[tuple[int, list[weakref.ref[_Mark]]]] = deque(maxlen=_WATCHED)
+        self._watched: deque[tuple[int, list[weakref.ref[_Lifetime]]]] = deque(maxlen=_WATCHED)
         self._on = True
 
     def stop(self) -> None:
@@ -141,11 +143,11 @@ class Graphs:
 
     def _mark(self, nodes: list[Foreign]) -> None:
         """Mark the nodes nearest to these."""
-        marks: list[weakref.ref[_Mark]] = []
+        marks: list[weakref.ref[_Lifetime]] = []
         waiting = deque(nodes)
         while waiting and len(marks) < _NODES:
             node = waiting.popleft()
-            mark = _Mark()
+            mark = _Lifetime()
             node.metadata["hotloop"] = mark
             marks.append(weakref.ref(mark))
             waiting += [inner for inner, _ in node.next_functions if _is_inner(inner)]

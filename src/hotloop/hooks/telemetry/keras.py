@@ -13,7 +13,7 @@ from hotloop.capture import schema
 from hotloop.capture.schema import Network, Notes
 from hotloop.hooks.inference.networks import first_batch_size
 from hotloop.hooks.protocols import Foreign, Function
-from hotloop.hooks.wrapping import observe, replace
+from hotloop.hooks.wrapping import observe, put_hook
 
 if TYPE_CHECKING:
     from hotloop.hooks.telemetry.collect import Telemetry
@@ -31,12 +31,12 @@ def install(telemetry: Telemetry) -> None:
         trainer = getattr(sys.modules.get(module), name, None)
         if trainer is not None and "predict" in vars(trainer):
             timed = functools.partial(_time_predict, telemetry)
-            telemetry.add(undo=replace(trainer, "predict", timed))
+            telemetry.add(undo=put_hook(trainer, "predict", timed))
     base = getattr(sys.modules.get("keras.src.optimizers.base_optimizer"), "BaseOptimizer", None)
     if base is not None and "build" in vars(base):
         models = Models()
         hook = observe(telemetry.context, models.built)
-        telemetry.add(notes=models.notes, undo=replace(base, "build", hook))
+        telemetry.add(notes=models.notes, undo=put_hook(base, "build", hook))
 
 
 def _time_predict(telemetry: Telemetry, original: Function) -> Function:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hotloop.capture import schema
 from hotloop.capture.schema import Notes, TensorflowThreads
 from hotloop.hooks.protocols import Foreign
-from hotloop.hooks.wrapping import observe, replace
+from hotloop.hooks.wrapping import observe, put_hook
 
 if TYPE_CHECKING:
     from hotloop.hooks.telemetry.collect import Telemetry
@@ -29,7 +29,7 @@ def install(telemetry: Telemetry) -> None:
             telemetry.lines.note(schema.CALL_RETRACED)
 
     hook = observe(telemetry.context, before=before_trace)
-    telemetry.add(undo=replace(module, _TRACE, hook), notes=_threads)
+    telemetry.add(undo=put_hook(module, _TRACE, hook), notes=_threads)
 
 
 def _threads() -> dict[str, object]:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from hotloop.capture import schema
 from hotloop.capture.schema import Network, Notes, TorchThreads
 from hotloop.hooks.protocols import Foreign, Function, Undo, Wrapper
-from hotloop.hooks.wrapping import observe, replace
+from hotloop.hooks.wrapping import observe, put_hook
 from hotloop.measure.core import Core, native_parts
-from hotloop.measure.threads import OwnThread
+from hotloop.measure.own_threads import OwnThread
 
 if TYPE_CHECKING:
     from hotloop.hooks.telemetry.collect import Telemetry
@@ -64,10 +64,10 @@ def install(telemetry: Telemetry) -> None:
     for undo in (context.output_watchers.clear, graphs.stop, lists.remove):
         telemetry.add(undo=undo)
     for hook in hooks:
-        telemetry.add(undo=replace(*hook))
+        telemetry.add(undo=put_hook(*hook))
     transfers = context.transfers
     telemetry.add(read=networks.read, notes=networks.notes)
-    telemetry.add(notes=transfers.notes, last_read=transfers.say_again)
+    telemetry.add(notes=transfers.notes, last_read=transfers.note_everything)
     for source in (anomaly, Compilations(telemetry), lists, graphs):
         telemetry.add(read=source.read)
 
@@ -300,7 +300,7 @@ class Lists:
         from hotloop.hooks.telemetry.transfers import can_leave_cpu
 
         self._can_leave = can_leave_cpu(torch)
-        self._undo = [replace(torch, name, self._hook) for name in ("tensor", "as_tensor")]
+        self._undo = [put_hook(torch, name, self._hook) for name in ("tensor", "as_tensor")]
 
     def remove(self) -> None:
         while self._undo:

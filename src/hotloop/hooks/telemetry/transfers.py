@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 from hotloop.capture.schema import Notes
 from hotloop.hooks.program.files import is_program_file
 from hotloop.hooks.protocols import Foreign, Function, Undo, Wrapper
-from hotloop.hooks.wrapping import observe, replace
+from hotloop.hooks.wrapping import observe, put_hook
 from hotloop.measure.core import native_parts
-from hotloop.measure.threads import in_own_thread
+from hotloop.measure.own_threads import in_own_thread
 
 if TYPE_CHECKING:
     from hotloop.hooks.context import HookContext
@@ -85,7 +85,7 @@ class Moves:
             self._noted_at, self._noted = max(whole, 1), self.lines()
         return {Notes.transfer_lines: self._noted}
 
-    def say_again(self) -> None:
+    def note_everything(self) -> None:
         """Make the next note cover everything counted so far."""
         self._noted_at = 0
 
@@ -186,8 +186,8 @@ def install(context: HookContext) -> Undo:
             if not in_own_thread():
                 moves.waited("torch.cuda.synchronize()")
 
-        undo.append(replace(torch.cuda, "synchronize", observe(context, waited)))
-    undo += [replace(torch.Tensor, name, hook) for name, hook in hooks.items()]
+        undo.append(put_hook(torch.cuda, "synchronize", observe(context, waited)))
+    undo += [put_hook(torch.Tensor, name, hook) for name, hook in hooks.items()]
 
     def remove() -> None:
         for call in undo:

@@ -1,5 +1,5 @@
-/* A callable that calls another one first. Neither leaves a frame of hotloop's around the program's
- * function, which a warning, a logger or a traceback would name. */
+/* A callable that calls another one first, with the same arguments. Neither leaves a frame of
+ * hotloop's around the program's function, which a warning, a logger or a traceback would name. */
 
 #include "core.h"
 #include "references.h"
@@ -18,7 +18,8 @@ before_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *name
 {
     PyObject *callable = Py_NewRef(((Before *)self)->callable);
     PyObject *first = Py_NewRef(((Before *)self)->first);
-    PyObject *done = hidden_call_none(first);
+    /* The place before the arguments is the caller's to lend, and only to one of the two. */
+    PyObject *done = hidden_call(first, args, PyVectorcall_NARGS(nargsf), names);
     PyObject *result = NULL;
     if (done != NULL) {
         result = PyObject_Vectorcall(callable, args, nargsf, names);
@@ -51,7 +52,7 @@ REFERENCES(before, offsetof(Before, first), offsetof(Before, callable))
 PyTypeObject BeforeType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "hotloop.measure._native.Before",
-    .tp_doc = "Before(first, callable): calls `first()`, then the other with its arguments.",
+    .tp_doc = "Before(first, callable): calls both with its arguments, returns what the second does.",
     .tp_basicsize = sizeof(Before),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_new = before_new,

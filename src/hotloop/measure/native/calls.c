@@ -161,11 +161,22 @@ calls_purpose(EventOrder *self, void *network, int gradients, long long batch_si
     return purpose;
 }
 
+int
+calls_of_object(PyObject *choose, PyObject *network)
+{
+    PyThreadState *state = hidden_begin();
+    PyObject *answer = PyObject_CallOneArg(choose, network);
+    hidden_end(state);
+    long event = answer != NULL && answer != Py_None ? PyLong_AsLong(answer) : INFERENCE;
+    Py_XDECREF(answer);
+    return event == SCORE || event == REFERENCE ? (int)event : INFERENCE;
+}
+
 /* An environment step or a backward pass decides what the calls before it were for. */
 void
 calls_decide(EventOrder *self, int purpose)
 {
-    /* A table that was full begins anew meanwhile: then none waits any more. */
+    /* A table that was full restarts meanwhile: then none waits any more. */
     for (uint32_t i = 0; i < self->waiting_count; i++) {
         NetworkCall key = self->calls[self->waiting[i]];
         forecast_learn(&self->calls[self->waiting[i]].purpose, purpose);

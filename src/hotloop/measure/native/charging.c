@@ -38,9 +38,10 @@ is_recent(const Sampled *sampled, const Charge *charge)
 /* How much of `ns` belongs to `other` instead, for the sums to be within the band again: never all of it.
  * `sign`: 1 for time that it ran, -1 for time that it was blocked. */
 static uint64_t
-owed_to(Sampled *sampled, const Charge *other, int sign, uint64_t ns)
+owed_to(const Sampler *self, Sampled *sampled, const Charge *other, int sign, uint64_t ns)
 {
-    int64_t over = sign * sampled->owed_cpu - BAND * (int64_t)ns;
+    /* A busy machine makes intervals longer, which is no reason for a wider band. */
+    int64_t over = sign * sampled->owed_cpu - BAND * (int64_t)self->interval;
     if (!sampled->counts_cpu || over <= 0 || ns == 0) {
         return 0;
     }
@@ -102,7 +103,7 @@ charge_running(Sampler *self, Sampled *sampled, uint64_t ns)
     Charge ran = {sampled->node, sampled->stack, sampled->mode, sampled->last_ns};
     Charge core = {sampled->node, sampled->stack, MODE_WAITING_CORE, 0};
     uint64_t waited = take_delay(self, sampled, ns);
-    uint64_t blocked = owed_to(sampled, &sampled->waited, -1, ns - waited);
+    uint64_t blocked = owed_to(self, sampled, &sampled->waited, -1, ns - waited);
     LOCK(self);
     charge(self, &ran, 1, ns - waited - blocked);
     charge(self, is_recent(sampled, &sampled->ready) ? &sampled->ready : &core, 0, waited);
@@ -113,24 +114,26 @@ charge_running(Sampler *self, Sampled *sampled, uint64_t ns)
     sampled->ran = ran;
 }
 
-/* A thread that is blocked, or waits for a core. */
+/* A thread that is blocked, or waits for a core. On a busy machine it is seen without one more often than
+ * the scheduler counts, and hardly ever while it runs. */
 void
 charge_waiting(Sampler *self, Sampled *sampled, uint64_t ns)
 {
     Charge waited = {sampled->node, sampled->stack, sampled->mode, sampled->last_ns};
     int blocked = sampled->mode != MODE_WAITING_CORE;
-    uint64_t ran = blocked ? owed_to(sampled, &sampled->ran, 1, ns) : 0;
+    int pays = blocked || sampled->owed_delay < -BAND * (int64_t)self->interval;
+    uint64_t ran = pays ? owed_to(self, sampled, &sampled->ran, 1, ns) : 0;
     LOCK(self);
     charge(self, &waited, 1, ns - ran);
     charge(self, &sampled->ran, 0, ran);
     self->taken++;
     UNLOCK(self);
+    sampled->owed_cpu -= (int64_t)ran;
     if (blocked) {
-        sampled->owed_cpu -= (int64_t)ran;
         sampled->waited = waited;
     }
     else {
-        sampled->owed_delay -= (int64_t)ns;
+        sampled->owed_delay -= (int64_t)(ns - ran);
         sampled->ready = waited;
     }
 }

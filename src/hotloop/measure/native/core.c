@@ -1,6 +1,7 @@
 /* Core: a tree of regions with its counters, and what Python can ask of it. */
 
 #include "core_methods.h"
+#include <structmember.h>
 
 void
 core_renew_serial(Core *core)
@@ -69,8 +70,7 @@ static PyObject *
 core_method_region(Core *self, PyObject *name)
 {
     Region *region = core_region(self, name, 0);
-    Py_XINCREF(region);
-    return (PyObject *)region;
+    return Py_XNewRef(region);
 }
 
 PyDoc_STRVAR(core_profile_doc,
@@ -81,13 +81,11 @@ static PyObject *
 core_method_profile(Core *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names)
 {
     if (!self->enabled) {
-        Py_INCREF(self->off);
-        return (PyObject *)self->off;
+        return Py_NewRef(self->off);
     }
     if (nargs == 1 && names == NULL) {
         Region *region = core_region(self, args[0], 1);
-        Py_XINCREF(region);
-        return (PyObject *)region;
+        return Py_XNewRef(region);
     }
     if (self->special == NULL) {
         PyErr_SetString(PyExc_TypeError, "profile() takes a name");
@@ -153,8 +151,7 @@ core_method_innermost(Core *self, PyObject *unused)
     (void)unused;
     Region *region = core_innermost(self);
     PyObject *name = region != NULL ? region->name : Py_None;
-    Py_INCREF(name);
-    return name;
+    return Py_NewRef(name);
 }
 
 PyDoc_STRVAR(core_main_node_doc,
@@ -170,7 +167,7 @@ core_method_main_node(Core *self, PyObject *unused)
 
 PyDoc_STRVAR(core_forget_loop_doc,
 "forget_loop()\n--\n\n"
-"The next entry of a phase of the training loop begins a loop anew.");
+"The next entry of a phase of the training loop begins a new loop.");
 
 static PyObject *
 core_method_forget_loop(Core *self, PyObject *unused)
@@ -218,8 +215,7 @@ core_method_reduce(Core *self, PyObject *unused)
         PyErr_SetString(PyExc_TypeError, "only the global profiler's core can be pickled");
         return NULL;
     }
-    Py_INCREF(self->reduce);
-    return self->reduce;
+    return Py_NewRef(self->reduce);
 }
 
 static PyMethodDef core_methods[] = {
@@ -253,65 +249,31 @@ static PyMethodDef core_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* A flag of the core, as a bool; `closure` is its offset. */
 static PyObject *
-core_get_enabled(Core *self, void *closure)
+core_get_flag(PyObject *self, void *closure)
 {
-    (void)closure;
-    return PyBool_FromLong(self->enabled);
-}
-
-static PyObject *
-core_get_resting(Core *self, void *closure)
-{
-    (void)closure;
-    return PyBool_FromLong(self->resting);
-}
-
-static PyObject *
-core_get_head_entries(Core *self, void *closure)
-{
-    (void)closure;
-    return PyLong_FromUnsignedLongLong(self->head_entries);
-}
-
-static PyObject *
-core_get_failures(Core *self, void *closure)
-{
-    (void)closure;
-    Py_INCREF(self->failures);
-    return self->failures;
-}
-
-static PyObject *
-core_get_unmatched(Core *self, void *closure)
-{
-    (void)closure;
-    return PyLong_FromUnsignedLongLong(self->unmatched);
-}
-
-static PyObject *
-core_get_dropped(Core *self, void *closure)
-{
-    (void)closure;
-    return PyLong_FromUnsignedLongLong(self->dropped);
-}
-
-static PyObject *
-core_get_loop_first(Core *self, void *closure)
-{
-    (void)closure;
-    return PyLong_FromUnsignedLongLong(self->loop_first);
+    return PyBool_FromLong(*(int *)((char *)self + (size_t)closure));
 }
 
 static PyGetSetDef core_getset[] = {
-    {"enabled", (getter)core_get_enabled, NULL, "Whether regions are counted.", NULL},
-    {"resting", (getter)core_get_resting, NULL, "Whether hooks rest between stretches.", NULL},
-    {"head_entries", (getter)core_get_head_entries, NULL, "Iterations since stretches began.", NULL},
-    {"failures", (getter)core_get_failures, NULL, "Hooks that failed, with their errors.", NULL},
-    {"unmatched", (getter)core_get_unmatched, NULL, "Exits of regions that were not open.", NULL},
-    {"dropped", (getter)core_get_dropped, NULL, "Counts that were not finite.", NULL},
-    {"loop_first", (getter)core_get_loop_first, NULL, "When the training loop began, or 0.", NULL},
+    {"enabled", core_get_flag, NULL, "Whether regions are counted.", (void *)offsetof(Core, enabled)},
+    {"resting", core_get_flag, NULL, "Whether hooks rest between stretches.",
+     (void *)offsetof(Core, resting)},
     {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef core_members[] = {
+    {"head_entries", T_ULONGLONG, offsetof(Core, head_entries), READONLY,
+     "Iterations since stretches began."},
+    {"failures", T_OBJECT_EX, offsetof(Core, failures), READONLY,
+     "Hooks that failed, with their errors."},
+    {"unmatched", T_ULONGLONG, offsetof(Core, unmatched), READONLY,
+     "Exits of regions that were not open."},
+    {"dropped", T_ULONGLONG, offsetof(Core, dropped), READONLY, "Counts that were not finite."},
+    {"loop_first", T_ULONGLONG, offsetof(Core, loop_first), READONLY,
+     "When the training loop began, or 0."},
+    {NULL, 0, 0, 0, NULL},
 };
 
 static int
@@ -458,6 +420,7 @@ PyTypeObject CoreType = {
     .tp_init = (initproc)core_init,
     .tp_methods = core_methods,
     .tp_getset = core_getset,
+    .tp_members = core_members,
     .tp_traverse = (traverseproc)core_traverse,
     .tp_clear = (inquiry)core_clear,
     .tp_dealloc = (destructor)core_dealloc,

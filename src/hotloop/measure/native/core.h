@@ -39,6 +39,7 @@
 #define REGION_ASIDE 2  /* what is inside is not the training loop (an evaluation) */
 #define REGION_BESIDE 8 /* no step of the training loop: a gap around it continues after it */
 #define REGION_RESTS 64  /* not timed between stretches */
+#define REGION_LEARNS 128 /* its time is learning, for one optimizer or another */
 #define REGION_SHALLOW 4 /* its stacks are many and deep, and only their outside tells anything */
 /* A node's own: it has been entered, not only claimed a gap. */
 #define NODE_CALLED 16
@@ -46,6 +47,7 @@
 typedef struct Core Core;
 typedef struct Region Region;
 typedef struct Node Node;
+typedef struct Timed Timed;
 typedef struct Original Original;
 
 struct Node {
@@ -114,6 +116,7 @@ typedef struct Thread {
     int in_network; /* a torch module is being called */
     int in_read;    /* a tensor is being read or moved */
     Region *counted; /* between stretches: the call that counts what is inside it */
+    Timed *learning; /* owned: the call around, while it is learned where functions stand */
     struct Thread *next;
     struct Thread *chain; /* in the core's hash table */
 } Thread;
@@ -160,6 +163,7 @@ struct Core {
     int enabled;
     int noting;      /* a note of a hook is running */
     int resting;     /* between two stretches: see stretches.c */
+    int below;       /* environments below reward wrappers are followed: see returns.h */
     Region *head;    /* where stretches begin and end; NULL: every call is measured */
     Slice *slices;   /* NULL while no trace is kept */
     uint64_t loop_first;
@@ -187,6 +191,7 @@ struct Core {
     Region *off;        /* what profile() answers while disabled */
     Node **nodes;
     uint32_t node_count;
+    uint64_t learnt_ns; /* own time of learning that snapshots have taken */
     Node *overflow[MAX_ROOTS];
     Thread *threads;
     Thread *thread_table[THREAD_CHAINS];
@@ -230,18 +235,6 @@ extern PyTypeObject CoreType, BeforeType, CompiledRunsType, ListCallsType, MarkT
     EventOrderType, UpdatesType, NetworksType, StepsType, TensorMethodType, TransfersType,
     OriginalType, LinkType;
 extern PyMethodDef termination_methods[], subclasses_methods[], own_frames_methods[];
-
-typedef struct Timed {
-    PyObject_HEAD
-    vectorcallfunc call;
-    PyObject *function;
-    PyObject *after;
-    PyObject *instead; /* of timing: what an outermost call runs, or NULL */
-    Region *region;
-    int outermost;
-    int always;
-    int counts; /* the note may count what has to be exact, between stretches too */
-} Timed;
 
 /* core.c: add to a counter while another is watched. Errors are settled. */
 void core_count(Core *core, PyObject *name, long long n);
@@ -312,19 +305,11 @@ int core_is_open(Core *core, Region *region);
 void region_exit_with_error(Region *region);
 /* The region that this thread is in, gaps left out; NULL outside. */
 Region *core_innermost(Core *core);
-/* How a callable becomes a method: the tp_descr_get of both that hooks put into classes. */
-PyObject *bind_method(PyObject *self, PyObject *object, PyObject *type);
-/* The function itself, without its region. */
-PyObject *timed_pass_on(Timed *self, PyObject *const *args, size_t nargsf, PyObject *names);
-int timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf, PyObject *names,
-                int timed);
-PyObject *timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
 
 /* stretches.c */
 void stretches_tick(Core *core);
 void stretches_stop(Core *core);
 void stretches_end_rest(Core *core);
-PyObject *timed_call_at_rest(Timed *self, PyObject *const *args, size_t nargsf, PyObject *names);
 /* Whether a note only serves what is measured, and has nothing to count between stretches. */
 int events_is_note(PyObject *note);
 int updates_is_note(PyObject *note);

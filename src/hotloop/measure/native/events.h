@@ -5,8 +5,15 @@
 #include "core.h"
 
 /* What can happen, in the order of a training loop. PREPARE: gradients are set to zero or clipped.
- * INFERENCE: a network was called without gradients, and nothing shows what for. */
-enum { STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER, PREPARE, INFERENCE, EVENTS };
+ * INFERENCE: a network was called without gradients, and nothing shows what for. SCORE, REFERENCE: a
+ * language model judged completions, the one that wrote them or the one it is compared with. */
+enum {
+    STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER, PREPARE, INFERENCE, SCORE, REFERENCE,
+    EVENTS
+};
+
+/* Instead of an event, for the result of a network inside a phase that chooses an action. */
+#define ACT_INSIDE -1
 
 /* The circumstances of a gap: whether the update has called a network with gradients before it, or,
  * whatever it has done, its batches come from a replay buffer. */
@@ -74,7 +81,8 @@ typedef struct {
     long long updates;         /* since the last step */
     long long updates_before;
     long long known_batch_size; /* of the next gradient step, as a table knows it; 0: unknown */
-    long long actors;           /* networks that have chosen actions */
+    long long drawn_rows; /* of batches drawn since the last gradient step; 0: unknown */
+    long long actors;     /* networks that have chosen actions */
     long long learning_batch;   /* batch size of the last call with gradients; 0: none yet */
     Counter *learn_events;
     Counter *gap_ns;
@@ -114,5 +122,7 @@ long long events_collected(EventOrder *self);
 /* calls.c: ACT, FORWARD or INFERENCE. `sure`: this was so before. */
 int calls_purpose(EventOrder *self, void *network, int gradients, long long batch_size, int *sure);
 void calls_decide(EventOrder *self, int purpose);
+/* SCORE or REFERENCE, as a function of the network's class says; else INFERENCE. May leave an exception. */
+int calls_of_object(PyObject *choose, PyObject *network);
 
 #endif

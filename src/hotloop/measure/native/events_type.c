@@ -190,6 +190,7 @@ static PyMemberDef events_members[] = {
     MEMBER(steps, T_LONGLONG, READONLY),
     MEMBER(steps_before, T_LONGLONG, READONLY),
     MEMBER(known_batch_size, T_LONGLONG, 0),
+    MEMBER(drawn_rows, T_LONGLONG, 0),
     MEMBER(actors, T_LONGLONG, READONLY),
     MEMBER(last, T_INT, READONLY),
     MEMBER(active, T_BOOL, READONLY),

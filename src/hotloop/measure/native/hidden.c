@@ -1,4 +1,5 @@
-/* Calls of hotloop's own Python code, which a tracer or profiler of the program's is not shown. */
+/* Calls of hotloop's own Python code, which neither a tracer or profiler of the program's nor the
+ * compiler of torch is shown: below a compiled function, that looks at every Python frame. */
 
 #include "hidden.h"
 
@@ -27,20 +28,83 @@ continue_tracing(PyThreadState *state)
 #endif
 }
 
+/* ---- torch's compiler ---- */
+
+/* Threads that run compiled code now, and torch's `set_eval_frame` without its hook. */
+static int compiled_runs;
+static PyObject *set_eval_frame;
+
+/* What this thread's compiler was set to while its own code is hidden from it. */
+static HOTLOOP_THREAD_LOCAL PyObject *suspended;
+
+void
+hidden_from_compiler(int change, PyObject *set)
+{
+    compiled_runs += change;
+    Py_XSETREF(set_eval_frame, Py_NewRef(set));
+}
+
+/* Sets it and returns what was set, keeping the current exception. */
+static PyObject *
+swap_compiler(PyObject *callback)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *before = PyObject_CallOneArg(set_eval_frame, callback);
+    PyErr_Restore(type, value, traceback); /* and forget one of torch's */
+    return before;
+}
+
+static HOTLOOP_COLD void
+suspend_compiler(void)
+{
+    suspended = swap_compiler(Py_None);
+    if (suspended == Py_None) {
+        Py_CLEAR(suspended);
+    }
+}
+
+static HOTLOOP_COLD void
+resume_compiler(void)
+{
+    PyObject *callback = suspended;
+    suspended = NULL;
+    Py_XDECREF(swap_compiler(callback));
+    Py_DECREF(callback);
+}
+
+/* ---- from where hotloop's code begins to where it ends ---- */
+
+static void
+hide(PyThreadState *state)
+{
+    stop_tracing(state);
+    if (hidden++ == 0 && RARELY(compiled_runs > 0)) {
+        suspend_compiler();
+    }
+}
+
+static void
+show(PyThreadState *state)
+{
+    if (--hidden == 0 && RARELY(suspended != NULL)) {
+        resume_compiler();
+    }
+    continue_tracing(state);
+}
+
 PyThreadState *
 hidden_begin(void)
 {
     PyThreadState *state = PyThreadState_Get();
-    stop_tracing(state);
-    hidden++;
+    hide(state);
     return state;
 }
 
 void
 hidden_end(PyThreadState *state)
 {
-    hidden--;
-    continue_tracing(state);
+    show(state);
 }
 
 int
@@ -50,9 +114,8 @@ hidden_pause(void)
     int paused = 0;
     /* A greenlet may have begun it, and has a count of its own in its state. */
     while (hidden > 0 && state->tracing > 0) {
-        hidden--;
         paused++;
-        continue_tracing(state);
+        show(state);
     }
     return paused;
 }
@@ -62,8 +125,7 @@ hidden_resume(int paused)
 {
     PyThreadState *state = PyThreadState_Get();
     for (; paused > 0; paused--) {
-        stop_tracing(state);
-        hidden++;
+        hide(state);
     }
 }
 
@@ -87,22 +149,3 @@ hidden_call_one(PyObject *callable, PyObject *argument)
 {
     return hidden_call(callable, &argument, 1, NULL);
 }
-
-PyDoc_STRVAR(hide_thread_doc,
-"hide_thread()\n--\n\n"
-"The calling thread is hotloop's: no tracer or profiler is shown what it does. Since Python 3.12,\n"
-"they hear every thread.");
-
-static PyObject *
-hide_thread(PyObject *module, PyObject *unused)
-{
-    (void)module;
-    (void)unused;
-    hidden_begin();
-    Py_RETURN_NONE;
-}
-
-PyMethodDef hidden_methods[] = {
-    {"hide_thread", hide_thread, METH_NOARGS, hide_thread_doc},
-    {NULL, NULL, 0, NULL},
-};

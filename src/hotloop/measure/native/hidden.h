@@ -4,15 +4,16 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-extern PyMethodDef hidden_methods[];
-
-/* Between these, nothing is traced or profiled in this thread. */
+/* Between these, nothing is traced, profiled or compiled in this thread. */
 PyThreadState *hidden_begin(void);
 void hidden_end(PyThreadState *state);
 
 /* For a call of the program's from there: what it does is traced again. */
 int hidden_pause(void);
 void hidden_resume(int paused);
+
+/* This many more threads (or fewer) run what torch has compiled; `set` is its `set_eval_frame`. */
+void hidden_from_compiler(int change, PyObject *set);
 
 PyObject *hidden_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
 PyObject *hidden_call_none(PyObject *callable);

@@ -240,9 +240,7 @@ inplace_attach(PyObject *function, PyObject *make, int weak)
     }
     Py_XDECREF(original->top); /* the new one refers to it */
     original->top = link;
-    if (!original_rests(original)) {
-        original_rest(original, 0);
-    }
+    original_update(original);
     Py_DECREF(original);
     return detach;
 }

@@ -3,7 +3,7 @@
 #ifndef HOTLOOP_INPLACE_H
 #define HOTLOOP_INPLACE_H
 
-#include "core.h"
+#include "timed.h"
 
 enum { FUNCTION, BUILTIN, METHOD, OBJECT };
 
@@ -82,9 +82,8 @@ int function_needs_type(PyObject *function);
 void original_on(Original *self);
 /* 0 if other code has wrapped this hook since, and calls it. */
 int original_off(Original *self);
-/* Whether its hooks have nothing to do between stretches. */
-int original_rests(Original *self);
-void original_rest(Original *self, int rest);
+/* A function of which every hook has nothing to do is itself again, until one has. */
+void original_update(Original *self);
 int switch_ready(void);
 
 /* ---- calls: inplace_calls.c ---- */

@@ -193,8 +193,12 @@ PyObject *
 original_call_nested(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Original *self = (Original *)callable;
-    if (self->kind != FUNCTION || self->weak != NULL) {
+    if (self->kind != FUNCTION) {
         return original_call(callable, args, nargsf, names);
+    }
+    PyObject *function = original_function(self);
+    if (function == NULL) {
+        return NULL;
     }
     self->nested++;
     int deep = self->nested > DEEP_RECURSION && !self->off && self->top != NULL &&
@@ -202,7 +206,7 @@ original_call_nested(PyObject *callable, PyObject *const *args, size_t nargsf, P
     self->off |= deep ? RECURSES : 0;
     Aside aside;
     int stepped = self->under_python && own_frames_step_aside(&aside);
-    PyObject *result = self->was(self->function, args, nargsf, names);
+    PyObject *result = self->was(function, args, nargsf, names);
     if (stepped) {
         own_frames_return(&aside);
     }
@@ -213,34 +217,46 @@ original_call_nested(PyObject *callable, PyObject *const *args, size_t nargsf, P
             original_on(self);
         }
     }
+    Py_DECREF(function);
     return result;
 }
 
-/* ---- between stretches ---- */
+/* ---- hooks that have nothing to do ---- */
 
-/* A hook that has nothing to do between stretches. Others may do more than measure. */
+/* Functions of one region call each other: a vector of environments steps each of them, through a row of
+ * wrappers. Only the outermost is measured. One that is always called inside another one and calls a
+ * third one is in the middle, and need not be hooked. The innermost is called whatever is around it, so
+ * it stays hooked, and shows when that has changed. All stay while rewards below wrappers are added up. */
 static int
-link_rests(Link *self)
+is_in_the_middle(const Timed *timed)
 {
-    PyObject *run = self->run;
-    if (run == NULL) {
-        return 1;
-    }
-    if (Py_IS_TYPE(run, &TimedType)) {
-        Timed *timed = (Timed *)run;
-        Region *region = timed->region;
-        return region->core->resting && region->core->head != region &&
-               (region->flags & REGION_RESTS) && !timed->counts;
-    }
-    return Py_IS_TYPE(run, &TensorMethodType);
+    return timed->inside == LEARNED && timed->around && !timed->leads && !timed->region->core->below;
 }
 
-int
+static int all_rest;
+
+/* Others may do more than measure. */
+static int
+hook_rests(PyObject *run)
+{
+    if (!Py_IS_TYPE(run, &TimedType)) {
+        return all_rest && Py_IS_TYPE(run, &TensorMethodType);
+    }
+    Timed *timed = (Timed *)run;
+    Region *region = timed->region;
+    int rests = region->core->resting && region->core->head != region &&
+                (region->flags & REGION_RESTS) && !timed->counts;
+    PyObject *inner = timed->function;
+    return (rests || is_in_the_middle(timed)) &&
+           (Py_IS_TYPE(inner, &LinkType) || Py_IS_TYPE(inner, &OriginalType) || hook_rests(inner));
+}
+
+static int
 original_rests(Original *self)
 {
     for (Link *each = self->top; each != NULL;
          each = Py_IS_TYPE(each->inner, &LinkType) ? (Link *)each->inner : NULL) {
-        if (!link_rests(each)) {
+        if (each->run != NULL && !hook_rests(each->run)) {
             return 0;
         }
     }
@@ -248,12 +264,13 @@ original_rests(Original *self)
 }
 
 void
-original_rest(Original *self, int rest)
+original_update(Original *self)
 {
-    if (rest && !self->off && original_rests(self) && original_off(self)) {
+    int rests = original_rests(self);
+    if (rests && !self->off && original_off(self)) {
         self->off |= RESTS;
     }
-    else if (!rest && self->off & RESTS) {
+    else if (!rests && self->off & RESTS) {
         self->off &= ~RESTS;
         if (self->top != NULL && !self->off) {
             original_on(self);
@@ -261,12 +278,63 @@ original_rest(Original *self, int rest)
     }
 }
 
-void
-inplace_rest(int rest)
+static void
+update_all(void)
 {
     for (size_t i = 0; i < hooked.room; i++) {
         if (hooked.slots[i] != NULL) {
-            original_rest(hooked.slots[i], rest);
+            original_update(hooked.slots[i]);
+        }
+    }
+}
+
+void
+inplace_rest(int rest)
+{
+    all_rest = rest;
+    update_all();
+}
+
+int
+chain_forget(Region *region)
+{
+    int any = 0;
+    for (size_t i = 0; i < hooked.room; i++) {
+        Link *each = hooked.slots[i] != NULL ? hooked.slots[i]->top : NULL;
+        for (; each != NULL; each = Py_IS_TYPE(each->inner, &LinkType) ? (Link *)each->inner : NULL) {
+            Timed *timed = (Timed *)each->run;
+            if (timed != NULL && Py_IS_TYPE(timed, &TimedType) &&
+                (region == NULL || timed->region == region)) {
+                any |= is_in_the_middle(timed);
+                timed->inside = 0;
+                timed->around = 0;
+            }
+        }
+    }
+    if (any) {
+        update_all();
+    }
+    return any;
+}
+
+HOTLOOP_COLD void
+chain_leads(Timed *timed)
+{
+    /* If others were not hooked, one of these is around this call: the next one shows. */
+    timed->leads = !chain_forget(timed->region);
+}
+
+HOTLOOP_COLD void
+chain_inside(Timed *timed)
+{
+    timed->inside++;
+    if (is_in_the_middle(timed)) {
+        PyObject *inner = timed->function;
+        Original *original = Py_IS_TYPE(inner, &LinkType)       ? ((Link *)inner)->original
+                             : Py_IS_TYPE(inner, &OriginalType) ? (Original *)inner
+                                                                : NULL;
+        if (original != NULL) {
+            original_update(original);
         }
     }
 }

@@ -1,5 +1,5 @@
 /* A file under /proc that is read again and again. The program may close descriptors that are not its
- * own, so each read first checks that the descriptor still is this file, and opens it anew if not. */
+ * own, so each read first checks that the descriptor still is this file, and reopens it if not. */
 #ifndef HOTLOOP_KEPT_FILE_H
 #define HOTLOOP_KEPT_FILE_H
 

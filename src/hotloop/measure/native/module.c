@@ -3,6 +3,7 @@
 #include "distribution.h"
 #include "inplace.h"
 #include "own_frames.h"
+#include "own_thread.h"
 #include "returns.h"
 #include "threadstate.h"
 #include "transfers.h"
@@ -32,7 +33,12 @@ add_constants(PyObject *self)
         {"OPTIMIZER", OPTIMIZER},
         {"PREPARE", PREPARE},
         {"INFERENCE", INFERENCE},
+        {"SCORE", SCORE},
+        {"REFERENCE", REFERENCE},
+        {"ACT_INSIDE", ACT_INSIDE},
         {"MOST_NETWORKS", MOST_NETWORKS},
+        {"SHOWN_ACTS", SHOWN_ACTS},
+        {"SHOWN_FORWARDS", SHOWN_FORWARDS},
         {"SHOWN_LOSSES", SHOWN_LOSSES},
         {"SHOWN_SAMPLES", SHOWN_SAMPLES},
         {"MOST_LINES", MOST_LINES},
@@ -40,6 +46,7 @@ add_constants(PyObject *self)
         {"REGION_ASIDE", REGION_ASIDE},
         {"REGION_SHALLOW", REGION_SHALLOW},
         {"REGION_BESIDE", REGION_BESIDE},
+        {"REGION_LEARNS", REGION_LEARNS},
         {"MAX_NODES", MAX_NODES},
         {"MAX_REGIONS", MAX_REGIONS},
         {"MAX_ROOTS", MAX_ROOTS},
@@ -79,7 +86,7 @@ PyInit__native(void)
     PyTypeObject *types[] = {&CoreType,       &SamplerType,   &EventOrderType,   &UpdatesType,
                              &NetworksType,   &StepsType,     &TransfersType,    &TensorMethodType,
                              &ReturnsType,    &OneThreadType, &MarkType,         &BeforeType,
-                             &CompiledRunsType, &ListCallsType,
+                             &CompiledRunsType, &ListCallsType, &OwnThreadType,
                              &RegionType,     &RegionCallType, &RegionMethodType, &TimedType};
     PyObject *self = PyModule_Create(&module);
     for (size_t i = 0; self != NULL && i < sizeof(types) / sizeof(types[0]); i++) {
@@ -91,8 +98,7 @@ PyInit__native(void)
                          add_constants(self) < 0 ||
                          PyModule_AddFunctions(self, termination_methods) < 0 ||
                          PyModule_AddFunctions(self, subclasses_methods) < 0 ||
-                         PyModule_AddFunctions(self, own_frames_methods) < 0 ||
-                         PyModule_AddFunctions(self, hidden_methods) < 0)) {
+                         PyModule_AddFunctions(self, own_frames_methods) < 0)) {
         Py_CLEAR(self);
     }
     return self;

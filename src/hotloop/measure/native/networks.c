@@ -11,13 +11,10 @@
 #include "references.h"
 #include "updates.h"
 
-/* One result in this many is shown. An act or an update may call two networks or four: with a prime
- * each of them gets its turn. */
-#define SHOWN_ACTS 32
-#define SHOWN_FORWARDS 31
+/* One result in this many is shown of calls inside a phase that chooses an action. */
 #define SHOWN_PARTS 31
-/* Instead of an event, for a call inside a phase that chooses an action. */
-#define ACT_INSIDE -1
+/* Classes of networks whose phase is remembered. */
+#define MOST_CLASSES 1024
 #define NO_EVENT -2
 
 /* A network called inside one of these is a part of it. */
@@ -36,16 +33,18 @@ typedef struct {
     PyObject_HEAD
     EventOrder *order;
     Updates *updates;
-    PyObject *phase_of;   /* class -> the region of its own, or None */
+    PyObject *phase_of;   /* class -> the region of its own, what chooses one by the object, or None */
     PyObject *batch_size; /* (args, kwargs) -> the batch size of nested arguments */
     PyObject *gradients;  /* torch.is_grad_enabled */
     PyObject *show;       /* (event, result) */
     PyObject *listeners;  /* functions: true while the program listens to what tensors are asked */
     int is_heard;         /* in the call that is being decided */
-    PyObject *classes;    /* class -> region or None, as far as known */
+    PyObject *classes;    /* weak reference to a class -> region, function or None, as far as known */
     Region *whole[WHOLE_PHASES];
     Region *act;
     Region *forward;
+    Region *score;
+    Region *reference;
     Region *inference; /* without gradients, for a purpose that nothing shows */
     Region *generate; /* what is called in it adds a token to each completion */
     Region *decode;
@@ -115,20 +114,26 @@ batch_size_of(Networks *self, PyObject *const *args, Py_ssize_t nargs, PyObject 
     return size;
 }
 
-/* The region of a class, or None; NULL with an exception. Borrowed. */
+/* The region of a class, what chooses one, or None; NULL with an exception. Borrowed. */
 static PyObject *
 region_of_class(Networks *self, PyObject *type)
 {
-    PyObject *region = PyDict_GetItemWithError(self->classes, type);
+    PyObject *weak = PyWeakref_NewRef(type, NULL);
+    PyObject *region = weak != NULL ? PyDict_GetItemWithError(self->classes, weak) : NULL;
     if (region == NULL && !PyErr_Occurred()) {
+        if (PyDict_GET_SIZE(self->classes) >= MOST_CLASSES) {
+            PyDict_Clear(self->classes); /* classes that are made as the program runs, and die */
+        }
         region = hidden_call_one(self->phase_of, type);
-        if (region != NULL && (PyDict_SetItem(self->classes, type, region) < 0 ||
-                               (region != Py_None && Py_TYPE(region) != &RegionType))) {
-            PyErr_SetString(PyExc_TypeError, "a class's phase is a region or None");
+        if (region != NULL && (PyDict_SetItem(self->classes, weak, region) < 0 ||
+                               (region != Py_None && Py_TYPE(region) != &RegionType &&
+                                !PyCallable_Check(region)))) {
+            PyErr_SetString(PyExc_TypeError, "a class's phase is a region, a function or None");
             Py_CLEAR(region);
         }
         Py_XDECREF(region); /* the dictionary has it */
     }
+    Py_XDECREF(weak);
     return region;
 }
 
@@ -168,7 +173,7 @@ decide_by_order(Networks *self, PyObject *const *args, Py_ssize_t nargs, PyObjec
         return (Call){self->act, ACT, !sure || is_shown(&self->acts, SHOWN_ACTS), PART.leading};
     }
     if (gradients) {
-        updates_saw(self->updates, args[0], batch_size);
+        updates_saw(self->updates, args[0], batch_size, 0);
     }
     int shown = !(sure || in_learn) || is_shown(&self->forwards, SHOWN_FORWARDS);
     return (Call){self->forward, FORWARD, shown, gradients && sequences ? leading : PART.leading};
@@ -197,8 +202,12 @@ decide(Networks *self, Stack *stack, PyObject *const *args, Py_ssize_t nargs, Py
         return (Call){self->judge, NO_EVENT, 0, PART.leading};
     }
     PyObject *own = region_of_class(self, (PyObject *)Py_TYPE(args[0]));
-    if (own != Py_None) {
+    if (own == NULL || Py_TYPE(own) == &RegionType) {
         return (Call){(Region *)own, NO_EVENT, 0, PART.leading};
+    }
+    int event = own != Py_None ? calls_of_object(own, args[0]) : INFERENCE;
+    if (event != INFERENCE) {
+        return (Call){event == SCORE ? self->score : self->reference, event, 0, PART.leading};
     }
     Region *innermost = depth > 0 ? stack->frames[depth - 1].region : NULL;
     if (innermost != NULL) {
@@ -266,7 +275,7 @@ saw_sequences(Networks *self, PyObject *network, Call call)
         counter_add(self->order->core, self->inferred, rows - call.leading.first);
     }
     else {
-        updates_saw(self->updates, network, rows);
+        updates_saw(self->updates, network, rows, call.leading.first);
     }
 }
 
@@ -415,6 +424,8 @@ find_names(Networks *self)
     }
     self->act = self->whole[0];
     self->forward = self->whole[1];
+    self->score = core_region_named(core, "logprob.policy");
+    self->reference = core_region_named(core, "logprob.reference");
     self->inference = core_region_named(core, "inference");
     self->generate = core_region_named(core, "generate");
     self->decode = core_region_named(core, "generate.decode");

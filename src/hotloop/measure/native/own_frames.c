@@ -241,8 +241,26 @@ run_at_bottom(PyObject *module, PyObject *const *args, Py_ssize_t count)
 #endif
 }
 
+PyDoc_STRVAR(print_error_doc,
+"print_error(error)\n--\n\n"
+"Do with it what Python does with an error that nobody has caught.");
+
+static PyObject *
+print_error(PyObject *module, PyObject *error)
+{
+    (void)module;
+    if (!PyExceptionInstance_Check(error)) {
+        PyErr_SetString(PyExc_TypeError, "print_error needs an exception");
+        return NULL;
+    }
+    PyErr_Restore(Py_NewRef(Py_TYPE(error)), Py_NewRef(error), PyException_GetTraceback(error));
+    PyErr_PrintEx(1);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef own_frames_methods[] = {
     {"set_own_folder", set_own_folder, METH_VARARGS, set_own_folder_doc},
     {"run_at_bottom", (PyCFunction)(void (*)(void))run_at_bottom, METH_FASTCALL, run_at_bottom_doc},
+    {"print_error", print_error, METH_O, print_error_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -19,13 +19,14 @@ runs_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *na
 {
     PyObject *original = Py_NewRef(((RareCase *)callable)->original);
     PyObject *before = PyObject_Vectorcall(original, args, nargsf, names);
-    Py_DECREF(original);
     if (before != NULL && PyVectorcall_NARGS(nargsf) == 1) {
         int change = PyCallable_Check(args[0]) - PyCallable_Check(before);
         if (change != 0) {
             inplace_compiler(0, change);
+            hidden_from_compiler(change, original);
         }
     }
+    Py_DECREF(original);
     return before;
 }
 

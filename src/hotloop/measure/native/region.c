@@ -1,6 +1,7 @@
 /* Region, the context manager that programs see: entering it allocates nothing. */
 
 #include "core_methods.h"
+#include "timed.h"
 
 /* ---- __enter__ and __exit__ without a bound method each time ---- */
 
@@ -232,6 +233,8 @@ region_wrap(Region *self, PyObject *args, PyObject *kwargs)
     timed->region = self;
     timed->outermost = outermost || timed->instead != NULL;
     timed->always = always;
+    timed->leads = timed->around = 0;
+    timed->inside = 0;
     timed->counts = after != Py_None && !events_is_note(after) && !updates_is_note(after);
     PyObject_GC_Track(timed);
     return (PyObject *)timed;
@@ -288,7 +291,7 @@ static PyGetSetDef region_getset[] = {
 PyTypeObject RegionType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "hotloop.measure._native.Region",
-    .tp_doc = "A named stretch of code: a context manager that can be entered any number of times.",
+    .tp_doc = "A named piece of code: a context manager that can be entered any number of times.",
     .tp_basicsize = sizeof(Region),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_methods = region_methods,

@@ -74,8 +74,15 @@ returns_step(Returns *self, Running *running, Py_ssize_t index, double reward, i
     episode->length++;
     if (ended) {
         episode->over = 1;
+        int kind = (int)(running->key & 1);
         if (self->core->enabled) {
-            episode_ended(self, (int)(running->key & 1), episode->sum, episode->length);
+            episode_ended(self, kind, episode->sum, episode->length);
+        }
+        if (RARELY(running->raw != NULL)) {
+            if (self->core->enabled) {
+                episode_ended(self, TRAINING_RAW + kind, running->raw[index], episode->length);
+            }
+            running->raw[index] = 0;
         }
     }
 }
@@ -116,26 +123,60 @@ returns_end_pair(Returns *self, PyObject *pair, int kind)
     return 0;
 }
 
-/* Whether no recorder has noted the end of an episode in `info`: most programs have none. */
+static PyObject *episode_name, *final_info_name, *return_name, *length_name;
+
 static int
-records_nothing(PyObject *info)
+intern_names(void)
 {
-    if (PyDict_CheckExact(info)) {
-        PyObject *found = PyDict_GetItemString(info, "episode");
-        return found == NULL && PyDict_GetItemString(info, "final_info") == NULL;
+    episode_name = PyUnicode_InternFromString("episode");
+    final_info_name = PyUnicode_InternFromString("final_info");
+    return_name = PyUnicode_InternFromString("r");
+    length_name = PyUnicode_InternFromString("l");
+    return episode_name != NULL && final_info_name != NULL && return_name != NULL &&
+           length_name != NULL;
+}
+
+/* Adds what a recorder noted in the `info` of one environment, or of each in a list, as far as it is
+ * plain: most programs have no recorder, or `Monitor`. 0 where Python has to read it; then nothing was
+ * added, which is why a list is read twice. */
+static int
+read_plain(Returns *self, PyObject *info, int kind, int adds)
+{
+    if (!PyDict_CheckExact(info)) {
+        int plain = PyList_CheckExact(info) || PyTuple_CheckExact(info);
+        for (Py_ssize_t i = 0; plain && i < PySequence_Fast_GET_SIZE(info); i++) {
+            PyObject *each = PySequence_Fast_GET_ITEM(info, i);
+            plain = PyDict_CheckExact(each) && read_plain(self, each, kind, adds);
+        }
+        return plain;
     }
-    int plain = PyList_CheckExact(info) || PyTuple_CheckExact(info);
-    for (Py_ssize_t i = 0; plain && i < PySequence_Fast_GET_SIZE(info); i++) {
-        PyObject *each = PySequence_Fast_GET_ITEM(info, i);
-        plain = PyDict_CheckExact(each) && records_nothing(each);
+    PyObject *found = PyDict_GetItemWithError(info, episode_name);
+    if (found == NULL) {
+        return PyDict_GetItemWithError(info, final_info_name) == NULL;
     }
-    return plain;
+    PyObject *value = PyDict_CheckExact(found) ? PyDict_GetItemWithError(found, return_name) : NULL;
+    PyObject *length = value != NULL ? PyDict_GetItemWithError(found, length_name) : NULL;
+    if (length == NULL || !PyFloat_CheckExact(value) || !PyLong_CheckExact(length)) {
+        return 0;
+    }
+    if (adds) {
+        episode_ended(self, kind, PyFloat_AS_DOUBLE(value), PyLong_AsLongLong(length));
+    }
+    return 1;
 }
 
 HOTLOOP_COLD void
 returns_read_info(Returns *self, PyObject *info, int evaluates)
 {
-    if (records_nothing(info)) {
+    int kind = evaluates ? EVALUATION_RAW : TRAINING_RAW;
+    if (self->adds_raw[evaluates != 0]) {
+        return;
+    }
+    if (read_plain(self, info, kind, 0)) {
+        if (self->core->enabled) {
+            read_plain(self, info, kind, 1);
+        }
+        core_settle_error(self->core, NULL);
         return;
     }
     PyObject *ended = hidden_call_one(self->read_info, info);
@@ -143,7 +184,7 @@ returns_read_info(Returns *self, PyObject *info, int evaluates)
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ended) && !PyErr_Occurred(); i++) {
             PyObject *pair = PyList_GET_ITEM(ended, i);
             if (PyTuple_Check(pair)) {
-                returns_end_pair(self, pair, evaluates ? EVALUATION_RAW : TRAINING_RAW);
+                returns_end_pair(self, pair, kind);
             }
         }
     }
@@ -236,26 +277,16 @@ method_ended(Returns *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* Begins the episodes of one environment anew; with `partly`, those that have ended. */
 static PyObject *
-method_was_reset(Returns *self, PyObject *args)
+method_follow(Returns *self, PyObject *args)
 {
-    PyObject *env;
-    int partly = 0;
-    if (!PyArg_ParseTuple(args, "O|p", &env, &partly)) {
+    PyObject *env, *below;
+    int evaluates;
+    if (!PyArg_ParseTuple(args, "OO!p", &env, &PyList_Type, &below, &evaluates)) {
         return NULL;
     }
-    for (uintptr_t evaluates = 0; evaluates < 2 && self->room; evaluates++) {
-        Running *running = running_find(self->table, self->room, (uintptr_t)env | evaluates);
-        if (running->key == 0) {
-            continue;
-        }
-        running->one = (Episode){0, 0, 0};
-        for (Py_ssize_t i = 0; running->many != NULL && i < running->envs; i++) {
-            if (!partly || running->many[i].over) {
-                running->many[i] = (Episode){0, 0, 0};
-            }
-        }
+    if (returns_follow(self, env, below, evaluates) < 0) {
+        return PyErr_NoMemory();
     }
     Py_RETURN_NONE;
 }
@@ -323,8 +354,19 @@ static PyMethodDef returns_methods[] = {
                "step; lists of numbers, `indices` may be None.")},
     {"ended", (PyCFunction)method_ended, METH_VARARGS,
      PyDoc_STR("ended(kind, value, length): an episode that a library added up.")},
-    {"was_reset", (PyCFunction)method_was_reset, METH_VARARGS,
-     PyDoc_STR("was_reset(env, partly=False): its episodes begin anew, or those that ended.")},
+    {"was_reset", (PyCFunction)returns_was_reset, METH_VARARGS,
+     PyDoc_STR("was_reset(env, partly, evaluates): its episodes begin anew, or those that ended; "
+               "whether it was known.")},
+    {"after_reset", (PyCFunction)(void (*)(void))returns_after_reset, METH_FASTCALL | METH_KEYWORDS,
+     PyDoc_STR("after_reset(result, env=None, *_, **__): a note after `reset` of one environment.")},
+    {"inspect_resets", (PyCFunction)returns_inspect_resets, METH_VARARGS,
+     PyDoc_STR("inspect_resets(first, call): call `first` after a reset of an environment that has "
+               "not been stepped, and `call` with (result, env, passed) after the next reset, where "
+               "`passed` were passed over. It returns how many of this environment's next ones "
+               "to pass over, or None for an environment that does not matter.")},
+    {"follow", (PyCFunction)method_follow, METH_VARARGS,
+     PyDoc_STR("follow(env, below, evaluates): add up the rewards of what lies below its wrappers, "
+               "one for each of its environments, which are at the beginning of an episode.")},
     {"take", (PyCFunction)method_take, METH_NOARGS,
      PyDoc_STR("take(): kind -> row of what ended since the last call.")},
     {"recent", (PyCFunction)method_recent, METH_NOARGS,
@@ -352,6 +394,12 @@ returns_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->autoreset = Py_NewRef(autoreset);
     self->read_info = Py_NewRef(read_info);
     self->target = NAN;
+    self->evaluate = core_region_named(self->core, "evaluate");
+    self->callback = core_region_named(self->core, "callback");
+    self->step = core_region_named(self->core, "env.step");
+    if (PyErr_Occurred() || !intern_names()) {
+        Py_CLEAR(self);
+    }
     return (PyObject *)self;
 }
 
@@ -362,7 +410,7 @@ returns_end(PyObject *self)
 }
 
 REFERENCES(returns, offsetof(Returns, autoreset), offsetof(Returns, read_info),
-           offsetof(Returns, reached), offsetof(Returns, core))
+           offsetof(Returns, inspect_reset), offsetof(Returns, first_reset), offsetof(Returns, reached), offsetof(Returns, core))
 
 PyTypeObject ReturnsType = {
     PyVarObject_HEAD_INIT(NULL, 0)

@@ -6,7 +6,7 @@
 #include "distribution.h"
 
 /* Whose episodes: training and evaluation; and of each, what a recorder under the reward wrappers
- * (`Monitor`, `RecordEpisodeStatistics`) reported. */
+ * (`Monitor`, `RecordEpisodeStatistics`) reported or their environment returned. */
 enum { TRAINING, EVALUATION, TRAINING_RAW, EVALUATION_RAW, EPISODE_KINDS };
 
 /* What the step after an episode's end is: the first of the next one, a call that only resets, or
@@ -29,6 +29,9 @@ typedef struct {
     Py_ssize_t envs;
     Episode one;     /* where there is one environment */
     Episode *many;   /* where there are several */
+    double *raw;     /* rewards below the wrappers that change them, per environment; or NULL */
+    uintptr_t outer; /* of such an environment: the key of what wraps it, else 0, */
+    Py_ssize_t place; /* and its place in that */
 } Running;
 
 /* The mean over this many episodes is what learning curves show, from a few on. Only whole ones are
@@ -44,14 +47,25 @@ typedef struct {
     Running *table;
     size_t room, used;
     Distribution kinds[EPISODE_KINDS];
-    int raw;               /* the recent ones are those that a recorder reported */
+    int raw;               /* the recent ones are of rewards below the wrappers */
+    int adds_raw[2];       /* these are added up here, of training and evaluation */
     double recent[RECENT]; /* returns of the last training episodes, in a ring */
     long long recorded;
     double best;           /* highest mean of them */
     uint64_t best_ns;
     double target;         /* of that mean, at which `reached` is called; NaN without one */
     PyObject *reached;
+    Region *evaluate; /* whose episodes are not part of the training; nor are a callback's */
+    Region *callback;
+    Region *step;
+    PyObject *first_reset;   /* (result, env, ...): of an environment that has not been stepped */
+    PyObject *inspect_reset; /* (result, env, passed) */
+    void *inspected;         /* the environment that it watches; NULL: not known */
+    long long uninspected;   /* resets of that one until the next inspection */
+    long long passed;        /* since the last one */
+    long long others;        /* and of all others: the watched one may be gone */
 } Returns;
+
 
 extern PyTypeObject ReturnsType;
 
@@ -64,6 +78,17 @@ void running_forget(Returns *self);
 /* The episodes in progress of `env`, which has that many environments; NULL without memory. Valid
  * until the next call. */
 Running *returns_running(Returns *self, PyObject *env, Py_ssize_t envs, int evaluates);
+
+/* Follow the environments below `env` from the beginning of their episodes; -1 without memory. */
+int returns_follow(Returns *self, PyObject *env, PyObject *below, int evaluates);
+/* The environment below wrappers made a step: nothing if it is not followed. */
+void returns_below(Returns *self, PyObject *env, PyObject *result, int evaluates);
+
+/* ---- resets.c: methods ---- */
+
+PyObject *returns_was_reset(Returns *self, PyObject *args);
+PyObject *returns_after_reset(Returns *self, PyObject *const *args, Py_ssize_t nargs, PyObject *names);
+PyObject *returns_inspect_resets(Returns *self, PyObject *args);
 
 /* ---- returns.c ---- */
 

@@ -10,10 +10,6 @@
 #if defined(__linux__)
 #include <sys/prctl.h>
 #endif
-#if !defined(_WIN32)
-#include <signal.h>
-#include <unistd.h>
-#endif
 
 #define OTHERS_EVERY 5     /* ticks between samples of a thread that is not main */
 #define OWN_CPU_EVERY 16   /* ticks between reads of what sampling itself takes */
@@ -166,13 +162,7 @@ prepare_thread(void)
 #endif
 }
 
-#if defined(_WIN32)
-static unsigned __stdcall
-sampler_main(void *argument)
-#else
-static void *
-sampler_main(void *argument)
-#endif
+THREAD_MAIN(sampler_main)(void *argument)
 {
     Sampler *self = argument;
     uint64_t due = platform_clock_ns();
@@ -199,29 +189,6 @@ sampler_main(void *argument)
         }
     }
     return 0;
-}
-
-static int
-start_thread(Sampler *self)
-{
-#if defined(_WIN32)
-    self->thread = (HANDLE)_beginthreadex(NULL, 0, sampler_main, self, 0, NULL);
-    return self->thread != 0;
-#else
-    /* The program's signals are for its own threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    self->pid = getpid();
-    int failed = pthread_create(&self->thread, NULL, sampler_main, self);
-#if defined(__linux__)
-    if (!failed) {
-        pthread_setname_np(self->thread, "hotloop-sampler"); /* before anybody counts threads by name */
-    }
-#endif
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed == 0;
-#endif
 }
 
 /* ---- the Python side ---- */
@@ -295,7 +262,10 @@ sampler_start(Sampler *self, PyObject *unused)
     }
     begin(self);
     self->running = 1;
-    if (!start_thread(self)) {
+#if !defined(_WIN32)
+    self->pid = getpid();
+#endif
+    if (!native_thread_start(&self->thread, sampler_main, self, "hotloop-sampler")) {
         self->running = 0;
         PyErr_SetString(PyExc_RuntimeError, "the sampler's thread could not be started");
         return NULL;
@@ -328,12 +298,7 @@ sampler_stop(Sampler *self, PyObject *unused)
     }
 #endif
     Py_BEGIN_ALLOW_THREADS
-#if defined(_WIN32)
-    WaitForSingleObject(self->thread, INFINITE);
-    CloseHandle(self->thread);
-#else
-    pthread_join(self->thread, NULL);
-#endif
+    native_thread_join(self->thread);
     Py_END_ALLOW_THREADS
     close_files(self);
     Py_DECREF(self); /* the caller has one still */
@@ -377,12 +342,15 @@ sampler_drain(Sampler *self, PyObject *unused)
     (void)unused;
     Drained drained;
     PyObject *samples, *stacks;
-    int fine;
-    Py_BEGIN_ALLOW_THREADS
-    LOCK(self);
-    fine = samples_drain(&self->samples, &drained);
+    /* It is held for microseconds, and giving up the GIL costs the program more; but its holder may
+     * have lost its core. */
+    if (!TRY_LOCK(self)) {
+        Py_BEGIN_ALLOW_THREADS
+        LOCK(self);
+        Py_END_ALLOW_THREADS
+    }
+    int fine = samples_drain(&self->samples, &drained);
     UNLOCK(self);
-    Py_END_ALLOW_THREADS
     if (!fine) {
         return PyErr_NoMemory();
     }
@@ -413,7 +381,34 @@ sampler_figures(Sampler *self, PyObject *unused)
                          "cpu_ns", (unsigned long long)self->cpu_ns, "limits", limits);
 }
 
+PyDoc_STRVAR(sampler_thread_times_doc,
+"thread_times()\n--\n\n"
+"[(the system's id, ns on a core, ns waiting for one)] of the threads of this process; empty where\n"
+"the system does not tell. The GIL is kept: each time that the recorder gives it up and takes it\n"
+"again, the program waits for the recorder's thread to wake.");
+
+static PyObject *
+sampler_thread_times(PyObject *unused, PyObject *unused_too)
+{
+    (void)unused, (void)unused_too;
+    ThreadTimes times[MOST_THREADS];
+    int count = thread_times(times, MOST_THREADS);
+    PyObject *found = PyList_New(count);
+    for (int i = 0; found != NULL && i < count; i++) {
+        PyObject *row = Py_BuildValue("(iKK)", times[i].id, (unsigned long long)times[i].on_core_ns,
+                                      (unsigned long long)times[i].waiting_ns);
+        if (row == NULL) {
+            Py_CLEAR(found);
+        }
+        else {
+            PyList_SET_ITEM(found, i, row);
+        }
+    }
+    return found;
+}
+
 static PyMethodDef sampler_methods[] = {
+    {"thread_times", sampler_thread_times, METH_NOARGS | METH_STATIC, sampler_thread_times_doc},
     {"start", (PyCFunction)sampler_start, METH_NOARGS, sampler_start_doc},
     {"stop", (PyCFunction)sampler_stop, METH_NOARGS, sampler_stop_doc},
     {"after_fork", (PyCFunction)sampler_after_fork, METH_NOARGS, sampler_after_fork_doc},

@@ -218,12 +218,16 @@ probe_mode(Sampler *self, const Sampled *sampled, const Look *look)
     return MODE_NATIVE;
 }
 
-/* Whether an instruction calls native code. A sample near the end of a call does not show it: of calls of
- * 2 us, half of the samples do not. Interrupts make samples of the interpreter's own work err more rarely. */
+/* Whether an instruction runs native code, of which a sample of it says that it does or does not. One
+ * near the end of a call does not show it: of calls of 2 us, half of the samples do not. And the
+ * interpreter's own work is held up at times, by interrupts or other programs. */
 static int
-calls_native_code(const Manner *manner)
+runs_native(const Manner *manner, int seems)
 {
-    return manner->seen >= ENOUGH_SEEN && manner->native * 3 >= manner->seen;
+    if (manner->seen < ENOUGH_SEEN) {
+        return seems;
+    }
+    return manner->native * 3 >= manner->seen || (seems && manner->native * 8 > manner->seen);
 }
 
 /* How a thread that is ready but has no core runs when it has one: as in other samples of the same
@@ -233,7 +237,7 @@ mode_when_running(Sampler *self, const Sampled *sampled, const Look *look)
 {
     const Manner *line = &look->leaf->manner, *code = &look->leaf->code->manner;
     if (line->seen >= ENOUGH_SEEN) {
-        return calls_native_code(line) ? MODE_NATIVE : MODE_PYTHON;
+        return runs_native(line, 0) ? MODE_NATIVE : MODE_PYTHON;
     }
     if (code->seen >= ENOUGH_SEEN) {
         return next_random(self) % code->seen < code->native ? MODE_NATIVE : MODE_PYTHON;
@@ -272,7 +276,7 @@ find_mode(Sampled *sampled, const Look *look)
     }
     if (look->on_cpu || !look->stays) {
         remember_mode(&look->leaf->manner, look->stays);
-        int native = look->stays || calls_native_code(&look->leaf->manner);
+        int native = runs_native(&look->leaf->manner, look->stays);
         remember_mode(&look->leaf->code->manner, native);
         remember_blocking(look->leaf, -1);
         return native ? MODE_NATIVE : MODE_PYTHON;

@@ -4,6 +4,7 @@
 #define HOTLOOP_SAMPLING_H
 
 #include "core.h"
+#include "own_thread.h"
 #include "samples.h"
 #include "threadstate.h"
 
@@ -54,11 +55,10 @@ typedef struct {
     PyObject *root_code; /* frames from here outwards are hotloop's own */
     uintptr_t interpreter;
     volatile int running;
+    NativeThread thread;
 #if defined(_WIN32)
-    HANDLE thread;
     SRWLOCK lock;
 #else
-    pthread_t thread;
     pid_t pid; /* of the process that has the thread */
     pthread_mutex_t lock; /* of `samples` and the figures below it */
 #endif
@@ -92,10 +92,12 @@ typedef struct {
 
 #if defined(_WIN32)
 #define LOCK(self) AcquireSRWLockExclusive(&(self)->lock)
+#define TRY_LOCK(self) TryAcquireSRWLockExclusive(&(self)->lock)
 #define UNLOCK(self) ReleaseSRWLockExclusive(&(self)->lock)
 #define LOCK_INIT(self) InitializeSRWLock(&(self)->lock)
 #else
 #define LOCK(self) pthread_mutex_lock(&(self)->lock)
+#define TRY_LOCK(self) (pthread_mutex_trylock(&(self)->lock) == 0)
 #define UNLOCK(self) pthread_mutex_unlock(&(self)->lock)
 #define LOCK_INIT(self) pthread_mutex_init(&(self)->lock, NULL)
 #endif

@@ -2,6 +2,7 @@
  * a fork. */
 
 #include "core_methods.h"
+#include "timed.h"
 
 static PyObject *
 node_row(Node *node)
@@ -112,6 +113,8 @@ core_take_rows(Core *core)
             Py_CLEAR(rows);
         }
         else {
+            int learns = node->region != NULL && node->region->flags & REGION_LEARNS;
+            core->learnt_ns += learns ? node->self_ns : 0;
             node_forget(node);
         }
         Py_XDECREF(row);
@@ -194,7 +197,9 @@ core_method_after_fork(Core *self, PyObject *unused)
         return PyErr_NoMemory();
     }
     stretches_stop(self);
+    chain_forget(NULL);
     current->counted = NULL;
+    Py_CLEAR(current->learning);
     Thread *thread = self->threads;
     while (thread != NULL) {
         Thread *next = thread->next;

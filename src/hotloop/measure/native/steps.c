@@ -5,6 +5,7 @@
 #include "events.h"
 #include "references.h"
 #include "returns.h"
+#include "timed.h"
 
 /* What changes rarely is inspected in Python, once in this many steps. */
 #define INSPECTED 64
@@ -340,6 +341,18 @@ steps_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
         events_stepped(self->order, step.envs);
     }
     Py_RETURN_NONE;
+}
+
+void
+steps_below(PyObject *note, PyObject *env, PyObject *result)
+{
+    Steps *self = (Steps *)note;
+    if (Py_TYPE(note) != &StepsType || core_is_open(self->core, self->reset)) {
+        return; /* no-op steps at the start of an episode */
+    }
+    int evaluates = core_is_open(self->core, self->evaluate) ||
+                    core_is_open(self->core, self->callback);
+    returns_below(self->returns, env, result, evaluates);
 }
 
 static PyObject *

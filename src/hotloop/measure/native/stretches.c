@@ -4,7 +4,7 @@
  * iterations of the program's loop. Lengths are counted in entries of the head, never in time, so
  * that every iteration is as likely to be measured as any other, however long it takes. While hooks
  * rest, the region `(rest)` is open and takes the time; regions that do not rest are measured inside
- * it. `hotloop.measure.stretches` plans, `hotloop.analyze.resting` scales. */
+ * it. `hotloop.measure.stretches` plans, `hotloop.analyze.stretches.resting` scales. */
 
 #include "core_methods.h"
 #include "inplace.h"
@@ -171,11 +171,14 @@ timed_call_at_rest(Timed *self, PyObject *const *args, size_t nargsf, PyObject *
         return timed_pass_on(self, args, nargsf, names);
     }
     Region *outer = thread->counted;
-    if (outer == self->region && self->outermost && !self->always) {
-        return timed_pass_on(self, args, nargsf, names); /* the outer call counts */
-    }
     int nested = self->outermost &&
                  (outer == self->region || stack_has(thread_stack(thread), self->region));
+    if (nested && !self->always) {
+        return timed_call_inside(self, thread, args, nargsf, names); /* the outer call counts */
+    }
+    if (RARELY(!self->leads) && self->outermost && !self->always) {
+        chain_leads(self);
+    }
     thread->counted = self->region;
     PyObject *result = timed_pass_on(self, args, nargsf, names);
     thread = core_thread(core); /* it may have been forgotten meanwhile, and found again */
@@ -189,7 +192,7 @@ timed_call_at_rest(Timed *self, PyObject *const *args, size_t nargsf, PyObject *
         core->loop_last = core_now(core);
         PyErr_Restore(type, value, traceback);
     }
-    if (result != NULL && self->counts && self->after != NULL && (!nested || self->always) &&
+    if (result != NULL && self->counts && self->after != NULL &&
         timed_after(self, result, args, nargsf, names, 0) < 0) {
         Py_CLEAR(result);
     }

@@ -5,6 +5,7 @@
  * asked for it. `hotloop.hooks.telemetry.transfers` puts these on. */
 
 #include "references.h"
+#include "timed.h"
 #include "transfers.h"
 
 typedef struct {

@@ -12,12 +12,11 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "core.h"
+#include "own_thread.h"
 
 #if defined(__linux__)
 
 #include <errno.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -31,7 +30,7 @@ static struct {
     atomic_int terminated;
     atomic_int writing; /* the last window is being written: `end_termination` raises the signal */
     atomic_int written;
-    sem_t wake;
+    OwnThread *thread; /* of `owner`; calls `is_terminated` when it is woken */
 } termination;
 
 static void
@@ -40,13 +39,14 @@ on_sigterm(int number)
     int saved = errno;
     if (atomic_load(&termination.owner) == getpid() && atomic_load(&termination.writing)) {
         if (!atomic_exchange(&termination.terminated, 1)) {
+            own_thread_wake(termination.thread); /* it ends an end that takes too long */
             errno = saved;
             return; /* the second one takes effect at once */
         }
     }
     if (atomic_load(&termination.owner) == getpid() && !PyGILState_Check() &&
         !atomic_exchange(&termination.terminated, 1)) {
-        sem_post(&termination.wake);
+        own_thread_wake(termination.thread);
         struct timespec pause = {0, 1000000};
         for (int ms = 0; ms < GRACE_MS && !atomic_load(&termination.written); ms++) {
             nanosleep(&pause, NULL);
@@ -59,21 +59,26 @@ on_sigterm(int number)
 }
 
 PyDoc_STRVAR(begin_doc,
-"begin_termination() -> bool\n--\n\nInstall the handler, where the action is the default.");
+"begin_termination(thread) -> bool\n--\n\n"
+"Install the handler, where the action is the default; it wakes this OwnThread.");
 
 static PyObject *
-begin_termination(PyObject *module, PyObject *unused)
+begin_termination(PyObject *module, PyObject *thread)
 {
     (void)module;
-    (void)unused;
     struct sigaction now;
+    if (!PyObject_TypeCheck(thread, &OwnThreadType)) {
+        PyErr_SetString(PyExc_TypeError, "begin_termination needs an OwnThread");
+        return NULL;
+    }
     int ours = sigaction(SIGTERM, NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) &&
                (now.sa_handler == SIG_DFL || now.sa_handler == on_sigterm);
     if (!ours) {
         Py_RETURN_FALSE;
     }
     atomic_store(&termination.owner, 0);
-    sem_init(&termination.wake, 0, 0);
+    Py_INCREF(thread); /* the last one, too, is kept: its handler may still run */
+    termination.thread = (OwnThread *)thread;
     atomic_store(&termination.terminated, 0);
     atomic_store(&termination.writing, 0);
     atomic_store(&termination.written, 0);
@@ -82,21 +87,6 @@ begin_termination(PyObject *module, PyObject *unused)
     sigemptyset(&action.sa_mask);
     sigaction(SIGTERM, &action, NULL);
     Py_RETURN_TRUE;
-}
-
-PyDoc_STRVAR(await_doc,
-"await_termination()\n--\n\nWait for SIGTERM or `end_termination`.");
-
-static PyObject *
-await_termination(PyObject *module, PyObject *unused)
-{
-    (void)module;
-    (void)unused;
-    Py_BEGIN_ALLOW_THREADS
-    while (sem_wait(&termination.wake) != 0 && errno == EINTR) {
-    }
-    Py_END_ALLOW_THREADS
-    Py_RETURN_NONE;
 }
 
 PyDoc_STRVAR(is_terminated_doc, "is_terminated() -> bool\n--\n\nWhether SIGTERM has arrived.");
@@ -143,14 +133,13 @@ end_termination(PyObject *module, PyObject *unused)
         kill(getpid(), SIGTERM); /* this thread may block signals */
     }
     atomic_store(&termination.written, 1);
-    sem_post(&termination.wake);
+    own_thread_wake(termination.thread);
     Py_RETURN_NONE;
 }
 
 #else
 
-PyDoc_STRVAR(begin_doc, "begin_termination() -> bool\n--\n\nNot on this system: False.");
-PyDoc_STRVAR(await_doc, "await_termination()\n--\n\nNot on this system.");
+PyDoc_STRVAR(begin_doc, "begin_termination(thread) -> bool\n--\n\nNot on this system: False.");
 PyDoc_STRVAR(is_terminated_doc, "is_terminated() -> bool\n--\n\nNot on this system: False.");
 PyDoc_STRVAR(defer_doc, "defer_termination()\n--\n\nNot on this system.");
 PyDoc_STRVAR(end_doc, "end_termination()\n--\n\nNot on this system.");
@@ -163,7 +152,6 @@ begin_termination(PyObject *module, PyObject *unused)
     Py_RETURN_FALSE;
 }
 
-#define await_termination begin_termination
 #define is_terminated begin_termination
 #define defer_termination begin_termination
 #define end_termination begin_termination
@@ -171,8 +159,7 @@ begin_termination(PyObject *module, PyObject *unused)
 #endif
 
 PyMethodDef termination_methods[] = {
-    {"begin_termination", begin_termination, METH_NOARGS, begin_doc},
-    {"await_termination", await_termination, METH_NOARGS, await_doc},
+    {"begin_termination", begin_termination, METH_O, begin_doc},
     {"is_terminated", is_terminated, METH_NOARGS, is_terminated_doc},
     {"defer_termination", defer_termination, METH_NOARGS, defer_doc},
     {"end_termination", end_termination, METH_NOARGS, end_doc},

@@ -220,6 +220,7 @@ core_free_thread(Core *core, Thread *thread)
     }
     core->root_threads[thread->root]--;
     stacks_free(thread);
+    Py_CLEAR(thread->learning);
     PyMem_RawFree(thread);
 }
 
@@ -304,6 +305,8 @@ thread_begin_again(Core *core, Thread *thread, uint64_t id)
     thread_set_top(thread, thread->first->base);
     thread->last = now;
     thread->in_network = thread->in_read = 0;
+    thread->counted = NULL;
+    Py_CLEAR(thread->learning);
     Py_XDECREF(context);
     while (thread->table_count > 0) {
         Stack *other = thread->stacks != thread->first ? thread->stacks : thread->first->next;

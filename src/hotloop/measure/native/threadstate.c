@@ -10,6 +10,7 @@
 
 #if defined(__linux__)
 
+#include <dirent.h>
 #include <sched.h>
 #include <sys/syscall.h>
 
@@ -96,6 +97,27 @@ thread_delay_ns(SystemThread *thread)
     }
     strtoull(text, &rest, 10); /* time on a CPU */
     return strtoull(rest, NULL, 10);
+}
+
+int
+thread_times(ThreadTimes *times, int most)
+{
+    DIR *folder = opendir("/proc/self/task");
+    struct dirent *entry;
+    int count = 0;
+    while (folder != NULL && count < most && (entry = readdir(folder)) != NULL) {
+        char path[64], text[96], *rest = NULL;
+        int id = atoi(entry->d_name); /* 0: "." and ".." */
+        snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", id);
+        if (id != 0 && read_once(path, text, sizeof(text))) {
+            uint64_t on_core = strtoull(text, &rest, 10);
+            times[count++] = (ThreadTimes){id, on_core, strtoull(rest, NULL, 10)};
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return count;
 }
 
 /* The system call's first argument is the number of files for select, the second for poll. */
@@ -199,6 +221,7 @@ uint64_t thread_cpu_ns(const SystemThread *thread) { (void)thread; return 0; }
 uint64_t process_cpu_ns(void) { return 0; }
 uint64_t thread_delay_ns(SystemThread *thread) { (void)thread; return 0; }
 int thread_waits_for(SystemThread *thread) { (void)thread; return MODE_UNKNOWN; }
+int thread_times(ThreadTimes *times, int most) { (void)times, (void)most; return 0; }
 int leave_core_of(const SystemThread *thread, int *left) { (void)thread; (void)left; return 1; }
 
 uint64_t

@@ -26,7 +26,7 @@ typedef struct {
     int id; /* the system's; NO_THREAD: not known */
     KeptFile schedstat;
     KeptFile syscall;
-    int keeps_files; /* the main thread's; others are opened anew each time */
+    int keeps_files; /* the main thread's; others are reopened each time */
 } SystemThread;
 
 void system_thread_open(SystemThread *thread, int id, int keeps_files);
@@ -41,6 +41,14 @@ uint64_t process_cpu_ns(void);
 uint64_t thread_delay_ns(SystemThread *thread);
 /* A thread that does not use a CPU now: a MODE_WAITING... or MODE_SLEEPING. */
 int thread_waits_for(SystemThread *thread);
+/* CPU time and waits for a core of the threads of this process; how many there are, up to `most`. */
+typedef struct {
+    int id;
+    uint64_t on_core_ns;
+    uint64_t waiting_ns;
+} ThreadTimes;
+
+int thread_times(ThreadTimes *times, int most);
 /* Keeps the calling thread off the core that another one runs on, so that it neither takes that core nor
  * sees the other only when it does. `left` is the core that it keeps off already. 0 when there is no
  * other core. */

@@ -7,7 +7,9 @@ core_is_open(Core *core, Region *region)
 {
     PyThreadState *state = PyThreadState_Get();
     Thread *thread = core_thread_of(core, state);
-    return thread != NULL && stack_has(thread_stack_of(thread, state), region);
+    /* Between stretches, a call that counts what is inside it is on no stack. */
+    return thread != NULL &&
+           (thread->counted == region || stack_has(thread_stack_of(thread, state), region));
 }
 
 Region *
@@ -121,6 +123,54 @@ timed_pass_on(Timed *self, PyObject *const *args, size_t nargsf, PyObject *names
     return call_nested(self->function, args, nargsf, names);
 }
 
+/* After a call inside the same region: the rewards below a wrapper are read here. */
+static void
+timed_below(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf)
+{
+    if (self->outermost && self->after != NULL && result != NULL && PyVectorcall_NARGS(nargsf) > 0) {
+        steps_below(self->after, args[0], result);
+    }
+}
+
+/* The same, while it is learned which functions of the region call each other. */
+HOTLOOP_COLD static PyObject *
+call_learning(Timed *self, Core *core, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Thread *thread = core_thread(core);
+    Timed *around = thread->learning;
+    if (around != NULL && around->region == self->region) {
+        around->around = 1;
+    }
+    if (self->inside < LEARNED) {
+        chain_inside(self);
+    }
+    Py_XINCREF(around); /* greenlets end calls in any order: each reference is one's own */
+    Py_INCREF(self);
+    Py_XSETREF(thread->learning, self);
+    PyObject *result = timed_pass_on(self, args, nargsf, names);
+    thread = core_thread(core); /* it may have been forgotten meanwhile, and found again */
+    if (thread != NULL) {
+        Py_XSETREF(thread->learning, around);
+    }
+    else {
+        Py_XDECREF(around);
+    }
+    return result;
+}
+
+PyObject *
+timed_call_inside(Timed *self, Thread *thread, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Core *core = self->region->core;
+    int learns = self->inside < LEARNED || thread->learning != NULL;
+    PyObject *result = RARELY(learns) ? call_learning(self, core, args, nargsf, names)
+                                      : timed_pass_on(self, args, nargsf, names);
+    if (RARELY(core->below)) {
+        timed_below(self, result, args, nargsf);
+    }
+    return result;
+}
+
 PyObject *
 timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -143,6 +193,14 @@ timed_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
         /* A call that began while hooks rested is on no stack. */
         nested = stack == NULL || RARELY(thread->counted == region) || stack_has(stack, region);
         timed = stack != NULL && !(self->outermost && nested);
+        if (self->outermost && stack != NULL && !self->always) {
+            if (!timed) {
+                return timed_call_inside(self, thread, args, nargsf, names);
+            }
+            if (RARELY(!self->leads)) {
+                chain_leads(self);
+            }
+        }
         if (self->instead != NULL && timed) {
             return PyObject_Vectorcall(self->instead, args, nargsf, names);
         }

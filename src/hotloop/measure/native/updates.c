@@ -3,14 +3,17 @@
  * Between two backward passes a network sees its batch once, however often it is called, and several
  * networks see the same batch; a backward pass without a step adds to the next one (accumulation). A
  * gradient step is one round of the program's optimizers: one that steps again begins the next
- * round, so that an actor, a critic and a temperature that step in turn make one gradient step. */
+ * round, so that an actor, a critic and a temperature that step in turn make one gradient step, and a
+ * policy and a value function that are trained one after the other make one at each step. */
 
 #include "updates.h"
+#include "optimizers.h"
 #include "references.h"
 
 typedef struct {
-    void *who; /* a network or an optimizer, by its `id` */
+    void *who; /* a network, or an optimizer by its parameters */
     long long batch_size;
+    long long sequences; /* that its rows are of; 0: none */
 } Seen;
 
 typedef struct {
@@ -18,18 +21,29 @@ typedef struct {
     int count;
 } Table;
 
+/* What one gradient step learned from. */
+typedef struct {
+    long long rows;
+    long long sequences;
+} Batch;
+
 struct Updates {
     PyObject_HEAD
     EventOrder *order;
     PyObject *show_loss;   /* called with one loss in SHOWN_LOSSES */
     PyObject *show_buffer; /* and with the buffer of one batch in SHOWN_SAMPLES */
-    long long last_batch_size;
+    PyObject *name_optimizer; /* (optimizer) -> the names of its counters, or None */
+    Optimizers optimizers;
+    Batch last_batch;
+    long long unseen; /* steps while hooks rested, before any batch was seen */
     Counter *gradient_steps;
     Counter *samples;
+    Counter *sequences;
     Counter *iterations;
     Table now;   /* batch size of each network since the last backward pass */
     Table sum;   /* and over the backward passes since the last gradient step */
-    Table round; /* optimizers that have stepped */
+    Table round; /* optimizers that have stepped, in order */
+    void *alone; /* the round before was this optimizer's alone; NULL: of several */
     unsigned losses;
     unsigned batches;
 };
@@ -52,17 +66,18 @@ find_or_add(Table *table, void *who)
     Seen *seen = find(table, who);
     if (seen == NULL && table->count < MOST_NETWORKS) {
         seen = &table->all[table->count++];
-        *seen = (Seen){who, 0};
+        *seen = (Seen){who, 0, 0};
     }
     return seen;
 }
 
 void
-updates_saw(Updates *self, void *network, long long batch_size)
+updates_saw(Updates *self, void *network, long long batch_size, long long sequences)
 {
     Seen *seen = find_or_add(&self->now, network);
     if (seen != NULL && batch_size > seen->batch_size) {
         seen->batch_size = batch_size;
+        seen->sequences = sequences;
     }
 }
 
@@ -73,46 +88,87 @@ backward_ended(Updates *self)
         Seen *seen = find_or_add(&self->sum, self->now.all[i].who);
         if (seen != NULL) {
             seen->batch_size += self->now.all[i].batch_size;
+            seen->sequences += self->now.all[i].sequences;
         }
     }
     self->now.count = 0;
 }
 
-static long long
-batch_size_of_step(Updates *self)
+static Batch
+batch_of_step(Updates *self)
 {
     if (self->order->known_batch_size) {
-        return self->order->known_batch_size;
+        return (Batch){self->order->known_batch_size, 0};
     }
     backward_ended(self);
-    long long most = 0;
+    Batch most = {0, 0};
     for (int i = 0; i < self->sum.count; i++) {
-        most = self->sum.all[i].batch_size > most ? self->sum.all[i].batch_size : most;
+        if (self->sum.all[i].batch_size > most.rows) {
+            most = (Batch){self->sum.all[i].batch_size, self->sum.all[i].sequences};
+        }
     }
-    return most ? most : events_collected(self->order);
+    long long drawn = self->order->drawn_rows;
+    if (drawn && most.rows > drawn) {
+        return (Batch){drawn, 0}; /* a network saw its rows several times, with other actions */
+    }
+    if (most.rows == 0 && self->order->core->head != NULL && self->last_batch.rows) {
+        return self->last_batch; /* the first of a stretch: its network was called before */
+    }
+    return most.rows ? most : (Batch){events_collected(self->order), 0};
+}
+
+static void
+count_step(Updates *self, Batch batch)
+{
+    Core *core = self->order->core;
+    counter_add(core, self->gradient_steps, 1);
+    if (!batch.rows) {
+        self->unseen += core->resting;
+        return;
+    }
+    long long steps = 1 + self->unseen; /* those had batches like this one */
+    self->unseen = 0;
+    counter_add(core, self->samples, batch.rows * steps);
+    if (batch.sequences) {
+        counter_add(core, self->sequences, batch.sequences * steps);
+    }
+}
+
+/* The round is over: this optimizer steps again. Where the one that began it had rounds of its own,
+ * and does not step again, it was not the first of this round but trained before it. */
+static void
+end_round(Updates *self, Seen *again)
+{
+    Table *round = &self->round;
+    if (again != NULL && again != round->all && self->alone == round->all[0].who) {
+        count_step(self, (Batch){again->batch_size, again->sequences});
+    }
+    self->alone = round->count == 1 ? round->all[0].who : NULL;
+    round->count = 0;
 }
 
 static void
 optimizer_stepped(Updates *self, void *optimizer)
 {
-    Core *core = self->order->core;
-    long long batch_size = batch_size_of_step(self);
-    self->order->known_batch_size = 0;
+    Batch batch = batch_of_step(self);
+    if (self->order->core->resting) {
+        batch = self->last_batch; /* this one was not seen */
+    }
+    self->order->known_batch_size = self->order->drawn_rows = 0;
     self->sum.count = 0;
-    if (find(&self->round, optimizer) != NULL || self->round.count == MOST_NETWORKS) {
-        self->round.count = 0;
+    Seen *again = find(&self->round, optimizer);
+    if (again != NULL || self->round.count == MOST_NETWORKS) {
+        end_round(self, again);
     }
     if (self->round.count == 0) {
-        counter_add(core, self->gradient_steps, 1);
-        if (core->resting) {
-            batch_size = self->last_batch_size; /* this batch was not seen */
-        }
-        self->last_batch_size = batch_size;
-        if (batch_size) {
-            counter_add(core, self->samples, batch_size);
-        }
+        count_step(self, batch);
+        self->last_batch = batch;
     }
-    find_or_add(&self->round, optimizer);
+    Seen *stepped = find_or_add(&self->round, optimizer);
+    if (stepped != NULL) {
+        stepped->batch_size = batch.rows;
+        stepped->sequences = batch.sequences;
+    }
 }
 
 /* The first is shown, and then one in `every`. */
@@ -154,7 +210,10 @@ PyDoc_STRVAR(after_step_doc,
 NOTE_OF(after_step)
 {
     (void)names;
-    optimizer_stepped(self, nargs > 1 ? args[1] : Py_None);
+    PyObject *optimizer = nargs > 1 ? args[1] : Py_None;
+    void *key = optimizer_key(optimizer);
+    optimizer_stepped(self, key);
+    optimizers_stepped(&self->optimizers, self->order->core, key, optimizer, self->name_optimizer);
     if (self->order->core->resting) {
         events_rested(self->order, OPTIMIZER, 0);
     }
@@ -248,7 +307,7 @@ method_forward(Updates *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "KL", &network, &batch_size)) {
         return NULL;
     }
-    updates_saw(self, (void *)(uintptr_t)network, batch_size);
+    updates_saw(self, (void *)(uintptr_t)network, batch_size, 0);
     Py_RETURN_NONE;
 }
 
@@ -304,8 +363,9 @@ static PyGetSetDef updates_getset[] = {
 static PyObject *
 updates_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *order, *show_loss, *show_buffer;
-    if (!PARSE(args, kwargs, "O!OO", &EventOrderType, &order, &show_loss, &show_buffer)) {
+    PyObject *order, *show_loss, *show_buffer, *name_optimizer;
+    if (!PARSE(args, kwargs, "O!OOO", &EventOrderType, &order, &show_loss, &show_buffer,
+               &name_optimizer)) {
         return NULL;
     }
     Updates *self = (Updates *)type->tp_alloc(type, 0);
@@ -316,8 +376,10 @@ updates_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     self->order = (EventOrder *)Py_NewRef(order);
     self->show_loss = Py_NewRef(show_loss);
     self->show_buffer = Py_NewRef(show_buffer);
+    self->name_optimizer = Py_NewRef(name_optimizer);
     self->gradient_steps = core_counter(core, "gradient_steps");
     self->samples = core_counter(core, "samples");
+    self->sequences = core_counter(core, "sequences");
     self->iterations = core_counter(core, "iterations");
     if (PyErr_Occurred()) {
         Py_CLEAR(self);
@@ -325,9 +387,14 @@ updates_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)self;
 }
 
-NOTHING_ELSE_ENDS(updates)
+static void
+updates_end(PyObject *self)
+{
+    optimizers_end(&((Updates *)self)->optimizers);
+}
+
 REFERENCES(updates, offsetof(Updates, show_loss), offsetof(Updates, show_buffer),
-           offsetof(Updates, order))
+           offsetof(Updates, name_optimizer), offsetof(Updates, order))
 
 #define NOTE(name) \
     {#name, (PyCFunction)(void (*)(void))name, METH_FASTCALL | METH_KEYWORDS, name##_doc}
@@ -357,7 +424,7 @@ static PyMethodDef updates_methods[] = {
 PyTypeObject UpdatesType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "hotloop.measure._native.Updates",
-    .tp_doc = "Updates(order, show_loss, show_buffer): gradient steps and their batches.",
+    .tp_doc = "Updates(order, show_loss, show_buffer, name_optimizer): gradient steps and their batches.",
     .tp_basicsize = sizeof(Updates),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = updates_new,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 import threading
 import time
@@ -10,7 +9,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 from hotloop.capture.sample_modes import MODE_PYTHON, MODE_UNKNOWN, MODE_WAITING
-from hotloop.measure.threads import Flag, OwnThread
+from hotloop.measure.own_threads import OwnThread
 from hotloop.measure.twin.stacks import MAX_ROOTS, Node
 from hotloop.phases import REGION_SHALLOW
 
@@ -31,7 +30,8 @@ class Sampler:
         self._core = core
         self._interval_s = interval_ns / 1e9
         self._root_code = root_code
-        self._stop = Flag()
+        self._stopped = False
+        self._last_ns = self._last_cpu = 0
         self._thread: OwnThread | None = None
         self._stacks: dict[tuple[int, CodeType, int], int] = {}
         self._reset()
@@ -47,14 +47,16 @@ class Sampler:
         if self._thread is None:
             self._main = threading.get_ident()
             self._cpu_clock = _cpu_clock_of(self._main)
-            self._stop = Flag()
-            self._thread = OwnThread(functools.partial(self._run, self._stop))
+            self._stopped = False
+            self._last_ns, self._last_cpu = time.perf_counter_ns(), self._cpu()
+            self._thread = OwnThread(self._step, self._interval_s)
             self._thread.start()
 
     def stop(self) -> None:
         """Stop; samples taken so far can still be drained."""
         if self._thread is not None:
-            self._stop.set()
+            self._stopped = True
+            self._thread.wake()
             self._thread.join(LONGEST_TICK_S)
             self._thread = None
 
@@ -80,20 +82,20 @@ class Sampler:
         )
         return {"taken": 0, "torn": 0, "dropped": 0, "cpu_ns": self._cost_ns, "limits": limits}
 
-    def _run(self, stop: Flag) -> None:
+    def _step(self) -> float | None:
         from hotloop.measure.memory import resident_bytes
 
-        last = time.perf_counter_ns()
-        last_cpu = self._cpu()
-        while not stop.wait(self._interval_s):
-            begin = time.perf_counter_ns()
-            cpu = self._cpu()
-            busy = cpu - last_cpu > (begin - last) / 2 if self._cpu_clock is not None else None
-            self._resident = resident_bytes()
-            self._resident_peak = max(self._resident, self._resident_peak)
-            self._look(begin - last, busy)
-            last, last_cpu = begin, cpu
-            self._cost_ns += time.perf_counter_ns() - begin
+        if self._stopped:
+            return None
+        begin = time.perf_counter_ns()
+        cpu, passed = self._cpu(), begin - self._last_ns
+        busy = cpu - self._last_cpu > passed / 2 if self._cpu_clock is not None else None
+        self._resident = resident_bytes()
+        self._resident_peak = max(self._resident, self._resident_peak)
+        self._look(passed, busy)
+        self._last_ns, self._last_cpu = begin, cpu
+        self._cost_ns += time.perf_counter_ns() - begin
+        return self._interval_s
 
     def _cpu(self) -> int:
         return time.clock_gettime_ns(self._cpu_clock) if self._cpu_clock is not None else 0

@@ -109,7 +109,7 @@ class Thread:
         self.ident = get_ident()
         self.alive = threading.current_thread()
         self.root = root
-        self.task: Any = None
+        self.task: object = None
         self.stack = Stack(base)
         self.stacks: dict[Any, Stack] = {None: self.stack}
         self.top = base

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from hotloop.analyze.functions import short_file
-from hotloop.analyze.weighted_stacks import WeightedStack, weighted_stacks
+from hotloop.analyze.samples.functions import short_file
+from hotloop.analyze.samples.weighted_stacks import WeightedStack, weighted_stacks
+from hotloop.report.console.terminal import clean
 from hotloop.report.document import Report
-from hotloop.report.terminal import clean
 from hotloop.report.view import DEFAULT_VIEW, View
 
 #: Characters that end a part or a line in some readers.

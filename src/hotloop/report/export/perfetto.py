@@ -10,12 +10,12 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from hotloop.analyze.history import RunHistory
-from hotloop.analyze.tracks import ProcessTracks, Track
+from hotloop.analyze.over_time.history import RunHistory
+from hotloop.analyze.over_time.tracks import ProcessTracks, Track
 from hotloop.errors import HotloopError
 from hotloop.phases import category_of, name_at
+from hotloop.report.console.terminal import clean
 from hotloop.report.document import Report, history_of
-from hotloop.report.terminal import clean
 from hotloop.report.view import DEFAULT_VIEW, View
 
 _Event = dict[str, Any]

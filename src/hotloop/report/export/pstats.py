@@ -10,10 +10,10 @@ from __future__ import annotations
 import marshal
 
 from hotloop.analyze.model import Analysis
-from hotloop.analyze.weighted_stacks import WeightedStack, weighted_stacks
+from hotloop.analyze.samples.weighted_stacks import WeightedStack, weighted_stacks
 from hotloop.phases import path_of
+from hotloop.report.console.terminal import clean
 from hotloop.report.document import Report
-from hotloop.report.terminal import clean
 from hotloop.report.view import DEFAULT_VIEW, View
 
 #: File, line and name: what pstats knows a function by.

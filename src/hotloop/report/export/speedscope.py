@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hotloop.analyze.weighted_stacks import WeightedStack, weighted_stacks
+from hotloop.analyze.samples.weighted_stacks import WeightedStack, weighted_stacks
+from hotloop.report.console.terminal import clean
 from hotloop.report.document import Report
-from hotloop.report.terminal import clean
 from hotloop.report.view import DEFAULT_VIEW, View
 
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"

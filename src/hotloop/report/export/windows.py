@@ -8,10 +8,10 @@ from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
-from hotloop.analyze.rows import Row
+from hotloop.analyze.over_time.window_table import Row
 from hotloop.errors import HotloopError
+from hotloop.report.console.terminal import clean
 from hotloop.report.document import Report, history_of
-from hotloop.report.terminal import clean
 from hotloop.report.view import DEFAULT_VIEW, View
 
 COLUMNS = tuple(each.name for each in fields(Row))

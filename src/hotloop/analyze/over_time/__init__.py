@@ -1,0 +1,1 @@
+"""A run over time: its series, trends, returns, interruptions and single calls."""

@@ -1,0 +1,45 @@
+"""What the other threads of the process that trains did while it waited: read from their samples.
+
+A thread that parses batches into a queue, or plays in the background, is seldom in a phase. Its
+samples say when it ran, in which phase if in any, and on which line.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from hotloop.analyze.samples.states import BLOCKED
+from hotloop.capture.window import Window
+from hotloop.phases import NO_PHASE_LABEL, name_at
+
+#: What all other threads of a process are called together in the run's table.
+THREAD = "thread"
+
+#: Where a thread that is blocked does nothing.
+_IDLE = frozenset({NO_PHASE_LABEL, "wait", "data.wait"})
+
+#: (THREAD, phase) -> seconds
+Work = dict[tuple[str, str], float]
+
+
+def work_of_threads(window: Window) -> Work:
+    """How long other threads worked in a window, by phase.
+
+    In no phase they work while they run, or wait for a core; a step that sleeps is a step.
+    """
+    work: Work = defaultdict(float)
+    for (path, _, mode), (_, ns) in window.samples.items():
+        if not path.startswith("@thread-"):
+            continue
+        name = name_at(path) if "/" in path else NO_PHASE_LABEL
+        if mode not in BLOCKED or name not in _IDLE:
+            work[THREAD, name] += ns / 1e9
+    return work
+
+
+def within(work: Mapping[tuple[str, str], float], waited: float) -> Work:
+    """That work, at most as long as somebody waited."""
+    whole = sum(work.values())
+    part = min(waited / whole, 1.0) if whole else 0.0
+    return {key: seconds * part for key, seconds in work.items()}

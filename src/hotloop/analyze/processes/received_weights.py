@@ -1,0 +1,22 @@
+"""What `load_state_dict` is in a process that the program started.
+
+One that learns copies weights into its target network. One that does not gets those that a learner
+sent: from a queue, a pipe, an object store.
+"""
+
+from __future__ import annotations
+
+from hotloop.analyze.renamed import renamed
+from hotloop.capture.growing import Shard
+from hotloop.phases import LOADED, name_at
+
+TARGET, RECEIVED = "learn.target", "sync.weights"
+
+
+def name_weights(shard: Shard) -> Shard:
+    """The shard with the loading of weights under its name."""
+    names = {name_at(path) for window in shard.windows for path in window.phases}
+    if LOADED not in names:
+        return shard
+    name = TARGET if "learn.optimizer" in names else RECEIVED
+    return renamed(shard, LOADED, name)

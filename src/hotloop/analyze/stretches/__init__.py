@@ -1,0 +1,1 @@
+"""Scales what was measured in stretches, and sampled between them, to the whole loop."""

@@ -1,0 +1,1 @@
+"""Causes in environments: what a step, a reset and a frame cost, and how many environments run."""

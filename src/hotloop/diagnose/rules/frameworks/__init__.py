@@ -1,0 +1,1 @@
+"""Causes in how PyTorch, TensorFlow and JAX are called: devices, copies, compiling."""

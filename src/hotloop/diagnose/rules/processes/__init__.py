@@ -1,0 +1,1 @@
+"""Causes in how processes and threads work together: waiting, sending, sharing cores."""

@@ -1,0 +1,1 @@
+"""Causes in stored data: replay buffers, data loaders, files, logs and checkpoints."""
