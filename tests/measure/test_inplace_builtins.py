@@ -119,6 +119,18 @@ def test_the_object_is_the_same(hook: Any) -> None:
 
 
 def test_special_methods_of_a_c_class(hook: Callable[[Any, Calls], Callable[[], None]]) -> None:
+    others = [
+        (list.__getitem__, ([1], 0)),
+        (dict.__contains__, ({}, 0)),
+        (object.__reduce_ex__, (1, 2)),
+        (object.__format__, (1, "")),
+        (complex.__getnewargs__, (1j,)),
+    ]
+    for other, arguments in others:  # torch's tensors have as many
+        other_calls: Calls = []
+        hook(other, other_calls)
+        other(*arguments)  # type: ignore[operator]
+        assert other_calls == [arguments]
     calls: Calls = []
     method: Any = vars(sqlite3.Connection)["__exit__"]
     before = repr(method), method.__doc__, inspect.ismethoddescriptor(method)
