@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 
 from hotloop.hooks.program import vocabulary as v
+from hotloop.hooks.program.instructions import instructions, line_at
 
 #: Positions are compared from the outermost frame; deeper recursion than this is not followed.
 MOST_FRAMES = 500
@@ -107,7 +108,7 @@ def backward_jumps(code: CodeType) -> tuple[tuple[int, int], ...]:
     """Where each loop of this code ends, and where it jumps back to."""
     jumps = [
         (each.offset, each.argval)
-        for each in dis.get_instructions(code)
+        for each in instructions(code)
         if "JUMP" in each.opname and isinstance(each.argval, int) and each.argval < each.offset
     ]
     return tuple((_end_of(at, to, jumps), to) for at, to in jumps)
@@ -142,10 +143,10 @@ def names_between(code: list[CodeRange]) -> Names:
     for part in code:
         lines: dict[int, set[str]] = {}
         storing: set[int] = set()
-        line_at = _line_at(part.code)
-        for each in dis.get_instructions(part.code):
+        lines_by_offset = line_at(part.code)
+        for each in instructions(part.code):
             if part.begin < each.offset <= part.end:
-                line = line_at.get(each.offset, 0)
+                line = lines_by_offset.get(each.offset, 0)
                 lines.setdefault(line, set()).update(_names_of(each))
                 if each.opname == "STORE_SUBSCR":
                     storing.add(line)
@@ -156,16 +157,6 @@ def names_between(code: list[CodeRange]) -> Names:
 
 def _words(names: set[str]) -> frozenset[str]:
     return frozenset(word for name in names for word in v.words_of(name))
-
-
-def _line_at(code: CodeType) -> dict[int, int]:
-    """Offset -> line of each instruction that has one."""
-    return {
-        offset: line
-        for first, last, line in code.co_lines()
-        if line
-        for offset in range(first, last, 2)
-    }
 
 
 def _names_of(instruction: dis.Instruction) -> Iterator[str]:
@@ -246,10 +237,10 @@ def silent_loops(code: list[CodeRange], phase: str) -> list[str]:
     shown_by = _SHOWN_BY.get(phase, frozenset())
     found: set[tuple[str, int]] = set()
     for part in code if shown_by else ():
-        line_at = _line_at(part.code)
+        lines_by_offset = line_at(part.code)
         for end, begin in backward_jumps(part.code):
             inside = names_between([CodeRange(part.code, begin - 1, end)])
             if part.begin <= begin and end <= part.end and not inside.words & shown_by:
-                lines = {line_at.get(offset, 0) for offset in range(begin, end + 1, 2)}
+                lines = {lines_by_offset.get(offset, 0) for offset in range(begin, end + 1, 2)}
                 found |= {(part.code.co_filename, line) for line in lines if line}
     return [f"{file}:{line}" for file, line in sorted(found)]

@@ -12,6 +12,7 @@ import sys
 from types import CodeType, FrameType
 
 from hotloop.capture import schema
+from hotloop.hooks.program.instructions import instructions
 
 #: Packages between an optimizer and the code that steps it.
 _BELOW = ("hotloop", "torch", "accelerate")
@@ -41,7 +42,7 @@ def _stepped_name() -> str:
 
 def expression_before(code: CodeType, at: int) -> str:
     """What the method `step` that is called at this instruction belongs to; empty if unclear."""
-    before = [each for each in dis.get_instructions(code) if each.offset <= at]
+    before = [each for each in instructions(code) if each.offset <= at]
     steps = [i for i, each in enumerate(before) if _loads_step(each)]
     if not steps:
         return ""

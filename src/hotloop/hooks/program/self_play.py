@@ -6,11 +6,11 @@ that asks it for a move in a loop, and in no other loop around that, plays one g
 
 from __future__ import annotations
 
-import dis
 from types import CodeType, FunctionType
 
 from hotloop.hooks.inference.code_between import backward_jumps
 from hotloop.hooks.program import vocabulary as v
+from hotloop.hooks.program.instructions import instructions
 from hotloop.hooks.redirect import is_really, plain_function, written
 
 _CHILDREN = v.words_set("child children")
@@ -57,6 +57,6 @@ def plays_a_game(code: CodeType, searches: set[str]) -> bool:
     jumps = backward_jumps(code)
     return any(
         len({to for at, to in jumps if to <= each.offset <= at}) == 1
-        for each in dis.get_instructions(code)
+        for each in instructions(code)
         if each.argval in searches and each.opname.startswith("LOAD_")
     )

@@ -7,7 +7,6 @@ changes.
 
 from __future__ import annotations
 
-import dis
 import inspect
 import itertools
 from collections.abc import Iterable
@@ -15,6 +14,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from hotloop.hooks.program import vocabulary as v
+from hotloop.hooks.program.instructions import instructions
 from hotloop.hooks.redirect import is_really, written
 
 #: (observation, reward, done) up to (observation, reward, terminated, truncated, info).
@@ -68,15 +68,14 @@ _NOT_PLAIN = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENE
 
 def _returns_parts(code: CodeType, parts: range = RESULT_PARTS) -> bool:
     """Whether the code builds a tuple with the parts that a step returns, and returns it."""
-    instructions = list(dis.get_instructions(code))
     return any(
         made.opname == "BUILD_TUPLE" and made.arg in parts and then.opname == "RETURN_VALUE"
-        for made, then in itertools.pairwise(instructions)
+        for made, then in itertools.pairwise(instructions(code))
     )
 
 
 def _attributes_set(code: CodeType) -> Iterable[str]:
-    return (str(i.argval) for i in dis.get_instructions(code) if i.opname == "STORE_ATTR")
+    return (str(i.argval) for i in instructions(code) if i.opname == "STORE_ATTR")
 
 
 def _is_method(function: FunctionType, cls: type) -> bool:

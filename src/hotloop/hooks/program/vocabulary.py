@@ -7,13 +7,13 @@ returns. A miss costs a line in the report; a wrong name costs its reader's trus
 
 from __future__ import annotations
 
-import dis
 import inspect
 import re
 from collections.abc import Iterable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
+from hotloop.hooks.program.instructions import instructions
 from hotloop.hooks.redirect import is_really, written
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -254,7 +254,7 @@ def steps_an_environment(functions: Iterable[FunctionType]) -> bool:
 def _calls_step(code: CodeType) -> bool:
     if "step" in code.co_names or "step_async" in code.co_names:
         before: list[str] = []
-        for instruction in dis.get_instructions(code):
+        for instruction in instructions(code):
             name = instruction.argval
             is_step = name in ("step", "step_async") and "LOAD" in instruction.opname
             if is_step and any(ENV & set(words_of(each)) for each in before[-_REACH:]):
@@ -275,7 +275,7 @@ def _names_of(argument: object) -> Iterator[str]:
 def returns_something(code: CodeType) -> bool:
     """Whether a function returns anything but None."""
     before: Any = None
-    for instruction in dis.get_instructions(code):
+    for instruction in instructions(code):
         if instruction.opname == "RETURN_CONST" and instruction.argval is not None:
             return True
         if instruction.opname == "RETURN_VALUE" and before is not None:

@@ -277,6 +277,7 @@ PyObject *stack_end(Thread *thread, Stack *stack);
 
 /* stacks.c */
 void thread_skip(Thread *thread, Stack *stack, uint64_t ns);
+void thread_take_own(Core *core, Thread *thread, uint64_t ns);
 void core_keep_slice(Core *core, Frame *frame, uint64_t now);
 void core_claim_slices(Core *core, Node *was, Node *node);
 void node_move(Node *gap, Node *parent, uint64_t ns);

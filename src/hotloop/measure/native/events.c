@@ -32,11 +32,14 @@ gap_learn(GapForecast *gap, int event)
     }
 }
 
-/* Calls Python; an error is kept in the core's failures and gives NULL. */
+/* Calls Python, whose time is hotloop's own; an error is kept in the core's failures and gives
+ * NULL. */
 static PyObject *
 ask(EventOrder *self, PyObject *callback, PyObject *args)
 {
     PyObject *answer = NULL;
+    Thread *thread = core_thread(self->core);
+    uint64_t began = core_now(self->core), last = thread != NULL ? thread->last : 0;
     if (args != NULL && callback != NULL) {
         PyThreadState *state = hidden_begin();
         answer = PyObject_CallObject(callback, args);
@@ -45,6 +48,9 @@ ask(EventOrder *self, PyObject *callback, PyObject *args)
     Py_XDECREF(args);
     if (answer == NULL) {
         core_settle_error(self->core, self->learn->name);
+    }
+    if (thread != NULL && thread->last == last && self->core->enabled) {
+        thread_take_own(self->core, thread, core_now(self->core) - began);
     }
     return answer;
 }

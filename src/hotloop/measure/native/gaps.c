@@ -60,7 +60,7 @@ region_enter_gap(Region *region)
 
 /* Since the last region ended only a hook has run: that time is hotloop's own. */
 static void
-thread_take_own(Core *core)
+take_own_before_gap(Core *core)
 {
     Thread *thread = core_thread(core);
     uint64_t now = core_now(core);
@@ -68,11 +68,8 @@ thread_take_own(Core *core)
         (now - thread->last > MOST_OWN_NS && !core->noting)) {
         return;
     }
-    Stack *stack = thread_stack(thread);
-    uint64_t own = now - thread->last;
-    if (!stack_in_gap(stack)) {
-        core->own_ns += own;
-        thread_skip(thread, stack, own);
+    if (!stack_in_gap(thread_stack(thread))) {
+        thread_take_own(core, thread, now - thread->last);
     }
 }
 
@@ -88,7 +85,7 @@ region_open_gap(Region *self)
 {
     Core *core = self->core;
     if (core != NULL && core->enabled && !core->resting) {
-        thread_take_own(core);
+        take_own_before_gap(core);
         region_enter_gap(self);
         core->gap_parent = NULL;
         core->gap_ns = core->gap_left_ns = 0;

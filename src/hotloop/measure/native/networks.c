@@ -260,9 +260,7 @@ note_after(Networks *self, Call call, PyObject *result)
     core->noting = 0;
     if (call.region != NULL && thread != NULL && thread->last == last) {
         uint64_t now = core_now(core);
-        uint64_t spent = now > last ? now - last : 0;
-        core->own_ns += spent;
-        thread_skip(thread, thread_stack(thread), spent);
+        thread_take_own(core, thread, now > last ? now - last : 0);
     }
 }
 

@@ -17,6 +17,14 @@ thread_skip(Thread *thread, Stack *stack, uint64_t ns)
     }
 }
 
+/* The last `ns` of this thread were hotloop's own: they belong to no region. */
+void
+thread_take_own(Core *core, Thread *thread, uint64_t ns)
+{
+    core->own_ns += ns;
+    thread_skip(thread, thread_stack(thread), ns);
+}
+
 /* ---- entering and leaving ---- */
 
 /* Keep what a frame did since it began or was last cut; only while a trace is kept. */

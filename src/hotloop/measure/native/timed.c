@@ -83,9 +83,7 @@ timed_after(Timed *self, PyObject *result, PyObject *const *args, size_t nargsf,
     if (timed && thread != NULL && thread->last == last && core->enabled) {
         /* No region since: everything since `last` was the note. */
         uint64_t now = core_now(core);
-        uint64_t spent = now > last ? now - last : 0;
-        core->own_ns += spent;
-        thread_skip(thread, thread_stack(thread), spent);
+        thread_take_own(core, thread, now > last ? now - last : 0);
     }
     Py_XDECREF(answer);
     Py_DECREF(after);

@@ -1,0 +1,30 @@
+"""The instructions of a code object, decoded once for everyone who reads them.
+
+Decoding a script's module takes milliseconds, which would be spent inside the training loop.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+from types import CodeType
+
+#: Code objects to keep decoded: the training loop and what it calls, not every function there is.
+_MOST_DECODED = 64
+
+
+@functools.lru_cache(maxsize=_MOST_DECODED)
+def instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
+    """The instructions, each with what its argument stands for."""
+    return tuple(dis.get_instructions(code))
+
+
+@functools.lru_cache(maxsize=_MOST_DECODED)
+def line_at(code: CodeType) -> dict[int, int]:
+    """Offset -> line of each instruction that has one."""
+    return {
+        offset: line
+        for first, last, line in code.co_lines()
+        if line
+        for offset in range(first, last, 2)
+    }
