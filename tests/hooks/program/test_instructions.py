@@ -28,4 +28,4 @@ def test_every_instruction_of_the_body_has_its_line() -> None:
     first = total.__code__.co_firstlineno
     stored = next(each for each in instructions(total.__code__) if each.opname == "STORE_FAST")
     assert lines[stored.offset] == first + 1
-    assert set(lines.values()) == set(range(first, first + 5))
+    assert set(lines.values()) >= set(range(first + 1, first + 5))
