@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from analyses import Make
 from device_windows import BACKWARD, GPU, phase, window
 
-from hotloop.analyze.device_use import add_memory, device_use, slowdown
+from hotloop.analyze.device_use import add_memory, device_use, kernel_seconds, launches_in, slowdown
 from hotloop.capture.device_delta import DeviceDelta
 from hotloop.capture.schema import Notes
 
@@ -58,6 +59,37 @@ def test_too_little_is_not_a_figure() -> None:
     assert use is not None
     assert use.kernel_s is use.kernel_share is use.idle is None
     assert "20% of the loop" in use.remarks[0]
+
+
+def test_parts_as_long_as_a_call_are_enough() -> None:
+    """A call of 30 ms with thousands of launches is longer than a recording may be."""
+    parts = DeviceDelta(host_ns=45_000_000, kernel_ns=9_000_000, kernels=900, launches=900)
+    phases = [phase("learn.backward", 9.0, 300), phase("env.step", 1.0, 300)]
+    use = device_use([window(device_parts={"learn.backward": parts})], phases, GPU, 10.0)
+    assert use is not None
+    assert use.launches == pytest.approx(9.0 / 0.045 * 900)
+    assert use.kernel_share == pytest.approx(0.18)
+
+
+def test_nothing_is_missing_where_nothing_is_launched() -> None:
+    """Imports in the loop and waiting for other processes: no recording could show more."""
+    phases = [phase("learn.backward", 2.0, 2000), phase("wait", 3.0, 20), phase("import", 5.0, 1)]
+    use = device_use([window(device={"learn.backward": BACKWARD})], phases, GPU, 10.0)
+    assert use is not None
+    assert use.known == pytest.approx(1.0)
+    assert use.kernel_share == pytest.approx(0.04)
+
+
+def test_phases_that_are_known_have_figures_where_the_loop_has_none(make: Make) -> None:
+    analysis = make(phase("learn.backward", 2.0, 2000), phase("env.step", 8.0, 2000))
+    recorded = [window(device={"learn.backward": BACKWARD})]
+    analysis.device = device_use(recorded, analysis.phases, GPU, 10.0)
+    assert analysis.device is not None
+    assert analysis.device.kernel_s is None
+    assert kernel_seconds(analysis, "learn.backward") == pytest.approx(2000 * 200e-6)
+    assert launches_in(analysis, "learn.backward") == pytest.approx(6000)
+    assert kernel_seconds(analysis, "env.step") is None
+    assert kernel_seconds(analysis, "learn.backward", "env.step") is None
 
 
 def test_idle_time_and_its_causes_add_up() -> None:

@@ -35,6 +35,15 @@ def test_the_general_stands_where_the_specific_explains_little() -> None:
     assert [each.id for each in ranked] == ["env-bound", "pandas-in-step"]
 
 
+def test_what_says_which_launches_comes_before_their_number() -> None:
+    """Both are shown: what is left of the launches is known once the optimizer is fused."""
+    general, logging = found("launch-bound", 1.6, 3.4), found("logging", 1.9, 2.2)
+    ranked = rank([general, found("unfused-optimizer", 1.7, 2.1), logging])
+    assert [each.id for each in ranked] == ["logging", "unfused-optimizer", "launch-bound"]
+    ranked = rank([general, found("unfused-optimizer", 1.05, 1.1)])
+    assert [each.id for each in ranked] == ["launch-bound", "unfused-optimizer"]
+
+
 def test_heavy_environments_in_turn_stand_beside_their_largest_function() -> None:
     """It may be the simulation under another name, and then only cores help."""
     ranked = rank([found("serial-heavy-env", 1.3, 2.0), found("redundant-work-in-step", 2.2, 9.0)])

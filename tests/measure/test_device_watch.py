@@ -131,6 +131,22 @@ def test_the_length_follows_the_number_of_events(watch: DeviceWatch) -> None:
     assert watch._length_s > 0
 
 
+def test_a_long_call_of_which_a_part_was_recorded_gives_way(
+    watch: DeviceWatch, profiler: Profiler, clock: Any
+) -> None:
+    """Otherwise every recording goes to calls that are longer than a recording."""
+    watch.begin()
+    with profiler.profile("policy.act"):
+        clock.pass_ns(200_000_000)
+    train(profiler, clock, 2 * WARM_UP_S)
+    assert watch._least_recorded() == "learn"
+    with profiler.profile("learn"):
+        watch._tick()
+    assert watch.recordings == 1
+    assert watch._least_recorded() == "policy.act"
+    watch.end()
+
+
 def test_what_a_program_waits_for_others_is_no_budget(
     watch: DeviceWatch, profiler: Profiler, clock: Any
 ) -> None:

@@ -17,17 +17,20 @@ from hotloop.capture import schema
 from hotloop.capture.device_delta import DeviceDelta
 from hotloop.capture.schema import Notes
 from hotloop.capture.window import Window, add_device
-from hotloop.phases import name_at, names_of
+from hotloop.phases import names_of
 
 #: Fewer recorded calls than this say little: such figures are marked.
 FEW_CALLS = 20
 #: A phase is known once this many calls, or this many calls' worth of its time, were recorded.
-ENOUGH_CALLS, ENOUGH_TIME = 1, 2.0
+ENOUGH_CALLS, ENOUGH_TIME = 1, 1.0
 #: Whole calls that take less than this part of the phase's mean call are the short ones among calls
 #: of several kinds. Recording makes calls longer, never shorter.
 LIKE_OTHERS = 0.5
-#: Kernel time is a share of the loop only if phases of this much of it are known.
+#: Kernel time is a share of the loop, or of some phases, only if this much of their time is known.
 ENOUGH_KNOWN = 0.75
+#: Phases that launch nothing, so that nothing is missing where none was recorded: waiting for other
+#: processes, and imports, during which no recording begins.
+NOTHING_TO_RECORD = frozenset({"import", "wait"})
 
 
 @dataclass
@@ -170,11 +173,9 @@ def _add_recorded(
     for phase in own.values():
         inside = (p for p in use.phases if (p.path + "/").startswith(phase.path + "/"))
         phase.device_s = sum(each.kernel_s for each in inside)
-    known_s = sum(each.host_s for each in use.phases if each.known)
-    # A phase that waits for others launches nothing, so nothing is missing.
-    waits = {path for path in own if name_at(path) == "wait"}
-    known_s += sum(own[path].self_s for path in waits)
-    known_s -= sum(each.host_s for each in use.phases if each.known and each.path in waits)
+    idle = {path for path in own if _launches_nothing(path)}
+    known_s = sum(own[path].self_s for path in idle)
+    known_s += sum(each.host_s for each in use.phases if each.known and each.path not in idle)
     use.known = min(known_s / loop_s, 1.0) if loop_s > 0 else 0.0
     if use.known < ENOUGH_KNOWN:
         use.remarks.append(
@@ -187,6 +188,10 @@ def _add_recorded(
     use.launches = sum(each.launches for each in use.phases)
     use.syncs = sum(each.syncs for each in use.phases)
     use.idle = _idle([*whole.values(), *parts.values()], use.kernel_share or 0.0)
+
+
+def _launches_nothing(path: str) -> bool:
+    return not NOTHING_TO_RECORD.isdisjoint(names_of(path))
 
 
 def _best_of(
@@ -333,20 +338,27 @@ def add_memory(phases: list[Phase], notes: Notes) -> None:
 
 
 def kernel_seconds(analysis: Analysis, *names: str) -> float | None:
-    """Kernel time launched under phases of these names; None where nothing was recorded."""
+    """Kernel time launched under phases of these names; None where too little was recorded."""
     found = _under(analysis, names)
     return sum(each.kernel_s for each in found) if found is not None else None
 
 
 def launches_in(analysis: Analysis, *names: str) -> float | None:
-    """Launches under phases of these names; None where nothing was recorded."""
+    """Launches under phases of these names; None where too little was recorded."""
     found = _under(analysis, names)
     return sum(each.launches for each in found) if found is not None else None
 
 
 def _under(analysis: Analysis, names: tuple[str, ...]) -> list[PhaseDevice] | None:
+    """What was recorded under these phases, if that is enough of them: the rest may be unknown."""
     use = analysis.device
-    if use is None or use.kernel_s is None:
+    if use is None:
         return None
     wanted = set(names)
-    return [each for each in use.phases if wanted & set(names_of(each.path))]
+    found = [each for each in use.phases if wanted & set(names_of(each.path))]
+    if use.kernel_s is None:
+        own = of_main_thread(analysis.phases)
+        whole = sum(p.self_s for p in own if wanted & set(names_of(p.path)))
+        if sum(each.host_s for each in found if each.known) < ENOUGH_KNOWN * whole:
+            return None
+    return found

@@ -94,6 +94,13 @@ YIELDS_TO: dict[str, frozenset[str]] = {
     "per-item-buffer-push": frozenset({"deepcopy-in-step"}),
 }
 EXPLAINS = 0.5
+#: A finding of this id comes after any of those that explains as much: they are changes of one
+#: thing, and what this one is about remains true of the rest.
+COMES_AFTER: dict[str, frozenset[str]] = {
+    "launch-bound": frozenset(
+        ["unfused-optimizer", "stepwise-recurrence", "per-sample-update", "python-gae"]
+    ),
+}
 #: One environment is a choice that most algorithms are published with, not a mistake: it yields to
 #: whatever else is wrong.
 CHOICE = "single-env"
@@ -110,7 +117,7 @@ MODULE = "<module>"
 def rank(findings: list[Finding]) -> list[Finding]:
     """What is worth showing, the largest gain first; explanations of healthy runs last."""
     kept = [each for each in _one_of_each(findings) if not _explained(each, findings)]
-    problems = sorted((f for f in kept if f.is_problem), key=_weight)
+    problems = _specific_first(sorted((f for f in kept if f.is_problem), key=_weight))
     healthy = [f for f in kept if f.severity == HEALTHY]
     if problems:
         return problems + healthy
@@ -121,6 +128,18 @@ def rank(findings: list[Finding]) -> list[Finding]:
 
 def _weight(finding: Finding) -> float:
     return -finding.worth
+
+
+def _specific_first(findings: list[Finding]) -> list[Finding]:
+    """The same findings, each of `COMES_AFTER` behind what explains it."""
+    found = list(findings)
+    for general in findings:
+        specific = COMES_AFTER.get(general.id, frozenset())
+        ahead = [e for e in found if e.id in specific and e.worth >= EXPLAINS * general.worth]
+        if ahead and found.index(ahead[-1]) > found.index(general):
+            found.remove(general)
+            found.insert(found.index(ahead[-1]) + 1, general)
+    return found
 
 
 def _one_of_each(findings: list[Finding]) -> list[Finding]:

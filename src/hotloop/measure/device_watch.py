@@ -292,23 +292,25 @@ class DeviceWatch:
 
     def _await_phase(self) -> None:
         """Wait briefly until the program is in the phase with the least recorded time."""
+        wanted = self._least_recorded()
+        paths, core = self._profiler.paths, self._profiler.core
+        due = self._clock() + int(PATIENCE_S * 1e9)
+        while wanted and self._clock() < due and not self._stop.wait(POLL_S):
+            node = core.main_node()
+            if node < len(paths) and paths[node] == wanted:
+                return
+
+    def _least_recorded(self) -> str:
+        """The phase with the least recorded time for its share of the loop; empty if none is."""
         since = self._since_begin()
         whole = sum(since.values())
         # A program that waits for others launches nothing.
         worth = {
-            path: ns
+            path: ns / (self._known.get(path, 0) + 1e6)
             for path, ns in since.items()
             if path and ns >= WORTH * whole and name_at(path) != "wait"
         }
-        if not worth:
-            return
-        wanted = max(worth, key=lambda path: worth[path] / (self._known.get(path, 0) + 1e6))
-        paths, core = self._profiler.paths, self._profiler.core
-        due = self._clock() + int(PATIENCE_S * 1e9)
-        while self._clock() < due and not self._stop.wait(POLL_S):
-            node = core.main_node()
-            if node < len(paths) and paths[node] == wanted:
-                return
+        return max(worth, key=lambda path: worth[path], default="")
 
     def _read_memory(self, device: Device) -> None:
         node = self._profiler.core.main_node()
@@ -396,7 +398,7 @@ class DeviceWatch:
         with self._profiler.lock:
             add_device(self._profiler.device, found.whole)
             add_device(self._profiler.device_parts, found.parts)
-        for path, delta in found.whole.items():
+        for path, delta in (*found.whole.items(), *found.parts.items()):
             self._known[path] = self._known.get(path, 0) + delta.host_ns
 
     def _is_complete(self, activities: list[Activity]) -> bool:
