@@ -15,10 +15,14 @@ The header is written first, notes as facts become known. `Header.pid` is the na
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
-from hotloop.capture.merge_rules import LAST, MAX, MIN, SUM, MergeRule
+from hotloop.capture.merge_rules import MAX, MIN, SUM
+from hotloop.capture.metrics import COUNTERS as COUNTERS
+from hotloop.capture.metrics import GAUGES as GAUGES
+from hotloop.capture.metrics import declare_counter as _counter
+from hotloop.capture.metrics import declare_gauge as _gauge
+from hotloop.capture.metrics import merge_gauge as merge_gauge
 from hotloop.capture.records import (
     Damage,
     Field,
@@ -43,43 +47,6 @@ from hotloop.capture.values import LineCalls as LineCalls
 from hotloop.capture.values import SourceLine as SourceLine
 from hotloop.capture.values import TransferLine as TransferLine
 from hotloop.capture.values import line_calls, region_cost, source_line, transfer_line
-
-
-@dataclass(frozen=True)
-class Counter:
-    name: str
-    unit: str
-    meaning: str
-    rule: MergeRule = SUM
-
-
-@dataclass(frozen=True)
-class Gauge:
-    name: str
-    unit: str
-    meaning: str
-    rule: MergeRule
-
-
-COUNTERS: Final[dict[str, Counter]] = {}
-GAUGES: Final[dict[str, Gauge]] = {}
-
-
-def _counter(name: str, unit: str, meaning: str) -> str:
-    COUNTERS[name] = Counter(name, unit, meaning)
-    return name
-
-
-def _gauge(name: str, unit: str, meaning: str, rule: MergeRule = LAST) -> str:
-    GAUGES[name] = Gauge(name, unit, meaning, rule)
-    return name
-
-
-def merge_gauge(name: str, earlier: float, later: float) -> float:
-    """The value of a gauge over two consecutive windows."""
-    gauge = GAUGES.get(name)
-    return later if gauge is None else gauge.rule.merge(earlier, later)
-
 
 # -- counters: training --
 

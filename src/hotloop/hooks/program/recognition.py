@@ -13,9 +13,10 @@ from typing import Any
 
 from hotloop.hooks.program import bandits
 from hotloop.hooks.program import vocabulary as v
+from hotloop.hooks.program.methods import Method, all_names, imagines, methods_of, words_of_class
 from hotloop.hooks.program.self_play import searches_a_tree, simulates
 from hotloop.hooks.program.stepping import resets, the_step
-from hotloop.hooks.redirect import function_behind, is_really, plain_function, written
+from hotloop.hooks.redirect import written
 
 #: A transition has at least a state, an action, a reward and what came of it.
 TRANSITION_PARTS = 4
@@ -36,24 +37,9 @@ class Recognized:
     by_priority: bool = False
 
 
-@dataclass
-class Method:
-    """A method as a rule sees it."""
-
-    owner: type
-    name: str
-    function: FunctionType
-    words: list[str]
-    parameters: list[str]
-
-    @property
-    def takes_something(self) -> bool:
-        return bool(self.parameters)
-
-
 def in_class(cls: type, is_own: Callable[[type], bool]) -> list[Recognized]:
     """What a class of the program does, method by method."""
-    methods = _methods(cls, is_own)
+    methods = methods_of(cls, is_own)
     if not methods:
         return []
     module_like = _is_network(cls)
@@ -83,45 +69,10 @@ def in_class(cls: type, is_own: Callable[[type], bool]) -> list[Recognized]:
     return list(found.values())
 
 
-def _methods(cls: type, is_own: Callable[[type], bool]) -> dict[str, Method]:
-    methods: dict[str, Method] = {}
-    for owner in cls.__mro__:
-        if not is_own(owner):
-            continue
-        for name, raw in vars(owner).items():
-            function = written(function_behind(raw))
-            words = v.words_of(name)
-            if function is None or name in methods or not words:
-                continue
-            if name.startswith("_") and not (_imagines(words) or simulates(words)):
-                continue
-            if getattr(function, "__isabstractmethod__", False):
-                continue
-            bound = not is_really(raw, staticmethod)
-            parameters = v.parameters_of(function, bound)
-            methods[name] = Method(owner, name, function, words, parameters)
-    return methods
-
-
 def _is_network(cls: type) -> bool:
     return all(hasattr(cls, name) for name in ("__call__", "state_dict", "parameters")) or (
         hasattr(cls, "trainable_weights") and hasattr(cls, "call")
     )
-
-
-def _words_of_class(cls: type) -> set[str]:
-    words = set(v.words_of(cls.__name__))
-    # MazeEnv and CartPoleEnv say it in words; Gridworld and Mazeenv do not.
-    return words | {word for word in v.ENV if cls.__name__.lower().endswith(word) and len(word) > 2}
-
-
-def _all_names(methods: dict[str, Method], cls: type) -> set[str]:
-    names: set[str] = set()
-    init = plain_function(cls.__dict__.get("__init__"))
-    for function in [init, *(method.function for method in methods.values())]:
-        if function is not None:
-            names |= v.names_in(written(function).__code__)
-    return names
 
 
 # -- environments --
@@ -131,7 +82,7 @@ def _environment(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     step, reset = methods.get("step"), methods.get("reset")
     if step is None or reset is None or not 1 <= len(step.parameters) <= 4:
         return
-    by_name = bool(v.ENV & _words_of_class(cls))
+    by_name = bool(v.ENV & words_of_class(cls))
     by_action = any(set(v.words_of(name)) & v.ACTION for name in step.parameters)
     if not by_name and not by_action:
         return
@@ -161,7 +112,7 @@ def _environment_by_shape(cls: type, methods: dict[str, Method]) -> Iterator[Rec
 def _of_a_bandit(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     """A bandit, or an agent that plays one."""
     parts = {name: (method.words, method.parameters) for name, method in methods.items()}
-    for name, phases, kind in bandits.parts_of(_words_of_class(cls), parts):
+    for name, phases, kind in bandits.parts_of(words_of_class(cls), parts):
         yield Recognized(methods[name].owner, name, phases, kind)
 
 
@@ -170,7 +121,7 @@ def _of_a_bandit(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
 
 def _search(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     """The methods of a tree search that choose a move, and those that simulate."""
-    by_name = bool(v.TREE_SEARCH & _words_of_class(cls))
+    by_name = bool(v.TREE_SEARCH & words_of_class(cls))
     for method in methods.values():
         # By its name first: one that expands nodes has all that makes a search, but for its root.
         if simulates(method.words):
@@ -192,7 +143,7 @@ def _rules_of_game(cls: type, methods: dict[str, Method]) -> Iterator[Recognized
     if not (v.LEGAL_MOVES & set(written) and v.PLAYS_A_MOVE & set(written)):
         return
     # A class that is the tree as well has more than rules.
-    searches = v.TREE_SEARCH & _words_of_class(cls) or v.SEARCHES & set(written)
+    searches = v.TREE_SEARCH & words_of_class(cls) or v.SEARCHES & set(written)
     rules = v.LEGAL_MOVES | v.PLAYS_A_MOVE | v.GAME_ENDS if searches else set(written)
     for name in sorted(rules & set(written)):
         yield Recognized(written[name].owner, written[name].name, ("search.rules",), "rules")
@@ -210,12 +161,8 @@ def _population(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
 def _imagination(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     """Rollouts in a model of the world, by their name."""
     for method in methods.values():
-        if _imagines(method.words):
+        if imagines(method.words):
             yield Recognized(method.owner, method.name, ("imagine",))
-
-
-def _imagines(words: list[str]) -> bool:
-    return words[0] in v.IMAGINE and set(words[1:]) <= v.IMAGINED
 
 
 # -- storage --
@@ -228,21 +175,21 @@ def _buffer(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     if "get" in methods and returns:
         ways_out.append(methods["get"])
     # Offline, a buffer may be filled once, by whatever loads the data set.
-    from_data = bool({"buffer", "replay"} & _words_of_class(cls)) and bool(ways_out)
+    from_data = bool({"buffer", "replay"} & words_of_class(cls)) and bool(ways_out)
     if not (ways_in or from_data) or not (ways_out or returns):
         return
     if any(_acts(m) for m in methods.values()):
         return  # an agent that keeps its own memory: see there
-    says_so = bool(v.BUFFER & _words_of_class(cls))
+    says_so = bool(v.BUFFER & words_of_class(cls))
     takes_transitions = any(len(m.parameters) >= TRANSITION_PARTS for m in ways_in)
     if not says_so and not takes_transitions and all(m.words == ["draw"] for m in ways_out):
         return  # a deck of cards, a scene
-    keeps = hasattr(cls, "__len__") or bool(v.CAPACITY & _all_names(methods, cls))
+    keeps = hasattr(cls, "__len__") or bool(v.CAPACITY & all_names(methods, cls))
     # Nothing else takes one transition per call (state, action, reward, …).
     keeps = keeps or takes_transitions
     if not keeps and not (says_so and ways_in):
         return
-    names = _all_names(methods, cls) | {cls.__name__}
+    names = all_names(methods, cls) | {cls.__name__}
     by_priority = any(v.PRIORITY & set(v.words_of(name)) for name in names)
     for method in ways_in:
         yield Recognized(method.owner, method.name, ("buffer.add",), "buffer.add", by_priority)
@@ -450,7 +397,7 @@ def in_function(owner: Any, name: str, function: FunctionType) -> list[Recognize
     parameters = v.parameters_of(function, bound=False)
     if "".join(words) in v.PLAYS_A_GAME:
         return [Recognized(owner, name, (), "game")]
-    if _imagines(words):
+    if imagines(words):
         return [Recognized(owner, name, ("imagine",))]
     if _computes_returns(function, words):
         return [Recognized(owner, name, ("advantage",))]
