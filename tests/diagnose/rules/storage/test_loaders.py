@@ -35,6 +35,24 @@ def test_workers_that_load_all_the_time(make: Make, loading_s: float, said: bool
         assert found[0].before.startswith("loader = DataLoader(TensorDataset")
 
 
+def test_with_cores_to_spare_more_workers_leave_nothing_to_wait_for(make: Make) -> None:
+    own = frame("Flights.__getitem__", line=12)
+
+    def most(cores: int) -> float:
+        analysis = make(
+            phase("data.wait", 7.0, 100),
+            phase("data.load", 7.0, 100, process="DataLoader-0"),
+            samples=[sample("data.load", 5.0, own, process="DataLoader-0")],
+            gauges={"loader_workers": 1},
+            header={"cores": cores},
+        )
+        (found,) = loaders.loader_bound(analysis)
+        return found.gain.high
+
+    assert most(16) > 1 / (1 - 0.7 * 0.985)
+    assert most(16) >= most(2)
+
+
 def test_workers_that_are_idle_are_not_waited_for(make: Make) -> None:
     """While the loop waits for items, all workers load one; these hand over what they have."""
     workers = [phase("data.load", 0.2, 25, process=f"DataLoader-{i}") for i in range(4)]
