@@ -72,7 +72,7 @@ def test_the_programs_own_functions_are_compared_as_phases(hotloop: Hotloop, pro
     (program / "uses.py").write_text(USES_IT)
     document = compare(
         hotloop,
-        *("uses.py 0.012", "uses.py 0.002", "--pairs", "3"),
+        *("uses.py 0.03", "uses.py 0.002", *QUICK),
         *("--phase", "simulator=simulation:Simulator.*"),
     )
     phases = {phase["name"]: phase for phase in document["phases"]}
