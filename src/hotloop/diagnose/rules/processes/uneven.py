@@ -71,7 +71,7 @@ def _finding(
     return finding(
         analysis,
         "slow-worker",
-        title=f"All workers wait for {slowest}, the slowest of {count}: it spends "
+        title=f"The loop waits for {slowest}, the slowest of {count} workers: it spends "
         f"{of_loop(analysis, excess_s):.0%} of the loop more than the others in "
         f"`{name}`{at(lines)}",
         phase="wait",
