@@ -135,7 +135,7 @@ def test_less_work_is_not_comparable_unless_it_is_meant(hotloop: Hotloop, progra
         (("train.py", "train.py", "--steps", "5", "--stop-after", "5s"), "give one of them"),
         (("train.py", "train.py", "--stop-after", "soon"), "not understood"),
         (("train.py", "train.py", "--cpus", "2"), "--cpus needs --on ray"),
-        (("train.py", "train.py", "--phase", "simulator"), "not phase=module:function"),
+        (("train.py", "train.py", "--phase", "simulator"), "needs phase=module:function"),
         (
             ("train.py", "train.py", "-o", "result.xyz"),
             "unknown file ending; use one of .txt, .json, .html",
@@ -241,7 +241,7 @@ def test_two_captures_are_compared_with_a_warning(hotloop: Hotloop, tmp_path: Pa
     assert any("different Python: 3.11 and 3.12" in note for note in document["notes"])
     text = hotloop("compare", "before", "after").stdout
     assert "two captures, not interleaved" in text
-    assert "not interleaved: whatever else changed" in text
+    assert "not interleaved, so the difference includes whatever else changed" in text
 
 
 def test_two_captures_as_a_page_and_as_pictures(hotloop: Hotloop, tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_a_capture_gets_no_further_phases(hotloop: Hotloop, tmp_path: Path) -> N
     for name in ("a", "b"):
         assert hotloop("run", "-q", "-o", name, "-c", "pass").returncode == 0
     result = hotloop("compare", "a", "b", "--phase", "sim=net:Simulator.*")
-    check_refused(result, "phases it was recorded with")
+    check_refused(result, "phases they were recorded with")
 
 
 def test_a_capture_and_a_command_are_not_two_of_a_kind(hotloop: Hotloop, program: Path) -> None:

@@ -320,4 +320,4 @@ def test_a_goal_is_a_speed_or_a_return(hotloop: Hotloop, tmp_path: Path) -> None
         check_refused(result, said)
     plan.write_text(PLAN)
     result = hotloop("investigate", "plan.toml", "--seeds", "3")
-    assert "--seeds is for --to-return" in result.stderr
+    assert "--seeds needs --to-return" in result.stderr

@@ -102,9 +102,7 @@ def test_a_program_that_fails_at_once_is_not_hidden_by_a_report(tmp_path: Path) 
     *traceback, last = done.stderr.splitlines()
     assert done.returncode == 1
     assert traceback[-1].startswith("ModuleNotFoundError")
-    assert (
-        last == "hotloop: the program failed before its first training step; what was recorded: cap"
-    )
+    assert last == "hotloop: the program failed before its first training step; its capture is cap"
 
 
 @pytest.mark.parametrize(

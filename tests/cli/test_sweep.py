@@ -88,7 +88,7 @@ def test_a_setting_that_fails_is_left_out_and_told(hotloop: Hotloop, program: Pa
     ("arguments", "says"),
     [
         (("--", "train.py"), "nothing to vary"),
-        (("--vary", "envs", "--", "train.py", "{envs}"), "a name and its values"),
+        (("--vary", "envs", "--", "train.py", "{envs}"), "a setting and its values"),
         (("--vary", "envs=1,1", "--", "train.py", "{envs}"), "the same value twice"),
         (("--vary", "envs=1,2", "--", "train.py"), "the command does not use it"),
         (("--vary", "a=1", "--vary", "a=2", "--", "train.py", "{a}"), "given twice"),
@@ -140,4 +140,4 @@ def test_a_sweep_to_a_return_finds_the_soonest_setting(hotloop: Hotloop, tmp_pat
     assert reached == [0, 2, 2]
     assert document["sooner"][2] is None
     wrong = hotloop("sweep", "--vary", "rate=1,2", "--seeds", "2", "--", "learn.py", "{rate}")
-    assert "--seeds is for --to-return" in wrong.stderr
+    assert "--seeds needs --to-return" in wrong.stderr

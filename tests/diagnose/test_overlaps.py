@@ -35,5 +35,5 @@ def test_what_is_surely_counted_twice(make: Make, one: Finding, other: Finding, 
     analysis = make(phase("env.step", 6.0), phase("env.step/env.render", 3.0), phase("learn", 4.0))
     one, other = replace(one), replace(other)
     first, second = say_overlaps(analysis, [one, other])
-    assert "as well" not in first.fix
-    assert ("counted under `a` as well" in second.fix) is said
+    assert "also counts" not in first.fix
+    assert ("also counts towards `a`" in second.fix) is said

@@ -50,7 +50,7 @@ def replaced(old: str, new: str) -> str:
         (replaced('claim = "threads fight"\n', ""), 19, "lacks claim"),
         (replaced("expected = 1.5", 'expected = "quick"'), 23, 'a gain: "2x"'),
         (replaced("expected = 1.5\n", ""), 19, "lacks expected"),
-        (replaced('name = "threads"', 'name = "ratio"'), 20, "is there twice"),
+        (replaced('name = "threads"', 'name = "ratio"'), 20, "appears twice"),
         (replaced('skip = "learn"\n', ""), 25, "lacks one of arguments"),
         (replaced('expected = "hidden"', 'expected = "2x"'), 36, "one of critical, hidden"),
         (replaced('["1ms", "2ms"]', '["fast"]'), 35, "is not a delay"),

@@ -216,7 +216,7 @@ def test_the_next_fix_is_tried_where_one_fails(tmp_path: Path) -> None:
 
 def test_a_program_that_does_not_run_again_is_no_fault_of_a_fix(tmp_path: Path) -> None:
     fixes = {"logging": [change("faster", STEP_MS="0.5")]}
-    with pytest.raises(HotloopError, match="the program does not run again"):
+    with pytest.raises(HotloopError, match="the program does not run a second time"):
         prove(tmp_path, fixes, BROKEN="1")
 
 

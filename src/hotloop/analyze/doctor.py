@@ -146,13 +146,13 @@ def _accelerators(survey: Survey) -> list[Check]:
                 Check(
                     "accelerator",
                     PROBLEM,
-                    f"{name} is set so that programs see no accelerator.",
+                    f"{name} is set and hides all accelerators from programs.",
                     f"unset {name}, or set it to the number of a device",
                 )
             )
         else:
             checks.append(
-                Check("accelerator", INFO, f"{name} is set: programs see only some devices.")
+                Check("accelerator", INFO, f"{name} is set and hides some devices from programs.")
             )
     return checks
 
@@ -160,7 +160,7 @@ def _accelerators(survey: Survey) -> list[Check]:
 def _framework(survey: Survey, framework: Framework) -> list[Check]:
     name = f"{framework.name} {framework.version}".strip()
     if framework.unfinished:
-        text = f"{name} was still being imported when the time was up; `--wait 2m` checks it too."
+        text = f"{name} was still being imported when time ran out; check it with `--wait 2m`."
         return [Check(framework.name, INFO, text, unfinished=True)]
     if framework.error:
         return [
@@ -226,7 +226,7 @@ def _threads(survey: Survey) -> list[Check]:
         checks.append(_thread_check(f"{name} is {threads}", threads, usable, name))
     for framework in survey.frameworks:
         if framework.threads is not None:
-            text = f"{framework.name} uses {framework.threads} threads for one operation"
+            text = f"{framework.name} uses {framework.threads} threads per operation"
             checks.append(_thread_check(text, framework.threads, usable, "OMP_NUM_THREADS"))
     return checks
 
@@ -237,7 +237,7 @@ def _thread_check(text: str, threads: int, usable: float, variable: str) -> Chec
         return Check(
             "threads",
             PROBLEM,
-            f"{text}, but there are {usable:g} cores to use: threads will wait for each other.",
+            f"{text}, but only {usable:g} cores are usable: threads will wait for each other.",
             f"export {variable}={fitting}, and 1 where several processes train or step",
         )
     return Check("threads", OK, f"{text}.")
@@ -273,8 +273,8 @@ def _memory(survey: Survey) -> list[Check]:
             Check(
                 "memory",
                 PROBLEM,
-                f"{_gigabytes(survey.swap[1])} of memory are swapped out: the machine is short of "
-                "memory now.",
+                f"{_gigabytes(survey.swap[1])} of memory are swapped out: this machine is "
+                "short of memory right now.",
                 "close what uses the memory before measuring anything",
             )
         )
@@ -294,8 +294,8 @@ def _core(survey: Survey) -> Check:
     return Check(
         "hotloop",
         PROBLEM,
-        f"hotloop measures with its pure-Python twin ({survey.why_twin or 'nothing was compiled'})"
-        ": a region costs several times more.",
+        "hotloop measures with its pure-Python twin "
+        f"({survey.why_twin or 'nothing was compiled'}): each region costs several times more.",
         "install hotloop where there is a C compiler, or from a wheel",
     )
 
@@ -303,7 +303,10 @@ def _core(survey: Survey) -> Check:
 def _hooks(survey: Survey) -> list[Check]:
     checks, fitting = [], []
     if survey.hooks_unfinished:
-        text = "Hooks: not every library was imported when time was up; `--wait 2m` checks them."
+        text = (
+            "Hooks: not every library was imported before time ran out; check them with "
+            "`--wait 2m`."
+        )
         checks.append(Check("hooks", INFO, text, unfinished=True))
     for title, use in survey.hooks.items():
         missing = use.missing

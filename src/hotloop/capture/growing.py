@@ -186,6 +186,6 @@ def _check_version(schema: object) -> None:
         raise lines.DamagedError("not a header")
     if int(version) > lines.VERSION:
         raise HotloopError(
-            f"this capture is of version {int(version)}, from a newer hotloop; "
-            f"this one reads up to {lines.VERSION}. Upgrade with: pip install -U hotloop"
+            f"this capture has format version {int(version)}, from a newer hotloop; this one "
+            f"reads up to {lines.VERSION}. Upgrade with: pip install -U hotloop"
         )

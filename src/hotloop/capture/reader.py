@@ -102,7 +102,7 @@ class CaptureReader:
             raise HotloopError(f"{self.folder}: no such capture")
         if not self.folder.is_dir():
             raise HotloopError(
-                f"{self.folder}: not a capture (a capture is a folder that `run` leaves)"
+                f"{self.folder}: not a capture (a capture is a folder that `hotloop run` creates)"
             )
         found: list[tuple[Path, str, bool]] = []
         for path in sorted(self.folder.iterdir()):

@@ -29,7 +29,7 @@ RECENT_S = 600.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", help=f"where to look (default: {BASE})")
+    parser.add_argument("folder", nargs="?", help=f"folder to search (default: {BASE})")
     parser.add_argument(
         "--older-than", type=age, metavar="AGE", help="delete everything older than this: 7d, 12h"
     )
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(options: argparse.Namespace) -> int:
     if options.older_than is None and not options.keep:
-        raise HotloopError("what to delete? write --older-than 7d, --keep N, or both")
+        raise HotloopError("nothing selected; pass --older-than 7d, --keep N, or both")
     base = Path(options.folder) if options.folder else BASE
     chosen = deletable(recordings(base), options.older_than or 0.0, options.keep, time.time())
     chosen = [each for each in chosen if _is_all_ours(each.folder)]
@@ -91,7 +91,9 @@ def _is_all_ours(folder: Path) -> bool:
 
 def _agreed(total: str) -> bool:
     if not sys.stdin.isatty():
-        raise HotloopError(f"{total}: not a terminal, cannot ask; add -y to delete without asking")
+        raise HotloopError(
+            f"{total}: cannot ask without a terminal; add -y to delete without asking"
+        )
     print(f"Delete these {total}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 

@@ -76,10 +76,12 @@ def main(options: argparse.Namespace) -> int:
 
         return to_return.main(options)
     if options.seeds is not None:
-        raise HotloopError("--seeds is for --to-return; a comparison of speed takes --pairs")
+        raise HotloopError("--seeds needs --to-return; to compare speed, use --pairs")
     kinds = [has_shards(Path(text)) for text in (options.first, options.second)]
     if all(kinds) and options.phase:
-        raise HotloopError("--phase is for runs; a capture has the phases it was recorded with")
+        raise HotloopError(
+            "--phase applies to commands; captures keep the phases they were recorded with"
+        )
     if all(kinds):
         result = None
         comparison = experiments.compared(Path(options.first), Path(options.second), options)
@@ -87,7 +89,9 @@ def main(options: argparse.Namespace) -> int:
         capture, other = (
             (options.first, options.second) if kinds[0] else (options.second, options.first)
         )
-        raise HotloopError(f"{capture} is a capture and {other} is not; give two of either")
+        raise HotloopError(
+            f"{capture} is a capture and {other} is not; give two captures or two commands"
+        )
     else:
         result = _run(options)
         comparison = result.comparison

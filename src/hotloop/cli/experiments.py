@@ -49,14 +49,14 @@ def add_return_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to-return",
         metavar="X|auto",
-        help="compare the time until this return is reached; auto: one that all reach",
+        help="compare the time to reach this return; auto chooses one that all of them reach",
     )
     parser.add_argument(
         "--seeds",
         type=above_zero,
         metavar="N",
-        help=f"seeds of each command with --to-return (default {SEEDS}); "
-        "{seed} in a command is replaced",
+        help=f"number of seeds per command with --to-return (default {SEEDS}); each "
+        "replaces {seed} in the command",
     )
 
 
@@ -82,7 +82,7 @@ def add_judging_arguments(parser: argparse.ArgumentParser) -> None:
         type=percent,
         default=MARGIN,
         metavar="5%",
-        help="differences below this count as none (default 5%%)",
+        help="differences below this count as none (default: 5%%)",
     )
     parser.add_argument("--names", metavar="A,B", help="names for the two sides")
     parser.add_argument(
@@ -98,7 +98,9 @@ def names_of(options: argparse.Namespace) -> tuple[str, str] | None:
         return None
     names = [clean(name.strip()) for name in options.names.split(",")]
     if len(names) != 2 or not all(names) or names[0] == names[1]:
-        raise HotloopError(f"--names {options.names}: two different names, such as --names off,on")
+        raise HotloopError(
+            f"--names {options.names}: needs two different names, such as --names off,on"
+        )
     return names[0], names[1]
 
 

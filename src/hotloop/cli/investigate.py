@@ -70,7 +70,7 @@ def main(options: argparse.Namespace) -> int:
             to_return.check_format(options)
             return to_return.of_plan(options, plan, _folder(options, plan), place)
         if options.seeds is not None:
-            raise HotloopError("--seeds is for --to-return; a plan about speed takes pairs")
+            raise HotloopError("--seeds needs --to-return; to test a plan for speed, use pairs")
         return _investigate(options, plan, _folder(options, plan), place)
     finally:
         place.close()
@@ -83,7 +83,7 @@ def _investigate(options: argparse.Namespace, plan: Plan, folder: Path, place: P
     investigation = Investigator(plan, folder, place, experiments.notify).go()
     path = folder / RECORD
     private.write_text(path, record(investigation))
-    experiments.notify(f"the record is {as_typed(path)}")
+    experiments.notify(f"the record is in {as_typed(path)}")
     experiments.show(options, investigation)
     if investigation.failure is not None:
         print(f"hotloop: {investigation.failure}", file=sys.stderr)
@@ -99,7 +99,9 @@ def _draft(options: argparse.Namespace) -> int:
     from hotloop.report.output import save
 
     if options.plan is not None:
-        raise HotloopError("--from drafts a plan; leave the other one out, or name it with -o")
+        raise HotloopError(
+            "--from drafts a new plan; omit the existing one, or write to it with -o"
+        )
     analysis = analyze(read_capture(selected_capture(options.capture or None)))
     text = draft_plan(analysis, diagnose(analysis))
     if options.output:
@@ -116,7 +118,7 @@ def _read(options: argparse.Namespace) -> Plan:
 
     if options.resume is None and options.plan is None:
         raise HotloopError(
-            "no plan; write one, or draft it: hotloop investigate --from CAPTURE -o plan.toml"
+            "no plan given; to draft one: hotloop investigate --from CAPTURE -o plan.toml"
         )
     if options.resume is None:
         return read_plan(Path(options.plan))

@@ -26,7 +26,7 @@ LINES = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", help=f"where to look (default: {BASE})")
+    parser.add_argument("folder", nargs="?", help=f"folder to search (default: {BASE})")
     parser.add_argument(
         "--last",
         type=above_zero,

@@ -39,7 +39,7 @@ def main(options: argparse.Namespace) -> int:
     if options.only_print:
         return 0
     if not _can_show() or not _show(path):
-        notify("no browser could be started; copy that file to where there is one and open it")
+        notify("no browser could be started; open that file on a machine that has one")
     return 0
 
 

@@ -122,7 +122,7 @@ def main(options: argparse.Namespace) -> int:
 def _apply(proof: Proof, capture: Path, command: Command, force: bool) -> int:
     diffs = confirmed_diffs(proof)
     if not diffs:
-        raise HotloopError("no confirmed change of the program's own lines to apply")
+        raise HotloopError("no confirmed change to the program's own code to apply")
     if not force:
         check_together(proof, diffs)
     program = Path(command.folder or ".").absolute()
@@ -169,7 +169,7 @@ def prove(
     )
     proof = prover.go()
     write_proof(capture, proof)
-    say(f"kept in {as_typed(capture)}; `hotloop report {as_typed(capture)}` shows it")
+    say(f"saved in {as_typed(capture)}; `hotloop report {as_typed(capture)}` shows it")
     return proof
 
 
@@ -177,10 +177,12 @@ def command_of(analysis: Analysis) -> Command:
     """The command that a capture was recorded with."""
     words = analysis.notes.started_as or analysis.run.command
     if not words or words[0].startswith("%"):
-        raise HotloopError("the capture is not of a program; write: hotloop prove -- train.py")
+        raise HotloopError(
+            "this capture has no program to run again; write: hotloop prove -- train.py"
+        )
     if any(MASK in word for word in words):
         raise HotloopError(
-            "the command's secrets are masked in the capture; write: hotloop prove -- train.py …"
+            "the capture masks secrets in the command; write: hotloop prove -- train.py …"
         )
     started_in = analysis.notes.started_in
     command = parse_command(list(words))

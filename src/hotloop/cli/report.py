@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--depth", type=above_zero, metavar="N", help="depth of the phase tree")
     parser.add_argument(
-        "--process", default="main", metavar="NAME", help="name of a process, or all"
+        "--process", default="main", metavar="NAME", help="show one process by name, or all"
     )
 
 

@@ -46,15 +46,15 @@ def add_phase_argument(parser: argparse._ActionsContainer) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "hotloop run [options] (script.py | -m module | -c code) [arguments]"
     parser.add_argument(
-        "-o", "--output", metavar="FOLDER", help="the capture's folder (must not exist)"
+        "-o", "--output", metavar="FOLDER", help="folder for the capture (must not exist)"
     )
     parser.add_argument(
         "--join",
         action="store_true",
         help="type the same command on several machines, with -o in a folder that all of them "
-        "share: the first starts the run, the others join it",
+        "share; the first one starts the run, the others join it",
     )
-    parser.add_argument("--name", help="a name for the capture (default: the program's)")
+    parser.add_argument("--name", help="name of the capture (default: the program's)")
     parser.add_argument("-q", "--quiet", action="store_true", help="print no report at the end")
     parser.add_argument(
         "--stop-after",
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PHASE",
         action="append",
         default=[],
-        help="an experiment: do not run this phase, return its last result (changes the training)",
+        help="an experiment: skip this phase and return its last result (changes the training)",
     )
     parser.add_argument(
         "--slow",
@@ -329,4 +329,4 @@ def report_unmatched(folder: Path, phases: list[str]) -> None:
     matched = {p for shard in shards for p, count in shard.notes.named_phases.items() if count}
     for pattern in phases:
         if pattern not in matched:
-            notify(f"--phase {pattern}: nothing of that name was found")
+            notify(f"--phase {pattern}: no function of that name was found")

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUES",
         action="append",
         default=[],
-        help="a name and its values, such as envs=32,64,128; repeat for a grid",
+        help="a setting and its values, such as envs=32,64,128; repeat for a grid",
     )
     parser.add_argument(
         "--expect",
@@ -87,7 +87,7 @@ def main(options: argparse.Namespace) -> int:
         commands = tuple(each.command for each in settings)
         return to_return.of_settings(options, commands, tuple(each.name for each in settings))
     if options.seeds is not None:
-        raise HotloopError("--seeds is for --to-return; a sweep of throughput takes --rounds")
+        raise HotloopError("--seeds needs --to-return; to measure throughput, use --rounds")
     for setting in settings:
         check_exists(setting.command)
     design = SweepDesign(

@@ -62,7 +62,8 @@ def of_plan(options: argparse.Namespace, plan: Plan, folder: Path, place: Place)
     left_out = [each.name for each in plan.hypotheses if each.name not in settings]
     if left_out:
         result.notes.append(
-            f"Not run: {', '.join(left_out)}. Skipping or slowing a phase changes what is learned."
+            f"Not run: {', '.join(left_out)}. Skipping or slowing down a phase changes "
+            "what is learned."
         )
     return _show_soonest(options, result)
 
@@ -78,7 +79,7 @@ def check_format(options: argparse.Namespace) -> None:
     path = Path(options.output) if options.output else None
     form = experiments.format_of(path, options.formats) if path else options.format
     if form not in FORMATS or options.format not in FORMATS:
-        raise HotloopError(f"--to-return is written as {' or '.join(FORMATS)}")
+        raise HotloopError(f"results of --to-return can be written as {' or '.join(FORMATS)}")
 
 
 def _show(

@@ -93,9 +93,9 @@ def _model_size(analysis: Analysis) -> list[str]:
         return []
     network = f"a network of {size:,.0f} parameters" if size else "the network"
     return [
-        f"Model size: calls of {network} are {_percent(analysis, seconds)} of the loop, the most "
-        "that a smaller one could save; if a call is mostly the library's own work, it saves "
-        "little. Compare before keeping it."
+        f"Model size: calls to {network} take {_percent(analysis, seconds)} of the loop, which "
+        "is the most that a smaller network could save. It saves little if most of a call is "
+        "the library's own overhead. Compare before keeping it."
     ]
 
 
@@ -131,11 +131,11 @@ def _conversions(analysis: Analysis) -> list[str]:
 def _hardware(analysis: Analysis) -> list[str]:
     seen, have = accelerators(analysis), cores(analysis)
     busy = analysis.run.cpu_share
-    parts = [f"the networks compute on {analysis.run.device}"]
+    parts = [f"networks run on {analysis.run.device}"]
     if seen and analysis.run.device == "cpu":
         parts.append(f"an accelerator ({seen[0]}) is present but was not used")
     elif not seen:
-        parts.append("no accelerator was seen")
+        parts.append("no accelerator was found")
     if busy is not None and have:
         parts.append(f"{busy:.1f} of {have} cores were busy")
     return [f"Hardware: {', '.join(parts)}."]

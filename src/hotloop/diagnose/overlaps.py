@@ -18,8 +18,8 @@ def say_overlaps(analysis: Analysis, findings: list[Finding]) -> list[Finding]:
         same = [each.id for each in problems[:i] if _overlap(analysis, each, later)]
         if same:
             later.fix += (
-                f" Part of this time is counted under `{same[0]}` as well: make that change first "
-                "and measure again, because the two gains do not multiply."
+                f" Part of this time also counts towards `{same[0]}`. Make that change first "
+                "and measure again: the two gains do not multiply."
             )
     return findings
 

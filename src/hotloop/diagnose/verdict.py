@@ -188,8 +188,8 @@ def _starved(analysis: Analysis, who: str, waited: float) -> str:
     times = f"up to {1 / (1 - waited):.1f} times" if waited < STARVED else "many times"
     longer = f"times here are {times} longer than on a quiet machine"
     return (
-        f"{who} waited for a CPU core {waited:.0%} of the time"
-        f"{_who_took_the_cores(analysis)}: {longer}; compare runs on a quiet machine only."
+        f"{who} waited for a CPU core {waited:.0%} of the time{_who_took_the_cores(analysis)}: "
+        f"{longer}. Compare runs only on a quiet machine."
     )
 
 
@@ -263,8 +263,8 @@ def _warm_up(analysis: Analysis) -> str:
     where = f" (learning starts at {starts:,} steps)" if starts else ""
     reach = f"--stop-after {2 * starts}steps" if starts else "a longer --stop-after"
     return (
-        f"No gradient step yet: this is warm-up{where}, so nothing is judged about acting and "
-        f"learning; {reach} reaches it."
+        f"No gradient step yet: the run ended during warm-up{where}, so acting and learning "
+        f"are not judged; {reach} gets past it."
     )
 
 
@@ -277,7 +277,7 @@ def _no_rl_loop(analysis: Analysis) -> str:
     elif analysis.run.generations:
         what = f"this is an evolution strategy of {analysis.run.generations:,} generations"
     else:
-        what = "it has no environment step and no gradient step that hotloop knows"
+        what = "hotloop found no environment step and no gradient step"
     named = [(name, share) for name, share in phases_there_are(analysis) if share >= WORTH_NAMING]
     largest = ", ".join(f"`{name}` {share:.0%}" for name, share in named)
     phases = f" Largest phases: {largest}." if largest else ""
@@ -291,10 +291,10 @@ def _no_rl_loop(analysis: Analysis) -> str:
     if plays:
         return (
             f"No environment step recognized: {what} that calls networks without gradients "
-            f"{units.rate(calls / updates)} times for each, as rollouts, tree searches and text "
-            f"generation do.{phases}{hottest} Name what steps the environment with "
-            "--phase env.step=MODULE:CLASS.METHOD, what searches or generates with "
-            "--phase search=… or generate=…."
+            f"{units.rate(calls / updates)} times for each, as rollouts, tree searches and "
+            f"text generation do.{phases}{hottest} Use --phase env.step=MODULE:CLASS.METHOD to "
+            "name the code that steps the environment, and --phase search=… or generate=… for "
+            "code that searches or generates."
         )
     return (
         f"No RL loop recognized: {what}.{phases}{hottest} "
@@ -326,8 +326,8 @@ def _awaited(analysis: Analysis, left: dict[str, float]) -> str:
     if not parts:
         return ""
     return (
-        f"{left[name]:.0%} of the {span_of(analysis)} waits for other {whom}, which spend "
-        f"{', '.join(parts)}"
+        f"{left[name]:.0%} of the {span_of(analysis)} is spent waiting for other {whom}, which "
+        f"spend {', '.join(parts)}"
     )
 
 

@@ -79,7 +79,7 @@ def _refuse_uncommitted(program: Path, names: list[str]) -> None:
     """Refuse to overwrite what git cannot restore."""
     status = _git(program, "status", "--porcelain", "--", *names)
     if status is None or status.returncode != 0:
-        raise HotloopError(f"{program} is not under git; --force writes the changes all the same")
+        raise HotloopError(f"{program} is not under git; use --force to write the changes anyway")
     for name in names:
         tracked = _git(program, "ls-files", "--error-unmatch", "--", name)
         if tracked is None or tracked.returncode != 0:

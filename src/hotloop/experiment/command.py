@@ -80,13 +80,15 @@ def parse_command(written: str | list[str]) -> Command:
     elif words[:2] == ["hotloop", "run"]:
         words = words[2:]
     if not words:
-        raise HotloopError(f"{text!r}: no program to run; write it as in `hotloop run`: train.py …")
+        raise HotloopError(
+            f"{text!r}: no program to run; write it as for `hotloop run`: train.py …"
+        )
     if words[0] in ("-m", "-c"):
         if len(words) < 2:
             needed = "a module" if words[0] == "-m" else "code"
             raise HotloopError(f"{text!r}: {words[0]} needs {needed}")
     elif words[0].startswith("-"):
-        raise HotloopError(f"{text!r}: begins with an option; begin with the program: train.py …")
+        raise HotloopError(f"{text!r}: begins with an option; start with the program: train.py …")
     return Command(tuple(words), environment, python=python)
 
 

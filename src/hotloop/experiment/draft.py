@@ -32,7 +32,7 @@ NOT_SKIPPED = ("wait", "import", "startup", "compile")
 def draft_plan(analysis: Analysis, findings: Sequence[Finding]) -> str:
     """A plan as TOML, ready to run."""
     lines = [
-        "# Drafted by `hotloop investigate --from`; change what you know better, then:",
+        "# Drafted by `hotloop investigate --from`. Change whatever you know better, then run:",
         "#   hotloop investigate plan.toml",
         "",
         "[baseline]",
@@ -47,7 +47,7 @@ def draft_plan(analysis: Analysis, findings: Sequence[Finding]) -> str:
             lines += ["", *_from_finding(analysis, finding)]
     phases = largest_phases(analysis)
     if phases:
-        lines += ["", "# How much each large phase matters; these change the training."]
+        lines += ["", "# Measures how much each large phase matters; these change the training."]
     for phase in phases:
         lines += ["", *_from_phase(phase)]
     return "\n".join(lines) + "\n"

@@ -193,9 +193,11 @@ class _Reader:
         names = [hypothesis.name for hypothesis in hypotheses]
         for index, name in enumerate(names):
             if name in names[:index]:
-                raise self._wrong("hypothesis", index, "name", f"{name!r} is there twice")
+                raise self._wrong("hypothesis", index, "name", f"{name!r} appears twice")
             if name == BASELINE:
-                raise self._wrong("hypothesis", index, "name", "is that of the unchanged program")
+                raise self._wrong(
+                    "hypothesis", index, "name", "is reserved for the unchanged program"
+                )
         return Plan(
             baseline=self._command(baseline, "baseline", 0, required=True) or Command(()),
             hypotheses=hypotheses,
@@ -269,7 +271,9 @@ class _Reader:
             slow=self._slow(table, index),
         )
         if change.slow and (change.skip or change.patch or change.command or change.fix):
-            raise self._wrong(*where, "slow", "goes alone: delays are added to the baseline")
+            raise self._wrong(
+                *where, "slow", "must be the only change: delays are added to the baseline"
+            )
         return change
 
     def _fixes(self, table: dict[str, Any], index: int) -> tuple[str, ...]:
@@ -312,7 +316,7 @@ class _Reader:
                 raise self._missing(key, section, index, "text in quotes")
             return ""
         if not isinstance(value, str):
-            raise self._wrong(section, index, key, f"{value!r} is not text; write it in quotes")
+            raise self._wrong(section, index, key, f"{value!r} is not text; put it in quotes")
         return value
 
     def _words(self, table: dict[str, Any], key: str, index: int) -> tuple[str, ...]:
@@ -341,7 +345,7 @@ class _Reader:
         steps = self._whole_number(table, "steps", 1)
         text = self._text(table, "stop_after", "baseline", 0)
         if steps is not None and text:
-            raise self._wrong("baseline", 0, "stop_after", "says the same as steps; give one")
+            raise self._wrong("baseline", 0, "stop_after", "means the same as steps; give only one")
         if text:
             self._amount("stop_after", text)
         return f"{steps}steps" if steps is not None else text or None
@@ -381,7 +385,7 @@ class _Reader:
         given = goal.get("to_return")
         if given is None:
             if "seeds" in goal:
-                raise self._wrong("goal", 0, "seeds", "is for to_return, which is missing")
+                raise self._wrong("goal", 0, "seeds", "needs to_return, which is missing")
             return None
         for key in ("minimum", "stretch"):
             if key in goal:

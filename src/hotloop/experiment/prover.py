@@ -74,7 +74,7 @@ class DoesNotRunAgainError(HotloopError):
 
     def __init__(self, error: RunFailedError) -> None:
         hint = why_not_again(error.run.last_lines)
-        super().__init__(f"{error}\nthe program does not run again; {hint}")
+        super().__init__(f"{error}\nthe program does not run a second time; {hint}")
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,9 @@ def parse_variables(given: Sequence[str]) -> dict[str, list[str]]:
         name = name.strip()
         found = [value.strip() for value in values.split(",") if value.strip()]
         if not sign or not name.isidentifier() or not found:
-            raise HotloopError(f"--vary {text}: a name and its values, such as envs=32,64,128")
+            raise HotloopError(
+                f"--vary {text}: needs a setting and its values, such as envs=32,64,128"
+            )
         if name in variables:
             raise HotloopError(f"--vary {name}: given twice; write all its values in one")
         if len(set(found)) != len(found):
@@ -135,7 +137,7 @@ class SweepRuns:
         if not self._runs:
             if self.failures:
                 raise self.failures[0]
-            raise HotloopError("stopped before the first run had ended")
+            raise HotloopError("stopped before the first run ended")
         return self._result(command, interrupted)
 
     def _make_rounds(self) -> None:

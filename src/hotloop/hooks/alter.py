@@ -80,7 +80,7 @@ def parse_every(text: str) -> tuple[str, int]:
     """`evaluate=10`: the phase, and how many calls one stands for."""
     phase, _, count = text.partition("=")
     if not phase or not count.isdigit() or int(count) < 1:
-        raise HotloopError(f"--every {text}: a phase and a number, such as evaluate=10")
+        raise HotloopError(f"--every {text}: needs a phase and a number, such as evaluate=10")
     return phase, int(count)
 
 
@@ -91,11 +91,11 @@ def check(skip: list[str], slow: list[str], every: list[str]) -> None:
             raise HotloopError(f"--every {text}: that phase is skipped already")
     for phase in skip:
         if not phase or "=" in phase:
-            raise HotloopError(f"--skip {phase}: the name of a phase, such as --skip learn")
+            raise HotloopError(f"--skip {phase}: needs the name of a phase, such as --skip learn")
     for text in slow:
         phase, sign, amount = text.partition("=")
         if not phase or not sign:
-            raise HotloopError(f"--slow {text}: a phase and an amount, such as env.step=2ms")
+            raise HotloopError(f"--slow {text}: needs a phase and an amount, such as env.step=2ms")
         parse_amount(amount)
         if phase in skip:
             raise HotloopError(f"--slow {text}: {phase} is skipped already")

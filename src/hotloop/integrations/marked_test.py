@@ -68,7 +68,7 @@ def limits_of(arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Limits:
     numbers += [limits.min_steps_per_s_ratio] if limits.min_steps_per_s_ratio is not None else []
     if any(not isinstance(n, (int, float)) or n <= 0 for n in numbers):
         raise HotloopError(
-            "limits are numbers above 0: max_share 0.05 is 5%, a ratio of 1 the same"
+            "limits must be numbers above 0: max_share 0.05 is 5%, a ratio of 1 means no change"
         )
     return limits
 
@@ -116,7 +116,7 @@ class MarkedTest:
         if not broken:
             return None
         more = [f"hotloop report {as_typed(folder)} shows where the time went"]
-        return "\n".join(["beyond its limits, and not by noise:", *broken, *more])
+        return "\n".join(["over its limits by more than noise:", *broken, *more])
 
     def _checks(self, capture: Capture, analysis: Analysis) -> list[LimitCheck]:
         limits = self._limits
@@ -129,7 +129,7 @@ class MarkedTest:
         checks = check_shares(analysis, limits.max_share)
         if self._update:
             baseline.store(self._path, capture, self._contention)
-            self.lines.append(f"the baseline is now this run: {as_typed(self._path)}")
+            self.lines.append(f"this run is now the baseline: {as_typed(self._path)}")
         elif limits.need_baseline:
             checks += self._beside_baseline(analysis)
         return checks
@@ -138,7 +138,7 @@ class MarkedTest:
         stored = baseline.load(self._path)
         if stored is None:
             self.lines.append(
-                f"no baseline yet: pytest --hotloop-update-baseline makes {self._path.name}"
+                f"no baseline yet: create {self._path.name} with pytest --hotloop-update-baseline"
             )
             return []
         limits = self._limits

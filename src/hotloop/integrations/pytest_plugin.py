@@ -25,21 +25,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--hotloop-update-baseline",
         action="store_true",
-        help="let this run be the baseline of every test with the mark hotloop",
+        help="make this run the baseline of every test marked hotloop",
     )
     group.addoption(
         "--hotloop-baseline",
         metavar="FOLDER",
-        help=f"where baselines are (default: {FOLDER} in pytest's root folder)",
+        help=f"folder of baselines (default: {FOLDER} in pytest's root folder)",
     )
-    parser.addini("hotloop_baseline", f"where baselines are (default: {FOLDER})", default=FOLDER)
+    parser.addini("hotloop_baseline", f"folder of baselines (default: {FOLDER})", default=FOLDER)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        f"{MARK}(max_share, min_steps_per_s_ratio, max_phase_ratio, any_work): measure this test's "
-        "training and hold it against these limits",
+        f"{MARK}(max_share, min_steps_per_s_ratio, max_phase_ratio, any_work): measure the "
+        "training in this test and check it against these limits",
     )
 
 
@@ -61,7 +61,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, None]:
     except HotloopError as error:
         pytest.fail(f"hotloop: {error}", pytrace=False)
     if not test.recording.is_on:
-        _note(item, "measured by `hotloop run` already; limits are not checked")
+        _note(item, "already measured by `hotloop run`; limits are not checked")
         yield
         return
     outcome: Any = None

@@ -74,7 +74,8 @@ class Recording:
         if measures is not None:
             if Recording.current is not None:
                 notify(
-                    f"{Recording.current.folder} is still being recorded; end it to begin another"
+                    f"{Recording.current.folder} is still being recorded; end it before "
+                    "starting another"
                 )
             if self._scalars:
                 measures.write_curves(SCALARS)

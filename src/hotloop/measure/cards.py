@@ -95,7 +95,7 @@ class NvidiaCard:
     def _ask(self, name: str, *arguments: Any) -> None:
         answer = getattr(self._nvml, name)(*arguments)
         if answer:
-            raise CardError(_ANSWERS.get(answer, f"NVML answers {answer}"))
+            raise CardError(_ANSWERS.get(answer, f"NVML returned error {answer}"))
 
     def _maybe(self, name: str, *arguments: Any) -> bool:
         answer = int(getattr(self._nvml, name)(self._card, *arguments))

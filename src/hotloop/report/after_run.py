@@ -37,8 +37,7 @@ def show_end(
         # The program's error is printed above; a table of imports would hide it.
         write(
             sys.stderr,
-            "hotloop: the program failed before its first training step; "
-            f"what was recorded: {typed}",
+            f"hotloop: the program failed before its first training step; its capture is {typed}",
         )
         return
     style = style_for(sys.stderr)

@@ -62,7 +62,7 @@ def remarks(analysis: Analysis) -> list[str]:
     if analysis.notes.gpu_failure:
         found.append(f"The GPU could not be watched: {analysis.notes.gpu_failure}.")
     found += [
-        f"The rule `{name}` failed ({error}): a defect of hotloop. Please report it."
+        f"The rule `{name}` failed ({error}): a bug in hotloop. Please report it."
         for name, error in analysis.failed_rules.items()
     ]
     if analysis.overhead.measured < 1:

@@ -166,7 +166,7 @@ def test_library_function_by_its_full_name(profile: Any) -> None:
 
 def test_name_that_matches_nothing_is_told_at_the_end(profile: Any, program: Path) -> None:
     run = profile(program, options=("--phase", "data=loader:gone"))
-    assert "--phase data=loader:gone: nothing of that name was found" in run.err
+    assert "--phase data=loader:gone: no function of that name was found" in run.err
 
 
 def test_project_file(profile: Any, program: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_sweep_with_its_knee() -> None:
         (["loop", "batch"], None, True, "Steps per second"),
         (["1", "2", "4"], ["1", "2"], True, "ratio=2"),
         (["1", "2", "4", "64"], None, False, "Time of a run"),
-        (["4"], None, True, "One setting was measured"),
+        (["4"], None, True, "Only one setting was measured"),
     ],
 )
 def test_sweeps_of_every_kind(

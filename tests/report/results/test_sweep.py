@@ -42,7 +42,9 @@ def test_the_knee_and_the_fastest_are_marked() -> None:
     marks = [marks_of(made, point) for point in made.points]
     assert sum("fastest" in each for each in marks) == 1
     assert sum("knee" in each for each in marks) == 1
-    assert headline(sweep(["8"])) == "One setting was measured: nothing to compare it with."
+    assert headline(sweep(["8"])) == (
+        "Only one setting was measured, so there is nothing to compare it with."
+    )
 
 
 def test_json_has_no_infinity() -> None:

@@ -46,6 +46,6 @@ def test_training_from_data_leads_with_gradient_steps(make: Make) -> None:
     parts = headline_parts(made)
     assert parts[1:3] == [
         "100 gradient steps, 10 gradient steps/s",
-        "400 steps beside the training",
+        "400 steps outside of training",
     ]
     assert "per step" not in text_report(make_report(made, []), Style(120))

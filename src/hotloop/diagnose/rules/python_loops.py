@@ -169,9 +169,9 @@ def _items() -> tuple[str, str, str]:
 def _small_calls() -> tuple[str, str, str]:
     """(fix, before, after) for a loop of NumPy calls on a few numbers each."""
     return (
-        "A NumPy call costs about a microsecond, however few numbers it gets. Here, "
-        "compute single numbers with `math` and plain floats, compute all environments or items "
-        "as one array, or compile the function (Numba).",
+        "A NumPy call costs about a microsecond, however few numbers it gets. Compute single "
+        "numbers with `math` and plain floats, compute all environments or items as one array, "
+        "or compile the function (Numba).",
         "v = np.clip(v + dt * np.array([ax, ay]), -1.0, 1.0)",
         "vx = min(max(vx + dt * ax, -1.0), 1.0)   # the same for vy",
     )

@@ -109,7 +109,9 @@ def check(written: list[str]) -> None:
         name, _, value = text.partition("=")
         fix = known_fixes().get(name)
         if fix is None:
-            raise HotloopError(f"--fix {text}: unknown; one of {', '.join(sorted(known_fixes()))}")
+            raise HotloopError(
+                f"--fix {text}: unknown fix; use one of {', '.join(sorted(known_fixes()))}"
+            )
         if fix.takes_number != value.isdigit():
             needs = f"a number, such as {name}=1" if fix.takes_number else "no value"
             raise HotloopError(f"--fix {text}: takes {needs}")

@@ -217,16 +217,16 @@ class JittedCalls:
         """Remarks for the report."""
         said = [
             f"The jitted function {name} runs a whole training loop inside one compiled call: "
-            "environment, policy and learning are in it, and hotloop cannot look inside. What can "
-            f"be separated is compile (making it), jax.{name} (starting it) and loop.compiled (its "
-            f"computing, until the results are there). {self._steps_of(name)} jax.profiler shows "
-            "what is inside."
+            "environment, policy and learning are all in it, and hotloop cannot look inside. "
+            f"It separates compile (making it), jax.{name} (starting it) and loop.compiled "
+            f"(its computing, until the results are there). {self._steps_of(name)} "
+            "jax.profiler shows what is inside."
             for name in sorted(self.whole_loops)
         ]
         said += [
-            f"The jitted function {name} steps environments inside one compiled call: jax.{name} "
-            "holds them and the policy, and how many steps they were cannot be counted from "
-            "outside."
+            f"The jitted function {name} steps environments inside one compiled call: "
+            f"jax.{name} contains them and the policy, and the number of steps cannot be "
+            "counted from outside."
             for name in sorted(self.rollouts - self.counted)
         ]
         return said

@@ -56,8 +56,8 @@ class JittedAgents:
     def remarks(self) -> list[str]:
         """Remarks for the report."""
         return [
-            f"The jitted function {name} learns and chooses the next action in one compiled call: "
-            "both are in learn.step, and hotloop cannot separate them inside it."
+            f"The jitted function {name} learns and chooses the next action in one compiled "
+            "call: both are in learn.step, and hotloop cannot separate them."
             for name in sorted({about.name for about in self._acting})
         ]
 

@@ -69,10 +69,10 @@ class Tabular:
         if not self._order.is_table:
             return []
         return [
-            f"agent is the code between two steps of the environment ({os.path.basename(file)}, "
-            f"{'the loop' if name == '<module>' else name} around line {line}). A table is changed "
-            "there inline; choosing and learning would have to be functions of their own to be "
-            "separated."
+            "The code between two environment steps is shown as agent "
+            f"({os.path.basename(file)}, {'the loop' if name == '<module>' else name} around "
+            f"line {line}). It updates a table inline; to separate choosing from learning, "
+            "move each into its own function."
             for file, name, line in self._found
         ]
 

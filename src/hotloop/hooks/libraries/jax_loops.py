@@ -93,7 +93,7 @@ class CompileTime:
         if getattr(config, "jax_compilation_cache_dir", None):
             return []
         return [
-            f"XLA compiled for {self.seconds:.0f} s, and the next run compiles the same again. A "
-            "cache on disk saves that: set JAX_COMPILATION_CACHE_DIR, or call "
-            'jax.config.update("jax_compilation_cache_dir", FOLDER) first.'
+            f"XLA compiled for {self.seconds:.0f} s, and the next run will compile the same "
+            "code again. To avoid that, cache it on disk: set JAX_COMPILATION_CACHE_DIR, or "
+            'call jax.config.update("jax_compilation_cache_dir", FOLDER) first.'
         ]

@@ -27,8 +27,9 @@ _CATEGORIES = {
 
 
 _FROM_SHAPES = (
-    "Tokens on a device are counted from shapes, because reading them would wait for the device: "
-    "token counts include padding, and shares of padding and of ended completions are too low."
+    "Tokens on a device are counted from shapes, because reading them would wait for the "
+    "device. Token counts include padding, so the shares of padding and of ended completions "
+    "are too low."
 )
 
 

@@ -71,7 +71,7 @@ def parse_phase(text: str) -> Pattern:
     match = _PATTERN.fullmatch(text.strip())
     if match is None:
         raise HotloopError(
-            f"--phase {text}: not phase=module:function, such as "
+            f"--phase {text}: needs phase=module:function, such as "
             "data=data_fetcher:load_prices or features=analyzer:Analyzer.*"
         )
     return Pattern(**match.groupdict())
@@ -106,7 +106,9 @@ def _phases_of(file: Path) -> list[str]:
     section = tool.get("hotloop") if isinstance(tool, dict) else None
     phases = section.get("phases", {}) if isinstance(section, dict) else {}
     if not isinstance(phases, dict):
-        raise HotloopError(f'{file}: [tool.hotloop.phases] is a table: data = "module:function"')
+        raise HotloopError(
+            f'{file}: [tool.hotloop.phases] must be a table: data = "module:function"'
+        )
     found = []
     for phase, names in phases.items():
         for name in names if isinstance(names, list) else [names]:

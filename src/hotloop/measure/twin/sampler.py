@@ -77,8 +77,8 @@ class Sampler:
     def figures(self) -> dict[str, Any]:
         """Figures since the start; see the native sampler's."""
         limits = (
-            "Functions were sampled with the GIL held (no native core): lines that release it are "
-            "seen too often, and Python is not separated from native code."
+            "Functions were sampled with the GIL held (no native core): lines that release it "
+            "appear too often, and Python is not separated from native code."
         )
         return {"taken": 0, "torn": 0, "dropped": 0, "cpu_ns": self._cost_ns, "limits": limits}
 

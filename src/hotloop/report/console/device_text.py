@@ -72,7 +72,7 @@ def _kernels(use: DeviceUse) -> str:
     return (
         f"Kernels (device time) took {units.seconds(use.kernel_s)}, "
         f"{units.percent(use.kernel_share)} of the loop, from {units.count(use.launches or 0)} "
-        f"launches; {units.count(use.syncs or 0)} times the host waited. From {use.stretches} "
+        f"launches; the host waited {units.count(use.syncs or 0)} times. From {use.stretches} "
         f"recordings, {units.seconds(use.recorded_s)} in all."
     )
 

@@ -33,7 +33,7 @@ def unidentified_code(analysis: Analysis, style: Style) -> str:
     found = unidentified(analysis, _SMALLEST_LISTED)
     if not found:
         return ""
-    lines = [style.paint("Code that no evidence identifies (--phase names it)", "bold")]
+    lines = [style.paint("Unidentified code (name it with --phase)", "bold")]
     for each in found[:_MOST_LISTED]:
         left = f"  {units.percent(each.share):>6}  {fit_phase(clean(each.name), _GAP)}  "
         places = [clean(short_lines(line)) for line in each.lines]

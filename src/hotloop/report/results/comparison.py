@@ -47,8 +47,8 @@ _NAME = 14
 _FIGURES = 50
 
 NOT_INTERLEAVED = (
-    "These two runs were not interleaved: whatever else changed on the machine between them is in "
-    "the difference too. `hotloop compare` on the two commands separates them."
+    "These two runs were not interleaved, so the difference includes whatever else changed on "
+    "the machine between them. Run `hotloop compare` on the two commands to separate the two."
 )
 
 
@@ -218,8 +218,8 @@ def work_notes(comparison: Comparison) -> list[str]:
         lines.append(f"Work: {describe_work(change, comparison.unit)} ({sides}).")
     if comparison.whole.verdict == NOT_COMPARABLE and any(c.matters for c in comparison.work):
         lines.append(
-            "A change in work is not a change in speed. If that is the change you want to judge, "
-            "--any-work gives a verdict on the time per step as it is."
+            "A change in work is not a change in speed. To judge the time per step regardless, "
+            "add --any-work."
         )
     return lines
 
@@ -236,9 +236,9 @@ def small_print(comparison: Comparison, result: PairedResult | None) -> list[str
         )
     if comparison.whole.level:
         lines.append(
-            f"{'Phases are judged by their own time, together. ' if comparison.phases else ''}"
-            f"Method: {comparison.method}; all verdicts of a comparison together are wrong at most "
-            f"1 time in 20."
+            f"{'Phases are judged jointly, by their own time. ' if comparison.phases else ''}"
+            f"Method: {comparison.method}; the verdicts of a comparison, taken together, are "
+            "wrong at most 1 time in 20."
         )
     if result is not None:
         lines += [f"{name} failed once and was repeated." for name in result.retried]

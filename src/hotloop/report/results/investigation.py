@@ -58,7 +58,7 @@ def together_in_words(investigation: Investigation) -> str:
     """The combined result of the confirmed changes."""
     names = units.listing(clean(name) for name in investigation.combined_of)
     if not investigation.combined_of:
-        return "No change was confirmed that you could keep."
+        return "No change that you could keep was confirmed."
     if investigation.combined is None:
         return f"Confirmed: {names}. They were not tried together."
     whole = ratio(investigation.combined.whole)
@@ -127,8 +127,8 @@ def investigation_markdown(investigation: Investigation, date: str, machine: str
         "",
         f"{date}, on {escape(machine)}. "
         + (f"Each run ends after {investigation.stop_after}. " if investigation.stop_after else "")
-        + "Runs are interleaved pairs; gains are of the time per step, with intervals; all "
-        "verdicts on one hypothesis together are wrong at most 1 time in 20.",
+        + "Runs are interleaved pairs; gains are in time per step, with intervals; the "
+        "verdicts on a hypothesis, taken together, are wrong at most 1 time in 20.",
         "",
         "## Result",
         "",

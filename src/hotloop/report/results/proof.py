@@ -22,7 +22,7 @@ def proof_text(proof: Proof, style: Style, capture: str) -> str:
     if proof.together is not None:
         lines += _lines(proof.together, style)
     if not proof.tried:
-        lines.append("No finding to prove.")
+        lines.append("There are no findings to prove.")
     if any(tried.diff and tried.verdict == CONFIRMED for tried in proof.tried):
         apply = f"hotloop prove --apply {shlex.quote(capture)}"
         lines.append(f"To write the confirmed changes to your files: {apply}")

@@ -54,7 +54,7 @@ def design_in_words(sweep: Sweep) -> str:
 def headline(sweep: Sweep) -> str:
     """The best setting, and what limits going further: what was not as expected, or the knee."""
     if len(sweep.points) < 2:
-        return "One setting was measured: nothing to compare it with."
+        return "Only one setting was measured, so there is nothing to compare it with."
     sentences = [_best(sweep)]
     if sweep.expected:
         expected = sweep.expected[0]
@@ -190,8 +190,8 @@ def blame_sentences(expected: Expectation, sweep: Sweep) -> list[str]:
         lines.append(f"At {clean(last)}, {phase} is responsible for {part} of the excess.")
     if expected.steps_factor is not None and expected.step_time_factor is not None:
         lines.append(
-            f"Of that factor, {times(expected.steps_factor)} is more steps and "
-            f"{times(expected.step_time_factor)} is more time per {one_of(sweep.unit)}."
+            f"Of that factor, {times(expected.steps_factor)} comes from more steps and "
+            f"{times(expected.step_time_factor)} from more time per {one_of(sweep.unit)}."
         )
     return lines
 
@@ -243,15 +243,17 @@ def growth_sentences(sweep: Sweep) -> list[str]:
         steepest = _steepest(growth)
         if steepest is not None:
             phase, interval = steepest
-            lines.append(f"Steepest is {clean(phase or 'time in no phase')}: {power(interval)}.")
+            lines.append(
+                f"The steepest phase is {clean(phase or 'time in no phase')}: {power(interval)}."
+            )
         if growth.variable in sweep.knees:
             lines.append(clean(_knee(sweep, growth.variable, sweep.knees[growth.variable])))
     return lines
 
 
 def _knee(sweep: Sweep, name: str, value: str) -> str:
-    why = "brings little more" if sweep.stop_after else "takes more than its share of time"
-    return f"The knee is at {name}={value}: more than that {why}."
+    why = "bring little more" if sweep.stop_after else "take more than their share of time"
+    return f"The knee is at {name}={value}: larger values {why}."
 
 
 def _steepest(growth: PowerLaw) -> tuple[str, Interval] | None:
@@ -273,7 +275,7 @@ def small_print(sweep: Sweep) -> list[str]:
     """Failed and repeated runs."""
     lines = [f"{clean(name)} failed once and was repeated." for name in sweep.retried]
     for failure in sweep.failures:
-        lines.append(f"{clean(failure.name)} {failure.why}: later rounds leave it out.")
+        lines.append(f"{clean(failure.name)} {failure.why}: it is left out of later rounds.")
     if sweep.interrupted:
         lines.append("Interrupted: these are the finished rounds.")
     return lines

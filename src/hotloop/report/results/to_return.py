@@ -157,8 +157,9 @@ def method(result: TimeToReturn | Soonest) -> str:
     if censored:
         said += f"{units.plural(censored, 'run')} ended before that and count as censored. "
     return said + (
-        "Intervals are 95%, from exchanging sides within pairs; the interquartile mean (IQM) is of "
-        f"the returns after {units.count(result.equal_steps)} steps, its interval a bootstrap."
+        "Intervals are 95%, from exchanging sides within pairs. The interquartile mean (IQM) "
+        f"is that of the returns after {units.count(result.equal_steps)} steps; its interval "
+        "is bootstrapped."
     )
 
 

@@ -46,7 +46,7 @@ def headline_parts(analysis: Analysis) -> list[str]:
                 updates += f", {units.rate(run.samples_per_s)} training examples/s"
         parts.append(updates)
     if offline:
-        parts.append(f"{units.plural(run.env_steps, 'step')} beside the training")
+        parts.append(f"{units.plural(run.env_steps, 'step')} outside of training")
     parts += [*_token_parts(analysis), *_search_parts(run), run.device]
     if run.processes > 1:
         parts.append(f"{run.processes} processes")

@@ -27,14 +27,14 @@ def small_print(analysis: Analysis) -> str:
         return f"No return is shown: {returns.why_none}." if analysis.run.env_steps else ""
     if returns.shaped is not None and returns.shaped.mean is not None:
         return (
-            "The return is that of the environment's own rewards; the program learns from others "
-            f"(mean return {units.value(returns.shaped.mean)} instead of "
+            "The return is computed from the environment's own rewards; the program learns "
+            f"from modified ones (mean return {units.value(returns.shaped.mean)} instead of "
             f"{units.value(returns.training.mean or 0.0)})."
         )
     if returns.only_shaped:
         return (
-            "The return is that of the rewards that wrappers made: the environments' own ones "
-            "are not seen."
+            "The return is computed from rewards that wrappers modified; the environments' own "
+            "rewards are not visible."
         )
     if returns.training.unknown:
         lost = units.plural(returns.training.unknown, "episode")

@@ -123,7 +123,7 @@ def test_the_innermost_helper_that_holds_nearly_all_is_the_place(make: Make) -> 
     )
     (found,) = environment.redundant_work(analysis)
     assert [place.function for place in found.where][:2] == ["quantiles", "Market.observe"]
-    assert found.title.startswith("`quantiles` is 80% of an environment step")
+    assert found.title.startswith("`quantiles` takes 80% of an environment step")
     assert found.evidence["seconds"] == pytest.approx(4.5)
 
 
@@ -179,7 +179,7 @@ def test_a_decorator_is_not_what_a_step_computes(make: Make) -> None:
     stack = (frame("walk", line=5), frame("Memo.__call__", line=20), STEP)
     analysis = make(phase("env.step", 5.0), samples=[sample("env.step", 5.0, *stack)], env_steps=9)
     (found,) = environment.redundant_work(analysis)
-    assert found.title.startswith("`walk` is 100%")
+    assert found.title.startswith("`walk` takes 100%")
 
 
 def test_the_simulation_itself_is_not_redundant(make: Make) -> None:

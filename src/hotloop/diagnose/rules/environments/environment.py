@@ -73,7 +73,7 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "pandas-in-step",
-            title=f"pandas is used {'in' if phase == 'env.step' else 'beside'} environment steps"
+            title=f"pandas is used {'in' if phase == 'env.step' else 'outside'} environment steps"
             f"{by}: {of_loop(analysis, use.seconds):.0%} of the loop",
             phase=phase,
             seconds=use.seconds,
@@ -232,8 +232,8 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "redundant-work-in-step",
-            title=f"`{name}` is {part_of(own_s, inside.seconds):.0%} of an environment step and "
-            f"{of_loop(analysis, own_s):.0%} of the loop",
+            title=f"`{name}` takes {part_of(own_s, inside.seconds):.0%} of an environment step "
+            f"and {of_loop(analysis, own_s):.0%} of the loop",
             phase="env.step",
             seconds=seconds,
             saves=REDUNDANT_WINS,
@@ -243,10 +243,10 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
                 "function": helper.function,
                 "share_of_env_step": part_of(own_s, inside.seconds),
             },
-            fix=f"Every step recomputes `{name}`. What depends only on the data (rolling "
-            "statistics, features) can be computed once, before the loop; what changes little from "
-            "step to step (distances, reachable cells) can be kept and updated, or vectorized. If "
-            "nothing of it can be kept, compile it.",
+            fix=f"Every step recomputes `{name}`. Compute whatever depends only on the data "
+            "(rolling statistics, features) once, before the loop. Keep and update, or "
+            "vectorize, whatever changes little between steps (distances, reachable "
+            "cells). If neither is possible, compile it.",
             before="obs = self.features(self.t)            # in step",
             after="self.table = self.features_of_all()    # once, in __init__\n"
             "obs = self.table[self.t]",
@@ -408,7 +408,7 @@ def env_bound(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "env-bound",
-            title=f"The environment is {of_loop(analysis, inside.seconds):.0%} of the loop: "
+            title=f"The environment takes {of_loop(analysis, inside.seconds):.0%} of the loop: "
             f"{units.seconds(each)} per step"
             + (f", {waiting:.0%} of it waiting" if waiting >= MOSTLY else ""),
             phase="env.step",
@@ -427,8 +427,8 @@ def env_bound(analysis: Analysis) -> list[Finding]:
             fix=fix,
             before="env = gym.make(name)",
             after="env = gym.vector.AsyncVectorEnv([make] * cores)",
-            learning="More environments at once change the order of the data: raise the rollout "
-            "or lower the learning rate only if the return suffers.",
+            learning="More parallel environments change the order of the data. If the return "
+            "suffers, collect longer rollouts or lower the learning rate.",
         )
     ]
 
@@ -441,23 +441,25 @@ def _waiting_share(samples: Sequence[Sample]) -> float:
 
 def _simulate_faster(at_once: int, spread: bool) -> tuple[str, tuple[float, float]]:
     who = (
-        f"Its processes keep all {at_once} cores busy already: write"
+        f"Its processes already keep all {at_once} cores busy: write"
         if spread
         else f"Step several environments in separate processes (there are {at_once} cores), write"
     )
     fix = (
-        f"The simulator itself takes the time. {who} its inner loop with NumPy or a compiler, or "
-        "simulate less exactly; EnvPool and similar libraries do this for known ones."
+        f"The simulator itself takes the time. {who} its inner loop with NumPy or a compiler, "
+        "or simulate less exactly. For well-known environments, EnvPool and similar libraries "
+        "have fast versions."
     )
     return fix, SIMPLER_WINS if spread else ENV_BOUND_WINS
 
 
 def _wait_at_once(at_once: int) -> str:
     return (
-        "Most of a step sleeps or waits for I/O or another process, so faster code does not help. "
-        "Step several environments at once, in processes or threads, and their waits overlap: "
-        f"more of them than the {at_once} cores pay off. Or shorten the wait itself: a simulator "
-        "without real time, a closer server, larger requests."
+        "Most of a step is spent sleeping or waiting for I/O or another process, so faster "
+        "code does not help. Step several environments at once, in processes or threads, so "
+        f"that their waits overlap; having more of them than the {at_once} cores pays off. Or "
+        "make the wait itself shorter: run the simulator faster than real time, use a closer "
+        "server, send larger requests."
     )
 
 

@@ -93,8 +93,8 @@ def growing_step_cost(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "growing-step-cost",
-            title=f"Environment steps keep getting slower: {trend.ratio:.1f} times from start "
-            f"to end{named}",
+            title=f"Environment steps keep getting slower: {trend.ratio:.1f} times slower at "
+            f"the end than at the start{named}",
             phase="env.step",
             seconds=seconds,
             saves=(GROWTH_WINS * grown, _upper(analysis, grown)),
@@ -102,8 +102,8 @@ def growing_step_cost(analysis: Analysis) -> list[Finding]:
             where=lines,
             evidence=evidence,
             fix="Each step goes through something that keeps growing. If it belongs to one "
-            "episode, clear it in `reset`. If it is a history, keep a running value (a sum, the "
-            "last entry) or a window of fixed length instead.",
+            "episode, clear it in `reset`. If it is a history, keep a running value (a "
+            "sum, the last entry) or a window of fixed length instead.",
             before="self.history.append(x)\nmean = np.mean(self.history)",
             after="self.total += x; self.count += 1\nmean = self.total / self.count",
         )
@@ -266,15 +266,15 @@ def rebuilt_env(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "rebuilt-env",
-            title=f"Making environments takes {of_loop(analysis, seconds):.0%} of the loop"
-            f"{at(lines)}",
+            title=f"Creating environments takes {of_loop(analysis, seconds):.0%} of the "
+            f"loop{at(lines)}",
             phase="env.reset",
             seconds=seconds,
             saves=MAKING_WINS,
             confidence=MEDIUM,
             where=lines,
-            fix="Make each environment once, in every process that plays, and `reset` it for the "
-            "next episode or task.",
+            fix="Create each environment once per process, and `reset` it for the next episode "
+            "or task.",
             before="def evaluate(weights):\n    env = Env()                # loads its level again",
             after="env = None                    # one per process\n\ndef evaluate(weights):\n"
             "    global env\n    env = env or Env()",

@@ -139,13 +139,13 @@ def framework_overhead(analysis: Analysis) -> list[Finding]:
             severity=INFO if vector_size(analysis) >= SHARED else None,
             where=callers(analysis, "env.step"),
             evidence={"parts": parts.shares(), "envs": vector_size(analysis)},
-            fix=f"The environment is cheap and {name} is called for every step of it. Step many "
-            "environments per call, so that they share its cost, and remove transforms and "
-            "wrappers that nothing reads.",
+            fix=f"The environment is cheap, and {name} is called for each of its steps. Step "
+            "many environments per call to share that cost, and remove transforms and "
+            "wrappers whose output nothing uses.",
             before=before,
             after=after,
-            learning="More environments at once change the order of the data: shorten the rollout "
-            "per environment to keep the number of steps between updates.",
+            learning="More parallel environments change the order of the data: shorten the "
+            "rollout per environment to keep the number of steps between updates.",
         )
     ]
 
@@ -183,7 +183,7 @@ def _costly_wrappers(analysis: Analysis, parts: StepParts) -> list[Finding]:
             "or step a vector of environments and wrap that (`gymnasium.wrappers.vector`).",
             before="env = NormalizeObservation(gym.make(name))",
             after="envs = gymnasium.wrappers.vector.NormalizeObservation(gym.make_vec(name, 16))",
-            learning="Without a wrapper the agent sees other observations or rewards.",
+            learning="Removing a wrapper changes the observations or rewards that the agent sees.",
         )
     ]
 
@@ -225,7 +225,7 @@ def preprocessing_order(analysis: Analysis) -> list[Finding]:
             confidence=MEDIUM,
             where=inner_lines(wrong),
             fix="Convert frames to grayscale first, which leaves a third of the values to "
-            "resize. Emulators can often return gray frames directly.",
+            "resize. Emulators can often return grayscale frames directly.",
             before="env = GrayscaleObservation(ResizeObservation(env, (84, 84)))",
             after="env = ResizeObservation(GrayscaleObservation(env), (84, 84))",
             learning="Pixel values differ by rounding.",

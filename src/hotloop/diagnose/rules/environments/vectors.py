@@ -186,8 +186,8 @@ def unbatched_policy(analysis: Analysis) -> list[Finding]:
             confidence=HIGH,
             where=_asking_lines(analysis) or callers(analysis, "policy.act"),
             evidence={"envs": envs, "agents": agents, "forward_calls_per_round": acts / rounds},
-            fix="Stack all observations of a step and call the network once per step; a "
-            "batch of 16 takes hardly longer than a single observation.",
+            fix="Stack all observations of a step and call the network once per step. A batch "
+            "of 16 takes barely longer than a single observation.",
             before="actions = [policy(o) for o in observations]",
             after=_all_at_once(analysis),
         )
@@ -273,7 +273,7 @@ def _acting_loop(analysis: Analysis) -> list[Finding]:
             saves=ACTING_LOOP_WINS,
             confidence=MEDIUM,
             where=acted,
-            fix="Stack the observations and call the network once: a batch of 16 takes hardly "
+            fix="Stack the observations and call the network once. A batch of 16 takes barely "
             "longer than a single observation.",
             before="actions = [policy(o) for o in observations]",
             after=_all_at_once(analysis),

@@ -175,8 +175,8 @@ def _why_unused(kind: str, build: str | None) -> tuple[str, str]:
     if build is not None and build != fits:
         return (
             f"; this torch is built for {build} only",
-            f"This torch cannot use the device: install a build for {kind} (`hotloop doctor` "
-            "says what is missing), then move the network and its batches there.",
+            f"This build of torch cannot use the device. Install a build for {kind} (`hotloop "
+            "doctor` says what is missing), then move the network and its batches there.",
         )
     return (
         "",
@@ -451,17 +451,17 @@ def tf32_off(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "tf32-off",
-            title=f"The loop waits {of_loop(analysis, seconds):.0%} of its time for float32 matrix "
-            "products that do not use the tensor cores",
+            title=f"The loop spends {of_loop(analysis, seconds):.0%} of its time waiting for "
+            "float32 matrix products that do not use the tensor cores",
             phase="learn",
             seconds=seconds,
             saves=TF32_WINS,
             confidence=MEDIUM,
             where=callers(analysis, *NETWORKS),
             evidence={"float32_kernel_share": share},
-            fix="Allow TF32: inputs of matrix products are rounded to 10 bits of mantissa, sums "
-            "stay in float32. NVIDIA cards from Ampere on then use their tensor cores. bfloat16 "
-            "through `torch.autocast` goes further.",
+            fix="Allow TF32: inputs of matrix products are rounded to 10 bits of mantissa, "
+            "sums stay in float32. NVIDIA GPUs since Ampere then use their tensor cores. "
+            "bfloat16 through `torch.autocast` goes further.",
             before="# torch's default: float32 matrix products at full precision",
             after='torch.set_float32_matmul_precision("high")   # once, before training',
             learning="Matrix products round to about three digits; most agents learn the same.",

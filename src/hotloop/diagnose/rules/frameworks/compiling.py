@@ -102,16 +102,16 @@ def _jitted_anew(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "recompilation",
-            title=f"JAX compiles new functions in every part of the run{at(lines)}, "
-            f"{traces:.0f} in all: {of_loop(analysis, seconds):.0%} of the loop",
+            title=f"JAX compiles new functions throughout the run{at(lines)}, {traces:.0f} in "
+            f"all: {of_loop(analysis, seconds):.0%} of the loop",
             phase="compile",
             seconds=seconds,
             saves=RECOMPILE_WINS,
             confidence=HIGH,
             where=lines,
             evidence={"traces": traces},
-            fix="A function that `jax.jit` returns has a cache of its own. Make it once, outside "
-            "the loop, and pass what changes as an argument.",
+            fix="Each function returned by `jax.jit` has its own cache. Create it once, "
+            "outside the loop, and pass whatever changes as an argument.",
             before="for rate in rates:\n    step = jax.jit(lambda p: update(p, rate))",
             after="step = jax.jit(update)      # once\nparams = step(params, rate)",
         )

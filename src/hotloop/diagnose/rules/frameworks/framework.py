@@ -109,9 +109,9 @@ def predict_in_loop(analysis: Analysis) -> list[Finding]:
             confidence=HIGH,
             where=lines,
             evidence={"calls": calls, "rows_per_call": rows, "per_call_s": seconds / calls},
-            fix="`predict` is made for large arrays and builds a data pipeline on every call. "
-            "Call the model itself, which gives the same numbers. A `tf.function` around "
-            "that call is faster still.",
+            fix="`predict` is designed for large arrays and builds a data pipeline on every "
+            "call. Call the model itself, which gives the same numbers. A `tf.function` "
+            "around that call is faster still.",
             before="q = model.predict(state[None], verbose=0)",
             after="q = model(state[None], training=False).numpy()",
         )

@@ -69,8 +69,7 @@ def small_generation_batch(analysis: Analysis) -> list[Finding]:
             analysis,
             "generation-batch",
             title=f"`generate` makes {units.plural(round(made.batch_size), 'completion')} at a "
-            f"time: decoding them is "
-            f"{seconds / analysis.run.loop_s:.0%} of the loop",
+            f"time: decoding them takes {seconds / analysis.run.loop_s:.0%} of the loop",
             phase="generate",
             seconds=seconds,
             # A decode pass reads all weights for however many completions. On a CPU it is bound by
@@ -97,8 +96,8 @@ def long_tail(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "generation-tail",
-            title=f"{made.tail_share:.0%} of decoding is for completions that have ended: a batch "
-            "continues until its longest is done",
+            title=f"{made.tail_share:.0%} of decoding is spent on completions that have "
+            "already ended: a batch continues until its longest one is done",
             phase="generate",
             seconds=seconds,
             saves=(0.2 * made.tail_share, made.tail_share),
@@ -124,7 +123,7 @@ def generation_server(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "eager-generation",
-            title=f"Generation by Transformers is {share:.0%} of the loop: it launches every "
+            title=f"Generation with Transformers is {share:.0%} of the loop: it launches every "
             "operation of every token from Python",
             phase="generate",
             seconds=seconds_in(analysis, "generate"),

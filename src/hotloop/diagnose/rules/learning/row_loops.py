@@ -74,9 +74,10 @@ def tensor_row_loop(analysis: Analysis) -> list[Finding]:
             saves=ROW_WINS,
             confidence=MEDIUM,
             where=lines,
-            fix="Each tensor operation costs microseconds, however few numbers it gets. Do all "
-            "rows in one operation: flat indices, `gather`, `scatter_add_`, a mask. If each row "
-            "needs the one before, convert to plain floats first (`tolist`).",
+            fix="Each tensor operation costs microseconds, however few numbers it gets. "
+            "Process all rows in one operation, with flat indices, `gather`, "
+            "`scatter_add_` or a mask. If each row depends on the one before, convert to "
+            "plain floats first (`tolist`).",
             before="for i in range(len(rows)):\n    out[i].index_add_(0, index[i], value[i])",
             after="offset = out.size(1) * torch.arange(len(rows)).unsqueeze(1)\n"
             "out.view(-1).index_add_(0, (index + offset).flatten(), value.flatten())",

@@ -153,7 +153,7 @@ def evaluation(analysis: Analysis) -> list[Finding]:
                 "each_s": seconds / times if times else None,
             },
             fix="Evaluate a fifth as often, with fewer episodes and a cap on their length, in "
-            "several environments at once. Training does not learn from any of it.",
+            "several environments at once. The agent learns nothing from evaluations.",
             before="EvalCallback(env, eval_freq=1_000, n_eval_episodes=20)"
             if by_library
             else "if step % 1_000 == 0:\n    evaluate(agent, episodes=20)",
@@ -232,8 +232,8 @@ def learning_starts(analysis: Analysis) -> list[Finding]:
     return [
         _explanation(
             "learning-starts",
-            f"Steps get {slow / fast:.1f} times slower once gradient steps begin, as they "
-            "should: before that, nothing was learned",
+            f"Steps get {slow / fast:.1f} times slower once gradient steps begin, as expected: "
+            "before that, nothing was learned",
             "learn",
             "Nothing to change. Judge the speed of this run after its first updates.",
             {"step_before_s": fast, "step_after_s": slow, "learning_s": learning},
@@ -261,8 +261,8 @@ def longer_episodes(analysis: Analysis) -> list[Finding]:
             f"first{_as_the_return_rose(analysis)}, so each takes {slowdown.episode:.1f} times as "
             f"long; {_pace(slowdown.steps_slower)}",
             "collect",
-            "Nothing to change: the agent survives longer. Count progress and set the budget in "
-            "environment steps, not episodes.",
+            "Nothing to change: the agent survives longer. Measure progress and set the budget "
+            "in environment steps, not in episodes.",
             {
                 "episodes_longer": slowdown.episodes_longer,
                 "steps_slower": slowdown.steps_slower,

@@ -63,9 +63,9 @@ MANY_PASSES = 16
 #: to be stacked.
 BATCH_WINS = (0.4, 0.9)
 BATCH_THEM = (
-    "A batch of 16 takes hardly longer than one row. If several games, agents, environments or "
-    "leaves of a search wait for an answer, stack their inputs and call the network once for all "
-    "of them."
+    "A batch of 16 takes barely longer than one row. If several games, agents, environments or "
+    "leaves of a search are waiting for an answer, stack their inputs and call the network "
+    "once for all of them."
 )
 
 

@@ -134,8 +134,8 @@ def float64_by_accident(analysis: Analysis) -> list[Finding]:
             "and convert observations where they are stored.",
             before="torch.set_default_dtype(torch.float64)",
             after="obs = obs.astype(np.float32)",
-            learning="Sums have 7 digits instead of 16, which reinforcement learning does not "
-            "notice; a simulator may need them and can keep them.",
+            learning="Sums have 7 digits instead of 16, which makes no difference to "
+            "reinforcement learning. A simulator that needs float64 can keep it.",
         )
     ]
 
@@ -259,8 +259,9 @@ def _through_arrays(analysis: Analysis) -> list[Finding]:
             saves=KERAS_WINS,
             confidence=HIGH,
             where=use.where(),
-            fix="`get_weights` and `set_weights` copy every tensor to the host and back. Assign "
-            "the variables inside one `tf.function`; outside of one, that takes as long.",
+            fix="`get_weights` and `set_weights` copy every tensor to the host and back. "
+            "Assign the variables inside one `tf.function`; outside one, assigning them "
+            "takes just as long.",
             before="target.set_weights([tau * w + (1 - tau) * t for w, t in …])",
             after="@tf.function\ndef follow():\n    for t, w in zip(target.variables, "
             "net.variables):\n        t.assign(tau * w + (1 - tau) * t)",
@@ -362,7 +363,7 @@ def stepwise_recurrence(analysis: Analysis) -> list[Finding]:
             evidence={"forward_s": use.seconds, "backward_s": backward},
             fix="During learning, the whole sequence is known: pass it to `nn.LSTM` or "
             "`nn.GRU` in one call, split where episodes end, and apply the surrounding "
-            "layers to all timesteps at once. Only acting has to go step by step.",
+            "layers to all timesteps at once. Only acting has to proceed step by step.",
             before="for t in range(len(sequence)):\n    h = self.cell(sequence[t], h)",
             after="out, h = self.rnn(sequence, h)      # (time, batch, features)",
         )

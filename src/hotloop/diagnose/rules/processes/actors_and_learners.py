@@ -139,7 +139,8 @@ def few_actors(analysis: Analysis) -> list[Finding]:
             analysis,
             "few-actors",
             title=f"The learner waits {share:.0%} of the loop for "
-            f"{units.plural(count, 'actor')}, {meanwhile}: about {more} keep it busy",
+            f"{units.plural(count, 'actor')}, {meanwhile}: about {more} would keep it "
+            "busy",
             phase="wait",
             seconds=share * analysis.run.steady_s,
             saves=((1 - 1 / least) / share, (1 - 1 / gained) / share),
@@ -182,7 +183,8 @@ def slow_actors(analysis: Analysis) -> list[Finding]:
             analysis,
             "slow-actors",
             title=f"The learner waits {sides.learner_waits:.0%} of the loop for "
-            f"{units.plural(count, 'actor')}, {largest.share:.0%} in `{largest.name}`{at(lines)}",
+            f"{units.plural(count, 'actor')}, which spend {largest.share:.0%} in "
+            f"`{largest.name}`{at(lines)}",
             phase=largest.name,
             seconds=largest.seconds,
             saves=FASTER_ACTORS,
@@ -190,8 +192,8 @@ def slow_actors(analysis: Analysis) -> list[Finding]:
             where=lines,
             evidence={"actors": count, "cores": cores(analysis)}
             | {f"{row.name}_share": row.share for row in rows[:3]},
-            fix="The actors keep all cores busy, so more of them do not help. Make what they do "
-            "for each step cheaper; act for several environments in one call.",
+            fix="The actors keep all cores busy, so more actors would not help. Make each of "
+            "their steps cheaper, or choose actions for several environments in one call.",
             before="action = policy(torch.as_tensor(obs)[None])          # one environment",
             after="actions = policy(torch.as_tensor(observations))      # 16 environments",
         )
@@ -248,8 +250,8 @@ def slow_learner(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "slow-learner",
-            title=f"{units.plural(len(sides.actors), 'actor')} wait {sides.actors_wait:.0%} of the "
-            f"loop{at(lines)} for the learner, which hardly waits{per_step}",
+            title=f"{units.plural(len(sides.actors), 'actor')} wait {sides.actors_wait:.0%} of "
+            f"the loop{at(lines)} for the learner, which rarely waits{per_step}",
             phase="learn",
             seconds=sides.actors_wait * analysis.run.steady_s,
             saves=FASTER_LEARNER,
@@ -261,12 +263,12 @@ def slow_learner(analysis: Analysis) -> list[Finding]:
                 "learner_waits_share": sides.learner_waits,
                 "updates_per_step": updates / steps if steps else None,
             },
-            fix="The learner decides how fast this trains, so more or faster actors do not help. "
-            "Learn from larger batches with fewer updates, move preprocessing from the learner "
-            "into the actors, or stop as many actors as wait.",
+            fix="The learner is the bottleneck, so more or faster actors do not help. Learn "
+            "from larger batches with fewer updates, move preprocessing from the learner "
+            "into the actors, or run fewer actors.",
             before="for transition in queue.get():\n    update([transition])",
             after="update(queue.get())                 # the whole chunk as one batch",
-            learning="Fewer updates per step learn less from each.",
+            learning="With fewer updates, the agent learns less from each step.",
         )
     ]
 
@@ -321,9 +323,9 @@ def unbatched_inference(analysis: Analysis) -> list[Finding]:
             confidence=MEDIUM,
             where=lines,
             evidence={"calls": calls, "environments_per_call": each},
-            fix="A call of a network costs about the same for 16 rows as for one. Take all "
-            "requests that wait from the queue and answer them with one call; let workers send the "
-            "observations of all their environments in one request.",
+            fix="A network call costs about the same for 16 rows as for one. Take all pending "
+            "requests from the queue and answer them with one call, and let each worker "
+            "send the observations of all its environments in one request.",
             before="request = requests.get()\naction = policy(observations[request][None])",
             after="waiting = [requests.get()]\nwhile not requests.empty():\n"
             "    waiting.append(requests.get())\nactions = policy(observations[waiting])",

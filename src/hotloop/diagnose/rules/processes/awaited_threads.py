@@ -39,9 +39,9 @@ def slow_thread(analysis: Analysis) -> list[Finding]:
             confidence=MEDIUM,
             where=lines,
             evidence={"waiting_for_thread_s": waited, "thread_busy_s": seconds},
-            fix="The thread cannot keep up, and more threads of Python code share one GIL. Do its "
-            "work once, before the loop; on whole arrays instead of row by row; or in processes "
-            "(`DataLoader(num_workers=2)`).",
+            fix="The thread cannot keep up, and more threads of Python code would share the "
+            "same GIL. Do its work once, before the loop; or on whole arrays instead of "
+            "row by row; or in processes (`DataLoader(num_workers=2)`).",
             before="def run(self):                      # in a thread\n"
             "    self.queue.put([parse(line) for line in random.choices(lines, k=256)])",
             after="rows = np.stack([parse(line) for line in lines])     # once\n"

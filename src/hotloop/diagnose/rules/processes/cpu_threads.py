@@ -64,8 +64,9 @@ def thread_oversubscription(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "thread-oversubscription",
-            title=f"torch uses {threads} threads{others} on {usable:g} cores for operations too "
-            f"small to share: {excess / spent:.0%} of the time in networks is waiting for threads",
+            title=f"torch uses {threads} threads{others} on {usable:g} cores for operations "
+            f"too small to split: {excess / spent:.0%} of the time in networks is "
+            "waiting for threads",
             phase=max(phases, key=lambda phase: phase.total_s).name,
             seconds=spent,
             saves=(low, high),
@@ -149,8 +150,8 @@ def _on_busy_cores(analysis: Analysis, threads: int, usable: float) -> list[Find
                 "waiting_for_cores": of_loop(analysis, delay),
             },
             fix="Every operation waits until each of its threads has had a core. While other "
-            "programs keep the cores busy, one thread per process is faster; on a quiet machine "
-            "small networks lose nothing. The command below tries it.",
+            "programs keep the cores busy, one thread per process is faster, and on a "
+            "quiet machine it costs small networks nothing. The command below tries it.",
             verify=verify_command(analysis, lines, "OMP_NUM_THREADS=1"),
             before="import torch",
             after="import torch\ntorch.set_num_threads(1)   # or OMP_NUM_THREADS=1 before starting",
@@ -332,8 +333,8 @@ def cpu_quota(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "cpu-quota",
-            title=f"The container may use {quota:g} cores, torch uses {threads} threads: it was "
-            f"throttled in {throttled / periods:.0%} of the scheduling periods",
+            title=f"The container may use {quota:g} cores, but torch uses {threads} threads: "
+            f"it was throttled in {throttled / periods:.0%} of the scheduling periods",
             phase=max(phases, key=lambda phase: phase.total_s).name if phases else "",
             seconds=seconds,
             saves=(low, high),

@@ -63,9 +63,9 @@ def _spinning(analysis: Analysis, samples: list[Sample], spun: float) -> list[Fi
         finding(
             analysis,
             "polling",
-            title=f"Processes spin until a value changes{at(lines)}: that keeps "
-            f"{spun / loop_s:.1f} of {cores(analysis)} cores busy, and those that have work wait "
-            f"for a core {lost:.0%} of the loop",
+            title=f"Processes busy-wait for a value to change{at(lines)}: that keeps "
+            f"{spun / loop_s:.1f} of {cores(analysis)} cores busy, and processes with "
+            f"work to do wait for a core {lost:.0%} of the loop",
             phase="wait",
             seconds=lost * loop_s,
             saves=POLLING_WINS,
@@ -113,16 +113,16 @@ def _oversleeping(analysis: Analysis, samples: list[Sample]) -> list[Finding]:
         finding(
             analysis,
             "polling",
-            title=f"The loop sleeps between two looks at a value{at(lines)}: "
-            f"{of_loop(analysis, seconds):.0%} of it passes while nobody works",
+            title=f"The loop polls a value and sleeps in between{at(lines)}: nobody works "
+            f"during {of_loop(analysis, seconds):.0%} of the loop",
             phase="wait",
             seconds=seconds,
             saves=POLLING_WINS,
             confidence=LOW,
             where=lines,
             evidence={"sleeping_s": slept, "nobody_works_s": idle},
-            fix="A sleep ends later than what it waits for. Let the other process wake this one: "
-            "`multiprocessing.Semaphore`, `Event`, `Condition` or a pipe.",
+            fix="A sleep ends later than the event it waits for. Let the other process wake "
+            "this one: `multiprocessing.Semaphore`, `Event`, `Condition` or a pipe.",
             before="while flag.value == 0:\n    time.sleep(0.001)",
             after="ready.acquire()                     # a multiprocessing.Semaphore",
         )

@@ -53,7 +53,8 @@ def subprocess_overhead(analysis: Analysis) -> list[Finding]:
         analysis,
         "subprocess-overhead",
         title=f"Messages to {split.workers} environment processes cost "
-        f"{split.step_s / max(computing, 1e-9):.1f} times the steps themselves",
+        f"{split.step_s / max(computing, 1e-09):.1f} times as much as the steps "
+        "themselves",
         phase="env.step",
         seconds=split.step_s,
         saves=(max(0.75 * (1 - left), 0.05), min(1 - 0.4 * left, 0.97)),
@@ -154,7 +155,7 @@ def pickled_observations(analysis: Analysis) -> list[Finding]:
             fix="Use shared memory for observations, and keep their dtype (uint8 frames, not "
             "floats)."
             + (
-                " `SubprocVecEnv` has none; `DummyVecEnv` sends nothing."
+                " `SubprocVecEnv` cannot use it; `DummyVecEnv` sends nothing."
                 if uses(analysis, "Stable-Baselines3")
                 else ""
             ),
@@ -214,8 +215,8 @@ def serial_heavy_env(analysis: Analysis) -> list[Finding]:
             confidence=MEDIUM,
             where=where(analysis, "env.step"),
             evidence={"envs": envs, "step_s": step_s, "cores": cores(analysis)},
-            fix="A message to another process costs about a tenth of a millisecond, less than such "
-            "a step: in separate processes the environments run in parallel.",
+            fix="A message to another process costs about a tenth of a millisecond, less than "
+            "one of these steps. In separate processes, the environments run in parallel.",
             before=_in_process(analysis),
             after=_in_processes(analysis),
         )

@@ -88,9 +88,10 @@ def data_parallel_overhead(analysis: Analysis) -> list[Finding]:
                 "computing_s_per_update": computing / updates,
                 "waiting_for_the_slowest_s": _seconds(waiting),
             },
-            fix="An update communicates for longer than one process would need for the batch of "
-            "all ranks. Train in one process with that batch, or reduce gradients less often "
-            "(`no_sync()` with gradient accumulation, all parameters in one all-reduce).",
+            fix="Communication takes longer than one process would need to learn from the "
+            "batch of all ranks. Train in one process with that batch, or reduce gradients "
+            "less often (`no_sync()` with gradient accumulation, all parameters in one "
+            "all-reduce).",
             before=f"torchrun --nproc-per-node {ranks} train.py    # {_batch(analysis, 1 / ranks)}",
             after=f"python train.py    # {_batch(analysis)}",
         )
@@ -215,9 +216,10 @@ def few_envs_per_runner(analysis: Analysis) -> list[Finding]:
             analysis,
             "few-envs-per-runner",
             title=f"The loop waits for {_several(largest.process, count)} with "
-            f"{units.plural(round(envs), 'environment')} each: what they do once per step "
-            f"(`{largest.name}` {largest.share:.0%}) takes {of_loop(analysis, seconds):.0%} of the "
-            f"loop, stepping environments {of_loop(analysis, _seconds(steps)):.0%}",
+            f"{units.plural(round(envs), 'environment')} each: the work they do once per "
+            f"step (`{largest.name}` {largest.share:.0%}) takes "
+            f"{of_loop(analysis, seconds):.0%} of the loop, stepping environments "
+            f"{of_loop(analysis, _seconds(steps)):.0%}",
             phase=largest.name,
             seconds=seconds,
             saves=RUNNER_WINS,
@@ -318,7 +320,7 @@ def too_many_processes(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "too-many-processes",
-            title=f"{len(busy)} busy processes share {have} cores and wait for one "
+            title=f"{len(busy)} busy processes share {have} cores and wait for a core "
             f"{waited:.0%} of the time",
             phase="wait",
             seconds=seconds,
@@ -358,9 +360,9 @@ CORES_SHORT = 0.15
 #: What is left of that waiting when nobody waits for all. An estimate.
 BARRIER_WINS = (0.5, 1.0)
 TAKE_WHAT_IS_READY = (
-    "Do not wait for all of them: handle each answer as it arrives and give that worker its next "
-    "task at once. If answers are awaited one worker after the other, send all requests first. "
-    "Otherwise make the rare long call shorter."
+    "Do not wait for all of them: handle each answer as it arrives and give that worker its "
+    "next task right away. If answers are collected one worker at a time, send all requests "
+    "first. Otherwise make the rare long call shorter."
 )
 
 

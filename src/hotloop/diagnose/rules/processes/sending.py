@@ -118,8 +118,8 @@ def fetched_weights(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "frequent-weights",
-            title=f"Actors load new weights once in {units.rate(steps / loads)} steps: fetching "
-            f"them takes {share:.0%} of their time",
+            title=f"Actors load new weights once every {units.rate(steps / loads)} steps: "
+            f"fetching them takes {share:.0%} of their time",
             phase="sync.weights",
             seconds=saved * analysis.run.steady_s,
             saves=SYNC_WINS,

@@ -71,18 +71,18 @@ def _finding(
     return finding(
         analysis,
         "slow-worker",
-        title=f"All wait for {slowest}, the slowest of {count} workers: it spends "
-        f"{of_loop(analysis, excess_s):.0%} of the loop more than the others in `{name}`"
-        f"{at(lines)}",
+        title=f"The loop waits for {slowest}, the slowest of {count} workers: it spends "
+        f"{of_loop(analysis, excess_s):.0%} of the loop more than the others in "
+        f"`{name}`{at(lines)}",
         phase="wait",
         seconds=excess_s,
         saves=UNEVEN_WINS,
         confidence=MEDIUM,
         where=lines,
         evidence={"slowest": slowest, "excess_s": excess_s},
-        fix="The loop continues when the last worker has answered. Let none of them do what the "
-        "others do not (rendering, recording, logging), or give that to a process of its own, and "
-        "give them environments of equal cost.",
+        fix="The loop continues when the last worker has answered. Give no worker extra work "
+        "(rendering, recording, logging): move that to its own process, and give all "
+        "workers environments of equal cost.",
         before="if worker == 0:\n    frames.append(env.render())     # all others wait",
         after="frames = record(policy)              # an evaluation, now and then",
     )
@@ -123,7 +123,7 @@ def lock_contention(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "lock-contention",
-            title=f"{len(processes)} processes that train wait for a lock{at(lines)} "
+            title=f"{len(processes)} training processes wait for a lock{at(lines)} "
             f"{of_loop(analysis, seconds):.0%} of the loop on average",
             phase="wait",
             seconds=seconds,
@@ -132,7 +132,7 @@ def lock_contention(analysis: Analysis) -> list[Finding]:
             where=lines,
             evidence={"waiting_for_the_lock_s": seconds},
             fix="Hold the lock only while the shared weights change: compute the loss and the "
-            "gradients before it is taken. Hogwild's updates need no lock at all.",
+            "gradients before taking it. Hogwild's updates need no lock at all.",
             before="with lock:\n    loss.backward()\n    optimizer.step()",
             after="loss.backward()\nwith lock:\n    optimizer.step()",
         )

@@ -207,7 +207,7 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
 
 def _how_drawn(from_all: bool) -> str:
     if from_all:
-        return "Each draw goes through the priorities of all rows."
+        return "Each draw scans the priorities of all rows."
     return "Priorities are searched or updated item by item in Python."
 
 
@@ -286,7 +286,7 @@ def _appended(analysis: Analysis) -> list[Finding]:
         finding(
             analysis,
             "buffer-cost-grows",
-            title=f"Each row that is stored copies all rows before it{at(use.where())}: "
+            title=f"Storing a row copies all rows before it{at(use.where())}: "
             f"{of_loop(analysis, use.seconds):.0%} of the loop"
             + ", and more as the array grows"
             * slower,
@@ -332,8 +332,8 @@ def buffer_cost_grows(analysis: Analysis) -> list[Finding]:
             finding(
                 analysis,
                 "buffer-cost-grows",
-                title=f"{name} gets slower as the buffer fills: {trend.ratio:.1f} times so far, "
-                f"{of_loop(analysis, seconds):.0%} of the loop",
+                title=f"{name} gets slower as the buffer fills: {trend.ratio:.1f} times slower "
+                f"so far, {of_loop(analysis, seconds):.0%} of the loop",
                 phase=name,
                 seconds=seconds,
                 # From the initial cost to hardly any: an array's cost does not depend on how full

@@ -34,7 +34,7 @@ _EXAMPLES: dict[str, tuple[str, str, str]] = {
         'if step % 100 == 0:\n    mlflow.log_metric("reward", total / 100, step)',
     ),
     "sqlite3": (
-        "A database takes many rows in one transaction.",
+        "Write many rows to the database in one transaction.",
         'db.execute("INSERT …", row); db.commit()      # every step',
         'rows.append(row)\nif step % 1000 == 0:\n    db.executemany("INSERT …", rows); db.commit()',
     ),
@@ -50,7 +50,7 @@ _EXAMPLES: dict[str, tuple[str, str, str]] = {
         "lines.append(line)\nif step % 1000 == 0:\n    out.writelines(lines); lines.clear()",
     ),
     "print": (
-        "A terminal is slower than the training of a small network.",
+        "Printing to a terminal is slower than training a small network.",
         "print(step, reward)      # every step",
         "if step % 1000 == 0:\n    print(step, total / 1000)",
     ),

@@ -123,9 +123,9 @@ DATA_LOADER = (
     "`__getitems__`. Raise `num_workers` if cores are idle."
 )
 TF_DATA = (
-    "Do the work of the slow `map` once (`cache()`, or before the pipeline), or with operations of "
-    "TensorFlow on whole batches: a `py_function` holds the GIL, so more of them at once do not "
-    "help. Other work in `map` takes `num_parallel_calls=tf.data.AUTOTUNE`."
+    "Run the slow `map` once (`cache()`, or before the pipeline), or use TensorFlow operations "
+    "on whole batches: a `py_function` holds the GIL, so running more of them in parallel does "
+    "not help. For any other `map`, set `num_parallel_calls=tf.data.AUTOTUNE`."
 )
 TF_REPLAY = (
     "Draw larger batches from the replay buffer less often, in parallel calls, and prefetch the "

@@ -77,8 +77,8 @@ def memory_pressure(analysis: Analysis) -> list[Finding]:
                 "major_faults_per_s": rate,
             },
             fix="Store frames as uint8 and convert them to floats per batch; do not store the "
-            "next observation twice; make the buffer smaller. A machine that swaps does "
-            "nothing else.",
+            "next observation twice; make the buffer smaller. A machine that swaps gets "
+            "nothing else done.",
             before="self.obs = np.zeros((size, 84, 84, 4), np.float32)",
             after="self.obs = np.zeros((size, 84, 84, 4), np.uint8)\n"
             "batch = self.obs[i].astype(np.float32) / 255",
