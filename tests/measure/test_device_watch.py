@@ -30,6 +30,7 @@ class StandIn:
     def __init__(self) -> None:
         self.used = True
         self.why: str | None = None
+        self.risks: str | None = None
         self.started = 0
         self.fails: Exception | None = None
         self.allocated = 1_000_000
@@ -43,6 +44,9 @@ class StandIn:
 
     def records(self) -> str | None:
         return self.why
+
+    def risk(self) -> str | None:
+        return self.risks
 
     def prepare(self) -> None:
         self.prepared += 1
@@ -170,6 +174,24 @@ def test_all_recordings_cost_a_hundredth(
         elapsed = clock() - profiler.core.loop_first
         assert watch.spent_ns <= BUDGET * elapsed + (CREDIT_S + 0.1) * 1e9
     assert watch.recordings >= 10
+
+
+def test_a_recording_that_could_harm_the_program_is_for_full_mode_only(
+    profiler: Profiler, device: StandIn, watch: DeviceWatch, clock: Any
+) -> None:
+    train(profiler, clock, 2 * WARM_UP_S)
+    watch._tick()
+    assert device.started == 1
+    device.risks = "Another framework came to the device."
+    train(profiler, clock, 100.0)
+    watch._tick()
+    watch._tick()
+    assert device.started == 1
+    assert watch.remarks == [device.risks]
+    full = DeviceWatch(profiler, [device], "full", clock)
+    full._stop.wait = lambda seconds=None: clock.pass_ns(1)  # type: ignore[method-assign]
+    full._tick()
+    assert device.started == 2
 
 
 def test_full_records_at_every_turn(profiler: Profiler, device: StandIn, clock: Any) -> None:

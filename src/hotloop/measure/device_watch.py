@@ -76,6 +76,9 @@ class Device(Protocol):
     def records(self) -> str | None:
         """None if activity can be recorded; otherwise why not, for the report."""
 
+    def risk(self) -> str | None:
+        """Why a recording could harm the program, for the report: `full` mode records anyway."""
+
     def prepare(self) -> None:
         """Once, in the program's own thread, before the first recording."""
 
@@ -154,7 +157,7 @@ class DeviceWatch:
             device = next((d for d in self._devices if d.in_use()), None)
             if device is not None:
                 self._prepared = True
-                if device.records() is None:
+                if self._why_not(device) is None:
                     device.prepare()
                     # In this order: the watching thread reads both.
                     self._ended_ns = self._clock()
@@ -247,16 +250,21 @@ class DeviceWatch:
             self.device = next((d for d in self._devices if d.in_use()), None)
             if self.device is None:
                 return
-            why = self.device.records()
+        self._call_driver()
+        self._read_memory(self.device)
+        if self._failures < MOST_FAILURES:
+            # Asked each time: another framework may have begun to use the device.
+            why = self._why_not(self.device)
             if why is not None:
                 self._failures = MOST_FAILURES
                 self.remarks.append(why)
-        self._call_driver()
-        self._read_memory(self.device)
         if self._failures < MOST_FAILURES and self._due():
             if self._mode == WINDOWS:
                 self._await_phase()
             self._record(self.device)
+
+    def _why_not(self, device: Device) -> str | None:
+        return device.records() or (device.risk() if self._mode != FULL else None)
 
     def _due(self) -> bool:
         if self._mode == FULL:

@@ -6,7 +6,10 @@ import sys
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from hotloop.hooks.devices import jax as jax_device
+from hotloop.hooks.devices.frameworks import TorchCuda
 from hotloop.measure.activity import COPY_CALL, KERNEL, LAUNCH, TO_HOST
 
 
@@ -49,3 +52,36 @@ def test_jax_is_not_asked_before_it_has_devices(monkeypatch: Any) -> None:
     monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(devices=lambda: 1 / 0))
     monkeypatch.setitem(sys.modules, "jax._src.xla_bridge", SimpleNamespace(_backends={}))
     assert not jax_device.JaxDevice().in_use()
+
+
+def on_a_gpu(monkeypatch: Any, visible: str, *numbers: int) -> jax_device.JaxDevice:
+    found = [SimpleNamespace(platform="gpu", local_hardware_id=number) for number in numbers]
+    fake = SimpleNamespace(devices=lambda: found, local_devices=lambda: found)
+    monkeypatch.setitem(sys.modules, "jax", fake)
+    monkeypatch.setitem(sys.modules, "jax._src.xla_bridge", SimpleNamespace(_backends={"gpu": 1}))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    return jax_device.JaxDevice()
+
+
+@pytest.mark.parametrize(
+    ("visible", "number", "uuid", "index"),
+    [
+        ("", 2, "", 2),
+        ("3,5", 1, "", 5),
+        ("GPU-12ab,GPU-34cd", 1, "GPU-34cd", 1),
+        ("3", 1, "", 1),  # more devices than the environment shows: JAX's own count
+    ],
+)
+def test_its_card_is_found_as_the_driver_counts(
+    monkeypatch: Any, visible: str, number: int, uuid: str, index: int
+) -> None:
+    device = on_a_gpu(monkeypatch, visible, number)
+    assert device.in_use()
+    assert (device.uuid(), device.index(), device.used()) == (uuid, index, 1)
+
+
+def test_recordings_would_risk_its_compiled_loops(monkeypatch: Any) -> None:
+    """Those of torch too: the tracer is the same, and detaches from the whole process."""
+    assert TorchCuda().risk() is None
+    device = on_a_gpu(monkeypatch, "", 0)
+    assert device.risk() == TorchCuda().risk() == jax_device.RISK

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hotloop.capture.schema import Gpu
+from hotloop.hooks.devices import jax
 from hotloop.hooks.devices.kineto import Kineto
 from hotloop.hooks.protocols import Foreign
 from hotloop.measure import machine
@@ -47,6 +48,9 @@ class TorchCuda:
         if not autograd.kineto_available():
             return "This torch has no Kineto: device activity is not recorded."
         return None
+
+    def risk(self) -> str | None:
+        return jax.RISK if jax.uses_a_gpu() else None
 
     def prepare(self) -> None:
         self._kineto.prepare()
@@ -138,6 +142,9 @@ class TorchMps:
             "known; transfers, synchronizations and memory are."
         )
 
+    def risk(self) -> str | None:
+        return None
+
     def prepare(self) -> None: ...
 
     def start(self) -> None:
@@ -158,7 +165,7 @@ class TorchMps:
         return {Gpu.card: "Apple GPU"}
 
 
-def cards(device: TorchCuda) -> CardWatch:
+def cards(device: TorchCuda | jax.JaxDevice) -> CardWatch:
     """The reader of the card behind a device."""
     import time
 
@@ -170,12 +177,10 @@ def cards(device: TorchCuda) -> CardWatch:
 
 def known_devices() -> list[Device]:
     """Devices that this machine may have, in the order in which they are tried."""
-    from hotloop.hooks.devices.jax import JaxDevice
-
     seen = set(machine.accelerators())
     found: list[Device] = []
     if seen & {"CUDA", "ROCm"}:
-        found += [TorchCuda(), JaxDevice()]
+        found += [TorchCuda(), jax.JaxDevice()]
     if "MPS" in seen:
         found.append(TorchMps())
     return found

@@ -6,6 +6,7 @@ library. Device work and the calls that launched it carry the same correlation, 
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from typing import Any
@@ -22,6 +23,21 @@ from hotloop.measure.activity import (
 )
 
 _SIZE = re.compile(r"size:(\d+)")
+#: Seen on an H200 (JAX 0.11, CUDA 13): the step after a recording failed with
+#: CUDA_ERROR_LAUNCH_FAILED, which no program survives.
+RISK = (
+    "Device activity of a program that runs JAX on a GPU is recorded with --gpu full only: when "
+    "the tracer detaches, compiled loops may fail (CUDA_ERROR_LAUNCH_FAILED)."
+)
+
+
+def uses_a_gpu() -> bool:
+    """Whether JAX has begun to use a GPU in this process; asking must not make it begin."""
+    jax = sys.modules.get("jax")
+    bridge = sys.modules.get("jax._src.xla_bridge")
+    if jax is None or not getattr(bridge, "_backends", None):
+        return False
+    return any(device.platform in ("gpu", "cuda", "rocm") for device in jax.devices())
 
 
 class JaxDevice:
@@ -33,11 +49,7 @@ class JaxDevice:
         self._session: Any = None
 
     def in_use(self) -> bool:
-        jax = sys.modules.get("jax")
-        bridge = sys.modules.get("jax._src.xla_bridge")
-        if jax is None or not getattr(bridge, "_backends", None):
-            return False  # querying JAX's devices would start them
-        return any(device.platform in ("gpu", "cuda", "rocm") for device in jax.devices())
+        return uses_a_gpu()
 
     def records(self) -> str | None:
         if self._profiler() is None or not hasattr(sys.modules["jax"].profiler, "ProfileData"):
@@ -51,6 +63,9 @@ class JaxDevice:
         except ImportError:
             return None
         return _profiler if hasattr(_profiler, "ProfilerSession") else None
+
+    def risk(self) -> str | None:
+        return RISK
 
     def prepare(self) -> None: ...
 
@@ -77,6 +92,28 @@ class JaxDevice:
             return None
         reserved = stats.get("pool_bytes") or stats.get("bytes_reserved") or stats["bytes_in_use"]
         return int(stats["bytes_in_use"]), int(reserved)
+
+    def uuid(self) -> str:
+        """The driver's name of the card, where the program chose it by that; empty otherwise."""
+        chosen = self._chosen()
+        return chosen if chosen.startswith("GPU-") else ""
+
+    def index(self) -> int:
+        """The driver's number of the card: JAX counts those that the environment leaves visible."""
+        chosen = self._chosen()
+        return int(chosen) if chosen.isdigit() else self._number()
+
+    def used(self) -> int:
+        return len(sys.modules["jax"].local_devices())
+
+    @staticmethod
+    def _number() -> int:
+        return int(sys.modules["jax"].local_devices()[0].local_hardware_id or 0)
+
+    def _chosen(self) -> str:
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+        entries = [entry.strip() for entry in visible.split(",") if entry.strip()]
+        return entries[self._number()] if self._number() < len(entries) else ""
 
     def about(self) -> dict[str, Any]:
         devices = sys.modules["jax"].local_devices()

@@ -10,6 +10,7 @@ from typing import Any
 from hotloop.capture.schema import Gpu, Notes
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.devices.frameworks import TorchCuda, cards, known_devices
+from hotloop.hooks.devices.jax import JaxDevice
 from hotloop.hooks.wrapping import observe, put_hook
 from hotloop.measure.cards import CardWatch
 from hotloop.measure.device_watch import OFF, Device, DeviceWatch
@@ -56,7 +57,7 @@ class Watching:
     def read_card(self) -> None:
         """Once per window, in the recorder's thread: read the card's driver."""
         device = self.watch.device
-        if not isinstance(device, TorchCuda):
+        if not isinstance(device, (TorchCuda, JaxDevice)):
             return
         if self._cards is None:
             self._cards = cards(device)
