@@ -71,6 +71,30 @@ def test_parts_as_long_as_a_call_are_enough() -> None:
     assert use.kernel_share == pytest.approx(0.18)
 
 
+def test_kernels_take_no_longer_than_the_card_was_busy() -> None:
+    """The host runs ahead while it is recorded, and waits for a full queue most of the time."""
+    ahead = DeviceDelta(host_ns=8_000_000, kernel_ns=40_000_000, kernels=300, launches=300)
+    whole = DeviceDelta(millicalls=3000, host_ns=2_000_000, kernel_ns=3_000_000)
+    phases = [phase("learn.forward", 6.0, 1500), phase("learn.optimizer", 2.0, 1000)]
+    busy = window(
+        device={"learn.optimizer": whole},
+        device_parts={"learn.forward": ahead},
+        gauges={"gpu_busy_ns": 9e8},
+    )
+    use = device_use([busy], phases, GPU, 8.0)
+    assert use is not None
+    optimizer, forward = sorted(use.phases, key=lambda each: each.kernel_s)
+    assert optimizer.kernel_s == pytest.approx(1.0)  # whole calls are believed
+    assert forward.kernel_s == pytest.approx(0.9 * 8.0 - 1.0)
+
+
+def test_a_phase_of_which_nothing_was_recorded_has_no_device_time() -> None:
+    phases = [phase("learn.backward", 9.0, 9000), phase("policy.act", 1.0, 10)]
+    device_use([window(device={"learn.backward": BACKWARD})], phases, GPU, 10.0)
+    assert phases[0].device_s == pytest.approx(1.8)
+    assert phases[1].device_s is None
+
+
 def test_nothing_is_missing_where_nothing_is_launched() -> None:
     """Imports in the loop and waiting for other processes: no recording could show more."""
     phases = [phase("learn.backward", 2.0, 2000), phase("wait", 3.0, 20), phase("import", 5.0, 1)]

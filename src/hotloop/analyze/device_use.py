@@ -169,10 +169,12 @@ def _add_recorded(
         delta = _best_of(whole.get(path), parts.get(path), phase)
         seconds, calls = (phase.self_s, phase.calls) if phase else (rest, 0)
         use.phases.append(_scaled(path, delta, seconds, calls, slower))
+    _fit_to_card(use, loop_s)
     use.phases.sort(key=lambda each: (-each.kernel_s, -each.host_s))
     for phase in own.values():
-        inside = (p for p in use.phases if (p.path + "/").startswith(phase.path + "/"))
-        phase.device_s = sum(each.kernel_s for each in inside)
+        inside = [p for p in use.phases if (p.path + "/").startswith(phase.path + "/")]
+        if inside or _launches_nothing(phase.path):
+            phase.device_s = sum(each.kernel_s for each in inside)
     idle = {path for path in own if _launches_nothing(path)}
     known_s = sum(own[path].self_s for path in idle)
     known_s += sum(each.host_s for each in use.phases if each.known and each.path not in idle)
@@ -188,6 +190,24 @@ def _add_recorded(
     use.launches = sum(each.launches for each in use.phases)
     use.syncs = sum(each.syncs for each in use.phases)
     use.idle = _idle([*whole.values(), *parts.values()], use.kernel_share or 0.0)
+
+
+def _fit_to_card(use: DeviceUse, loop_s: float) -> None:
+    """Kernels of phases of which only parts were recorded take at most what the card was busy.
+
+    A part is scaled by host time, which says little where the host waits for a full queue now and
+    runs ahead the next moment. How busy the card was, by its driver, holds for the whole loop.
+    """
+    most = loop_s * (1.0 if use.figures.busy is None else use.figures.busy)
+    parts = [each for each in use.phases if not each.recorded_calls]
+    in_parts = sum(each.kernel_s for each in parts)
+    whole = sum(each.kernel_s for each in use.phases) - in_parts
+    if not in_parts or whole + in_parts <= most:
+        return
+    # Where whole calls alone take longer than the card was busy, parts are as wrong as they are.
+    fit = (most - whole) / in_parts if whole < most else most / (whole + in_parts)
+    for each in parts:
+        each.kernel_s *= fit
 
 
 def _launches_nothing(path: str) -> bool:

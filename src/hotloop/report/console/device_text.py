@@ -121,8 +121,8 @@ def _table(use: DeviceUse, style: Style) -> list[str]:
     head = f"  {'phase':<28}{'host time':>11}{'device time':>12}{'launches':>11}"
     head += f"{'to device':>11}{'to host':>11}"
     lines = [style.paint(head, "dim")]
-    for each in use.phases[:8]:
-        mark = "~" if 0 < each.recorded_calls < FEW_CALLS else ""
+    for each in [p for p in use.phases if p.host_s or p.kernel_s][:8]:
+        mark = "~" if each.recorded_calls < FEW_CALLS and each.kernel_s else ""
         line = f"  {fit(clean(each.path or NO_PHASE_LABEL), 28)}"
         line += f"{units.seconds(each.host_s):>11}{mark + units.seconds(each.kernel_s):>12}"
         line += f"{units.count(round(each.launches)):>11}"

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 from hotloop import units
 from hotloop.analyze.accounting import INFERRED
+from hotloop.analyze.device_use import launches_in
 from hotloop.analyze.model import Analysis
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
+    calls_of,
     finding,
     of_loop,
     phases_named,
@@ -31,6 +33,8 @@ from hotloop.phases import is_unidentified
 SMALL_TRANSFER_BYTES = 512
 #: More reads per step than this are more than reading the loss once.
 FEW_READS = 1.0
+#: A line copies once per step of the environments if both numbers differ by less than this part.
+SAME_NUMBER = 0.1
 #: A read waits for work that has to be done anyway: public reports have 5 to 7% of a run, and once
 #: half of an optimizer step.
 SYNC_WINS = (0.25, 0.8)
@@ -62,8 +66,28 @@ def waits_and_copies(analysis: Analysis) -> list[Finding]:
     )
     if size / transfers <= SMALL_TRANSFER_BYTES:
         return _sync_per_step(analysis, syncs / turns, seconds + prepared, lines)
+    gathered = gathering(analysis)
+    avoidable = (transfers - _between_policy_and_environments(analysis)) / turns
+    if avoidable < FEW_READS and of_loop(analysis, gathered + prepared) < SMALLEST_PART:
+        return []
     each = (transfers / turns, size / turns)
-    return _host_transfers(analysis, each, (seconds, gathering(analysis), prepared), lines)
+    return _host_transfers(analysis, each, (seconds, gathered, prepared), lines)
+
+
+def _between_policy_and_environments(analysis: Analysis) -> float:
+    """Copies that environments on the host need: observations in, actions out, once per step."""
+    if launches_in(analysis, "env.step"):
+        return 0.0
+    steps = calls_of(analysis, "env.step")
+    each_step = [
+        row
+        for row in analysis.notes.transfer_lines
+        if steps and abs(row.transfers - steps) <= SAME_NUMBER * steps
+    ]
+    found = 0.0
+    for direction in (_TO_HOST, _TO_DEVICE):
+        found += max((row.transfers for row in each_step if row.what in direction), default=0)
+    return found
 
 
 def gathering(analysis: Analysis) -> float:
