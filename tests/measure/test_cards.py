@@ -58,7 +58,7 @@ def test_a_card_that_has_no_such_name_is_found_by_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "why"), [(9, "not loaded"), (4, "no permission"), (77, "NVML answers 77")]
+    ("answer", "why"), [(9, "not loaded"), (4, "no permission"), (77, "NVML returned error 77")]
 )
 def test_a_driver_that_does_not_answer(answer: int, why: str) -> None:
     with pytest.raises(CardError, match=why):

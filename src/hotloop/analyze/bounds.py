@@ -1,9 +1,8 @@
-"""What bounds a run: how the host's time in each phase was spent, in shares that add up to one.
+"""What bounds a run: how the host spent its time in each phase, as shares that add up to one.
 
-Samples give the states of a phase's own time: Python, native code, and waiting by its reason.
-Recordings of the device give what went into calls that launch, that copy, and that wait while
-kernels run; that time is inside what samples call native code or waiting. Time in no phase has
-samples of its own.
+Samples show the state of a phase's own time: Python, native code, or waiting, by reason. Recordings
+of the device show the time in calls that launch, copy, or wait while kernels run; samples count
+that time as native code or waiting. Time in no phase has its own samples.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Adds windows up and removes the cost of regions from their times.
+"""Adds up windows and removes the cost of regions from their times.
 
 An empty region costs `inner_ns` between its two clock readings and `outer_ns` around them. So the
-own time of a node shrinks by the inner overhead of its calls, that of its parent by their outer
-overhead, and every total above by both.
+own time of a node shrinks by the inner overhead of its calls, the own time of its parent by their
+outer overhead, and every total above by both.
 """
 
 from __future__ import annotations

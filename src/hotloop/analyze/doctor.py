@@ -1,7 +1,7 @@
 """How a machine and its Python environment would affect training: pure functions of a survey.
 
-`examine` turns what `run.survey` has found into checks: each describes a state, and a problem
-also says what to do. Nothing is read here.
+`examine` turns the findings of `run.survey` into checks: each describes a state, and a problem also
+says what to do. Nothing is read here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What kind of training a run is, judged by what was recorded."""
+"""Determines the kind of training from the recording."""
 
 from __future__ import annotations
 

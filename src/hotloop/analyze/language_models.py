@@ -1,4 +1,4 @@
-"""RL on language models: what was generated and learned, in tokens and completions."""
+"""RL on language models: tokens and completions generated and learned."""
 
 from __future__ import annotations
 

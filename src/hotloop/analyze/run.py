@@ -1,4 +1,4 @@
-"""The run as a whole: how long it took, what was counted in it, and the rates that follow."""
+"""The run as a whole: its duration, counters and rates."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Profile one of five real training programs that come with hotloop, and show the report.
 
 hotloop demo                 the default one, which needs only PyTorch
-hotloop demo trading         another one; arguments after the name go to the program
+hotloop demo trading         another one; later arguments are passed to the program
 hotloop demo --list          list them
 """
 

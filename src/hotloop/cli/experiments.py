@@ -1,4 +1,4 @@
-"""What `compare`, `sweep` and `investigate` share on the command line."""
+"""Options that `compare`, `sweep` and `investigate` share."""
 
 from __future__ import annotations
 

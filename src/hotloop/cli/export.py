@@ -1,4 +1,4 @@
-"""Export a recorded run to the format of another tool, chosen by the file's ending.
+"""Export a recorded run for another tool; the file's ending selects the format.
 
 hotloop export CAPTURE -o run.perfetto.json     Perfetto, chrome://tracing (needs `run --trace`)
 hotloop export CAPTURE -o run.speedscope.json   speedscope.app

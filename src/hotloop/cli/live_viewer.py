@@ -1,4 +1,4 @@
-"""Draws a run in progress: reads new windows from its capture once a second."""
+"""Shows a run in progress: reads new windows from its capture once a second."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """Pure functions from an analysis to findings: what is slow, why, what to change.
 
-`diagnose` runs the rules, which are in `rules/`, one file per family of causes. What rules share
-is in `evidence` (time, calls, samples, source lines) and `recorded` (notes of the run). Their
-findings then pass `before_learning`, `busy_machine`, `proven`, `ranking` and `overlaps`; `verdict`
-sums them up in one sentence.
+`diagnose` runs the rules in `rules/`, one file per family of causes. `evidence` (time, calls,
+samples, source lines) and `recorded` (notes of the run) have what rules share. Findings then pass
+`before_learning`, `busy_machine`, `proven`, `ranking` and `overlaps`, and `verdict` sums them up in
+one sentence.
+
 Nothing here reads a file or prints. Uses `analyze`; knows nothing about `measure`, `hooks` or how
 a report looks.
 """

@@ -1,8 +1,8 @@
 """A run in a few sentences, and what to do about it, in order of benefit.
 
-The findings come first. After them come answers to what people ask about every run
-(the size of the network and of its batches, half precision, conversions, hardware), each with the
-share of the loop that it could change at most.
+The findings come first, followed by answers to common questions about every run (the size of the
+network and of its batches, half precision, conversions, hardware), each with the largest share of
+the loop that it could change.
 """
 
 from __future__ import annotations

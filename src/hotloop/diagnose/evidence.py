@@ -1,4 +1,4 @@
-"""What rules read from an analysis, and how they build findings.
+"""Helpers with which rules read an analysis and build findings.
 
 Every rule uses these, so that shares, gains and lines mean the same in all of them. Time is in
 seconds of the main process's training loop unless a name says otherwise.

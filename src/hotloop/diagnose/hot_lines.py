@@ -1,4 +1,4 @@
-"""The hottest line of the program's own code, for what no rule explains."""
+"""The hottest line of the program's own code, for time that no rule explains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions of the program as a title names them: so that a person finds them in the source."""
+"""Names functions of the program in titles so that a person finds them in the source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings that count the same time say so: their gains do not multiply."""
+"""Marks findings that count the same time: their gains do not multiply."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Which findings are shown, and in which order.
 
-By what they are worth: the middle of the gain's range. The specific beats the general: a general
-finding is shown only if nothing more specific explains the same time. One cause gives one finding.
+Findings are ordered by the middle of their gain's range. A general finding is shown only if nothing
+more specific explains the same time. One cause gives one finding.
 """
 
 from __future__ import annotations

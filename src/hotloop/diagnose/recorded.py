@@ -1,4 +1,4 @@
-"""What rules read from the notes; empty where a note is missing."""
+"""Reads notes for rules; empty if a note is missing."""
 
 from __future__ import annotations
 

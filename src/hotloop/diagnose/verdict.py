@@ -1,7 +1,7 @@
 """The verdict: the summary, what it rests on, and what was not explained.
 
-A verdict never claims more than was checked. "No known cause matched" is what rules can say; that
-a run is healthy can only be said where little is left that anything could remove.
+A verdict never claims more than was checked. Rules can only say "No known cause matched"; a run is
+called healthy only if little is left that any change could remove.
 """
 
 from __future__ import annotations

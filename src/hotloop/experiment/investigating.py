@@ -1,4 +1,4 @@
-"""The loop of an investigation: each hypothesis as a short experiment, the likeliest first."""
+"""The loop of an investigation: each hypothesis as a short experiment, most likely first."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Tries a patch without touching the program: it is applied to a copy that runs instead.
+"""Tries a patch without touching the program: applies it to a copy and runs the copy.
 
-The copy holds all Python files of the folder; everything else in it links to the original, so that
-data is not copied. A patch never writes through such a link. `copy_folder` makes a copy to run in:
-there, only what is too large to copy is a link. Patches are unified diffs, as
+The copy contains all Python files of the folder; everything else in it links to the original, so
+that data is not copied. A patch never writes through such a link. `copy_folder` makes a copy to run
+in, where only files too large to copy are links. Patches are unified diffs, as
 `git diff` and `diff -u` write them.
 """
 

@@ -5,15 +5,15 @@
     hotloop run --slow env.step=20% train.py
     hotloop run --every evaluate=10 train.py       # what if it happened less often?
 
-*Skip*: the phase's function runs once; from then on it is not run and its last result is returned.
-*Slow*: a delay is added to each call; where things run in parallel, how much of it shows up in the
-whole says how much the phase matters (as in causal profiling, Curtsinger & Berger 2015).
+*Skip*: the phase's function runs once; later calls return its last result without running it.
+*Slow*: adds a delay to each call; if things run in parallel, the part of it that shows in the whole
+tells how much the phase matters (as in causal profiling, Curtsinger & Berger 2015).
 *Every*: the phase's function runs every Nth time and returns its last result in between. All of
 them change the program, and the capture records it.
 
 `install` and `redirect` call `HookContext.altered` for every function that gets a phase; phases are
-changed nowhere else. What has no function (a `with` block, a gap that is inferred
-from what surrounds it) cannot be skipped; a `with` block can be slowed.
+altered nowhere else. Phases without a function (a `with` block, an inferred gap) cannot be skipped;
+a `with` block can be slowed.
 """
 
 from __future__ import annotations

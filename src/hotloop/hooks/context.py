@@ -1,9 +1,9 @@
-"""What the hooks of one run share: created by the session, passed to each library's table.
+"""The state that the hooks of one run share; the session creates it and passes it to each table.
 
-Nothing of a run lives at module level in `hooks`. A table is a function that receives a
-`HookContext` and keeps what it remembers in closures or in objects of that context, so a second run
-in the same process starts empty. A forked child continues with its own copy of the
-parent's context: the functions that are hooked there refer to it.
+No state of a run is at module level in `hooks`. A table is a function that receives a `HookContext`
+and keeps its state in closures or in objects of that context, so a second run in the same process
+starts empty. A forked child continues with its own copy of the parent's context, because its hooked
+functions refer to it.
 """
 
 from __future__ import annotations

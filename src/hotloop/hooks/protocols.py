@@ -1,4 +1,4 @@
-"""Types of what hooks share: the clock's parts, the order of events, functions that are hooked.
+"""Types that hooks share: the parts of the clock, the order of events, hooked functions.
 
 The native module has no annotations, and objects of a hooked library have types that
 hotloop cannot import. Both get their types here.

@@ -1,4 +1,4 @@
-"""Redirects the calls of a function to a hook, and leaves the function itself where it is.
+"""Redirects the calls of a function to a hook without replacing the function.
 
 The native core redirects Python functions, builtin functions, builtin methods and JAX's jitted
 functions in place (`native/inplace.c`): identity, signature, pickling and weak references stay

@@ -1,7 +1,7 @@
 """Baselines of the pytest plugin: the speed to compare a test with, one small file per test.
 
 A baseline is the main shard of a capture without its samples, so that every statistic of a
-comparison can be computed from it. It contains no paths and no arguments of the machine.
+comparison can be computed from it. It contains no paths or arguments of the machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Holds a marked test's training against its limits; what `pytest_plugin` does, without pytest."""
+"""Checks the training of a marked test against its limits; pytest itself is in `pytest_plugin`."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     with record("runs/first"):
         train()
 
-What is imported already is hooked as well, and at the end every hook is taken off again. Under
-`hotloop run` everything is recorded anyway: then this does nothing.
+Modules that are already imported are hooked as well, and at the end all hooks are removed. Under
+`hotloop run`, everything is recorded anyway, so this does nothing.
 """
 
 from __future__ import annotations

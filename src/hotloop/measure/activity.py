@@ -1,10 +1,10 @@
-"""Device activity by phase: what each node of the region tree launched, copied and waited for.
+"""Device activity by phase: the launches, copies and waits of each node of the region tree.
 
 The input is a list of activities (calls of the driver on the host, kernels and copies on the
-device, joined by their correlation) and the slices of the same recording. A piece of device work
-belongs to the node that the main thread was at when it was launched, whenever it ran: a backward
-pass launches from one of autograd's threads while the main thread waits in `learn.backward`. Pure:
-no clock, no device.
+device, joined by their correlation) and the slices of the same recording. Device work belongs to
+the node in which the main thread was when the work was launched, whenever it ran: a backward pass
+launches from one of autograd's threads while the main thread waits in `learn.backward`. Pure
+functions: no clock, no device.
 """
 
 from __future__ import annotations

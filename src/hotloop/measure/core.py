@@ -1,4 +1,4 @@
-"""Chooses the region clock: the native one, or its Python twin where that could not be built."""
+"""Chooses the region clock: the native one, or its Python twin if that could not be built."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The machine: cores, container limits, memory, accelerators.
 
-Everything is read from system files; no library is loaded, nothing is started. What a
-system does not report is None. Tests pass a `root` in place of `/`.
+Everything is read from system files; no library is loaded and nothing is started. Values that a
+system does not report are None. Tests pass a `root` in place of `/`.
 """
 
 from __future__ import annotations

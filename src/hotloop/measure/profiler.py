@@ -1,7 +1,7 @@
 """The profiler that programs use: regions, counters and their sums.
 
-One global profiler serves `hotloop.profile` and friends. Under `hotloop run` it is on and its
-windows go to the capture; in a program of its own it is off until `enable()`.
+One global profiler serves `hotloop.profile` and friends. Under `hotloop run`, it is enabled and its
+windows go to the capture; otherwise it is disabled until `enable()`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Keeps single calls for a trace, within a budget: `run --trace`.
 
-Until half of the budget is used, every call is kept. After that, whole windows are, with increasing
-pauses between them, so that the trace of a long run still shows its middle and its end.
+Until half of the budget is used, every call is kept. After that, whole windows are kept, with
+increasing pauses in between, so that the trace of a long run still shows its middle and its end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is printed when a run has ended: its report, and what to type next."""
+"""Prints the report when a run has ended, and the commands to type next."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Everything about one run in one JSON document, `hotloop.detailed/1`.
 
-The report's document with more inside: bottlenecks ranked by score, all functions, the windows as
-they went, and the tree of phases and functions. For your own charts and computations.
+The report's document with more detail: bottlenecks ranked by score, all functions, all windows, and
+the tree of phases and functions. For your own charts and computations.
 """
 
 from __future__ import annotations

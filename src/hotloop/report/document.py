@@ -1,7 +1,8 @@
 """The report: one document that every renderer formats, and the same as JSON.
 
-`make_report` computes what a report says, once: findings, verdict, shares. Renderers only decide
-how it looks. Other tools build on the names in the JSON: fields may be added, never renamed.
+`make_report` computes the content of a report once: findings, verdict, shares. Renderers only
+decide how it looks. Other tools depend on the names in the JSON: fields may be added, never
+renamed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What every picture shares: matplotlib without a display, one look, the same file each time.
+"""Shared by all pictures: matplotlib without a display, one style, reproducible files.
 
-matplotlib comes with `hotloop[pictures]` and is imported only here. No setting of the user's own is
-used or changed.
+matplotlib comes with `hotloop[pictures]` and is imported only here. The user's settings are neither
+used nor changed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The report for an issue or a wiki: Markdown that shows the same on every site.
 
-Everything from a program is escaped: a name can neither end a table's cell nor become a link.
+All text from a program is escaped: a name can neither end a table's cell nor become a link.
 """
 
 from __future__ import annotations

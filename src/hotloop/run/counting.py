@@ -1,8 +1,8 @@
-"""How much a run has done so far, over all of its processes.
+"""The progress of a run so far, over all of its processes.
 
-Each process counts for itself and writes that down with its windows, so that the sum is known to
-about a second. Workers of a vector environment count the same steps as the process that drives
-them: of a process and those that it started, the larger number counts.
+Each process writes its counts with its windows, so the sum is known to within about a second.
+Workers of a vector environment count the same steps as the process that drives them, so of a
+process and its children, the larger number counts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Finishes the capture of a process at each of its exits.
 
-A normal end and `os._exit` finish it. For SIGTERM see `termination`. Any other signal that kills
-the process costs the last window: the reader treats a shard without an end as killed.
+A normal end and `os._exit` finish it. For SIGTERM, see `termination`. If any other signal kills the
+process, the last window is lost, and the reader treats the shard without an end as killed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The thread that closes a window every second and hands it to the capture.
 
-It sleeps, wakes once a second and holds the GIL for about a millisecond. The program never waits
-for the disk: a window that closes in the program's own thread (as the loop begins) is written by
-this one, and no lock is held during a write. A bad item costs that item only.
+It wakes once a second and holds the GIL for about a millisecond. The program never waits for the
+disk: a window that closes in the program's own thread (when the loop begins) is written by this
+thread, and no lock is held during a write. A bad item costs only that item.
 """
 
 from __future__ import annotations

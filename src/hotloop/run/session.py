@@ -1,8 +1,8 @@
-"""Everything that hotloop does inside one process of a run, from its start to its end.
+"""A session: all of hotloop's work inside one process of a run, from start to end.
 
 The main process starts a session from the command line; a child starts its own (`children`). A
-session switches the shared profiler on, samples, records, and closes its shard however the
-process ends.
+session enables the shared profiler, samples, records, and closes its shard however the process
+ends.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 Seconds count from the first training step: how long imports take depends on the machine.
 `60s-total` counts from the start of the program.
 
-The end is a SystemExit raised in the program's own thread, so that its `finally` blocks and
-`atexit` functions run as after `sys.exit()`. A main thread that waits for others in a system call
-is woken by a signal that is not used otherwise. What the main process counts ends it exactly; what
-others count (workers with environments of their own) ends it a second or two later (`counting`).
+It raises SystemExit in the program's own thread, so that `finally` blocks and `atexit` functions
+run as after `sys.exit()`. A main thread that waits in a system call is woken by a signal that is
+not used otherwise. Limits that the main process counts are exact; those counted by other processes
+(workers with their own environments) take effect a second or two later (`counting`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Surveys the machine and every installed framework, each in a separate process.
 
-A framework may crash, hang or take a device when imported; so a child imports it, within a time
-limit, and prints what it found as one line.
+A framework may crash, hang or take a device when imported, so a child process imports it, within a
+time limit, and prints the result as one line.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Watches a process from outside: how long its main thread waits for a CPU core.
 
-Reads a small file of /proc a few times per second. Without /proc nothing is known.
+Reads a small file in /proc a few times per second. Without /proc, nothing is known.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Two sides of a comparison: time per step, overall and by phase, and the verdict.
 
-What is compared is time per environment step over the same steps. A phase is judged by its own
-time, so that a slow environment does not also make everything around it slow; a parent's total
-is reported separately. Counters are compared too: a side that makes fewer gradient steps is not
-faster, it does less.
+Compares time per environment step over the same steps. A phase is judged by its own time, so that a
+slow environment does not make everything around it look slow; a parent's total is reported
+separately. Counters are compared too: a side that makes fewer gradient steps is not faster, it does
+less.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Limits on training time: kept, broken, or too close to tell.
 
-Shares are judged from the windows of the run itself, speeds from its comparison with a baseline,
-both with the intervals of `statistics`. A limit is broken only where the whole interval is beyond.
+Shares are judged by the windows of the run, speeds by its comparison with a baseline, both with the
+intervals of `statistics`. A limit is broken only if the whole interval is beyond it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When to stop a comparison: planned looks at its pairs, each with its share of false alarms."""
+"""When to stop a comparison: planned checks, each with its share of the false alarms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run as it went, for what shows more than its sums: series, events, processes, single calls."""
+"""The course of a run, beyond its sums: series, events, processes, single calls."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Returns of a run, over time, environment steps and gradient steps.
 
-Episodes of workers count once: where the process that trains saw episodes end (it drives a vector
-environment), those are the run's; where it saw none, those of its workers are. Where a recorder
-under the reward wrappers (`Monitor`, `RecordEpisodeStatistics`) noted returns, or hotloop itself
-added up the rewards below them, these are the figures, and what the program learns from (the
-shaped return) is reported beside them.
+Episodes of workers count once. If the training process saw episodes end (it drives a vector
+environment), those are the run's; otherwise those of its workers are. If a recorder below the
+reward wrappers (`Monitor`, `RecordEpisodeStatistics`) recorded returns, or hotloop added up the
+rewards below them, the report shows these, together with the shaped return that the program learns
+from.
 """
 
 from __future__ import annotations

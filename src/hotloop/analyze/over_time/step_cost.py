@@ -1,4 +1,4 @@
-"""What an environment step cost over the run: by phase, and how long it took to settle."""
+"""The cost of an environment step over the run, by phase, and when it settled."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """How a run changes over time: time per step, steps per episode, memory, buffer length.
 
-A run that gets slower does so for two reasons that must not be mixed up: its episodes get longer
-(a healthy agent survives) or its steps get slower (the code). `split_slowdown` separates them,
-and the second by phases.
+A run gets slower for two reasons that must not be confused: its episodes get longer (a healthy
+agent survives), or its steps get slower (the code). `split_slowdown` separates the two, and splits
+the second by phase.
 
 A trend is a line through windows: Theil and Sen's slope (the median of the slopes of all pairs; H.
 Theil 1950, P. K. Sen 1968), which a few odd windows do not move, accepted where Mann and Kendall's

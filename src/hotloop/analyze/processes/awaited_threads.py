@@ -1,7 +1,7 @@
-"""What the other threads of the process that trains did while it waited: read from their samples.
+"""What other threads of the training process did while it waited, from their samples.
 
-A thread that parses batches into a queue, or plays in the background, is seldom in a phase. Its
-samples say when it ran, in which phase if in any, and on which line.
+A thread that parses batches into a queue, or plays in the background, is rarely in a phase. Its
+samples show when it ran, on which line, and in which phase if any.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """CPU time that other programs took from a run: measured from outside and subtracted.
 
-On a machine that others use, the program waits for a core while others use it. That wait is
-not the program's, comes and goes, and can be many times larger than the effect to measure. Linux
-counts, for each thread, how long it was ready to run and did not (`run_delay` in
-/proc/PID/schedstat). Not all of it is caused by others: a program with more busy threads and
-workers than cores waits for itself. So the wait is divided by who used the CPU meanwhile.
+On a shared machine, the program waits for cores that other programs use. This waiting varies, is
+not the program's fault, and can be many times larger than the effect to be measured. Linux counts
+how long each thread was ready to run but did not (`run_delay` in /proc/PID/schedstat). Not all of
+it is caused by others: a program with more busy threads and workers than cores waits for itself. So
+the waiting is divided by who used the CPU in the meantime.
 """
 
 from __future__ import annotations

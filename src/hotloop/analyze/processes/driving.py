@@ -1,9 +1,9 @@
-"""A main process that hands out tasks to workers that do not learn.
+"""A main process that gives tasks to workers that do not learn.
 
 An evolution strategy scores its candidates in a `Pool` or in Ray actors: the workers step the
-environments, and the main process only draws candidates, waits and updates. It is the loop all the
-same: each generation begins and ends there. A launcher, in contrast, waits once for each process
-that it started.
+environments, and the main process only draws candidates, waits and updates. The training loop is
+still in the main process, because each generation begins and ends there. A launcher, in contrast,
+waits once for each process that it started.
 """
 
 from __future__ import annotations

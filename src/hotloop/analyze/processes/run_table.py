@@ -1,11 +1,11 @@
-"""The loop across processes: waiting replaced by what those that were waited for did.
+"""The loop across processes, with waiting replaced by the work of the processes it waited for.
 
-A process that trains may spend its loop waiting: for environment runners, loader workers, other
-ranks. Windows of all processes are put on one clock; within each window of the loop, a wait is
-filled with the work of the processes that it was for, group by group (processes of one kind work
-side by side). What one group's longest worked beyond its mean is waiting for the slowest; what is
-left, when none of the awaited processes worked, passed between processes: messages, scheduling.
-Where no process was waited for, other threads of the same one were (`awaited_threads`).
+A training process may spend its loop waiting for environment runners, loader workers or other
+ranks. The windows of all processes are put on one clock. Within each window of the loop, waiting is
+filled with the work of the awaited processes, group by group (processes of one kind work side by
+side). If the busiest of a group worked longer than the group's mean, the difference is waiting for
+the slowest. Time in which no awaited process worked passed between processes: messages, scheduling.
+If the wait was not for a process, it was for other threads of the same one (`awaited_threads`).
 
 The rows add up to the loop.
 """

@@ -1,10 +1,10 @@
 """Decides which thread of which process trains: the subject of the report.
 
-Usually that is the main thread of the main process. But a GUI, a server or a notebook may occupy
-the main thread, and a program may start its trainer as a child process and wait for it. If the main
-thread or process does nothing of the training and another one does all of it, the two are swapped:
-the other becomes the run, and the main one is listed beside it. A main process that drives workers
-(it learns, chooses their actions or waits for each of their steps) stays the subject.
+Usually it is the main thread of the main process. But a GUI, a server or a notebook may occupy the
+main thread, and a program may start its trainer as a child process and wait for it. If the main
+thread or process does no training and another one does all of it, the two are swapped: the report
+is about the other one and lists the main one next to it. A main process that drives workers (it
+learns, chooses their actions or waits for each of their steps) stays the subject.
 """
 
 from __future__ import annotations

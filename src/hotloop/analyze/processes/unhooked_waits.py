@@ -1,10 +1,10 @@
-"""Waits that no hook can time, as a phase: polling, and calls that block in C.
+"""Turns waits that no hook can time into a phase: polling, and calls that block in C.
 
-A loop that looks at a flag in shared memory until another process has set it is a wait, whether it
-sleeps between two looks or spins. So is `lock.acquire()`, which each lock binds itself. Only
-samples see them: a stack whose innermost line of the program polls, or is blocked in such a call.
-Their part of a phase's own time is moved to a `wait` inside it, and so is what a `transfer` is
-blocked: it waits for the one at the other end.
+A loop that checks a flag in shared memory until another process sets it is waiting, whether it
+spins or sleeps between checks. So is `lock.acquire()`, which every lock binds itself. Only samples
+show them: stacks whose innermost line of the program polls or is blocked in such a call. Their part
+of a phase's own time is moved to a `wait` inside it. The same is done for a blocked `transfer`,
+which waits for the other end.
 """
 
 from __future__ import annotations

@@ -1,15 +1,15 @@
-"""Scales what was measured in stretches to the whole loop.
+"""Scales measurements in stretches to the whole loop.
 
-Between two stretches (`native/stretches.c`) time belongs to `(rest)`, a node below whatever was
-open. Phases that do not rest were measured inside it. What is left, the own times of `(rest)` and
-of these phases, is shared out over the phases that rested, in the proportion in which the stretches
-around it found them. So the sums of a window stay what they were, and everything that reads windows
-reads them as if every call had been measured. Samples are not scaled: those between stretches get
-the phases of their stacks (`resting_samples`).
+Between two stretches (`native/stretches.c`), time belongs to `(rest)`, a node below whatever was
+open; phases that do not rest were measured inside it. The rest of that time, the own times of
+`(rest)` and of these phases, is distributed over the resting phases in the proportions measured in
+the stretches around it. The sums of a window do not change, and everything that reads windows sees
+them as if every call had been measured. Samples are not scaled: those between stretches get the
+phases of their stacks (`resting_samples`).
 
-Proportions are those of many stretches together: an update may be in one stretch of twenty, and
-then in none of most. Samples between stretches say the same, less exactly for short phases and more
-so for long iterations, so the two are weighted by their errors (`resting_error`).
+Proportions come from many stretches together, because an update may occur in only one stretch of
+twenty. Samples between stretches estimate the same proportions, less exactly for short phases and
+more exactly for long iterations, so the two are weighted by their errors (`resting_error`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How far shares of the time between stretches may be off.
+"""The error of shares of the time between stretches.
 
 Stretches and samples are two estimates of the same shares. The error of stretches is that of a
-ratio of sums (Cochran, Sampling Techniques, section 6.3), with stretches as the units that were
-drawn. That of samples is binomial, with fewer of them where some stand for much more time than
-others, as on a busy machine. They are averaged with one weight for all phases, so that shares still
-add up to the whole: the one that makes the sum of all variances smallest.
+ratio of sums (Cochran, Sampling Techniques, section 6.3), with stretches as the sampled units. The
+error of samples is binomial, with a smaller effective number of samples if some stand for much more
+time than others, as on a busy machine. The two are averaged with one weight for all phases, so that
+shares still add up; the weight minimizes the sum of all variances.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Causes found by structure alone: a Python loop of the program that runs item by item.
 
-Names do not matter, so code in any language or style is found: what counts is that a function
-which training calls again and again spends its time in a loop in pure Python.
+Names do not matter, so code in any language or style is found. It only matters that a function
+which training calls repeatedly spends its time in a loop in pure Python.
 """
 
 from __future__ import annotations

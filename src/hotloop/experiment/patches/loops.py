@@ -1,4 +1,4 @@
-"""Patches of loops: what is done item by item is done for all items at once."""
+"""Patches of loops: work done item by item is done for all items at once."""
 
 from __future__ import annotations
 

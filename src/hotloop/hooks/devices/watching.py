@@ -1,4 +1,4 @@
-"""The watch over accelerators, as part of a session: its start, and its notes in the capture."""
+"""Starts the device watch of a session and writes its notes into the capture."""
 
 from __future__ import annotations
 

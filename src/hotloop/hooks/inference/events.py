@@ -1,8 +1,9 @@
 """The events of a training loop, and the object that follows their order.
 
-The native module does (`EventOrder` in `measure/native/events.c`). It infers what lies between two
-events and what each network call is for; no second implementation exists. Without the native module
-`NoEvents` takes its place: regions and library tables work, and nothing is inferred.
+The native module follows the order (`EventOrder` in `measure/native/events.c`). It infers the phase
+between two events and the purpose of each network call; there is no second implementation. Without
+the native module, `NoEvents` takes its place: regions and library tables work, and nothing is
+inferred.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a program calls an optimizer: the expression whose `step` it calls.
+"""The name of an optimizer in the program: the expression whose `step` it calls.
 
-`self.actor_opt.step()` steps `actor_opt`, and `self.critic.optimizer.step()` steps
-`critic.optimizer`. The instructions before the call are read, once for each optimizer; the frame's
+For example, `self.actor_opt.step()` gives `actor_opt`, and `self.critic.optimizer.step()` gives
+`critic.optimizer`. The instructions before the call are read once for each optimizer; the frame's
 variables are not.
 """
 

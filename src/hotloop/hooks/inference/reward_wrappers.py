@@ -1,9 +1,9 @@
-"""Which environments lie below the wrappers that change rewards.
+"""Finds the environments below wrappers that change rewards.
 
-`NormalizeReward`, `ClipReward`, `VecNormalize` and wrappers of the program's own give an agent
-other rewards than the environment's. The native module adds up both: those that the outermost
-`step` returned, and those of the environments found here. Where a program records returns itself,
-its figures are used instead.
+`NormalizeReward`, `ClipReward`, `VecNormalize` and the program's own wrappers give an agent
+different rewards than the environment. The native module adds up both: those returned by the
+outermost `step`, and those of the environments found here. If a program records returns itself, its
+figures are used instead.
 """
 
 from __future__ import annotations

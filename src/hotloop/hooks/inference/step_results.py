@@ -1,8 +1,8 @@
-"""What an environment's `step` returned: how many environments, rewards, and ended episodes.
+"""Reads the result of an environment's `step`: number of environments, rewards, ended episodes.
 
-Hand-written environments return many forms: three, four or five values, with names or without, one
-environment or many, plain numbers, NumPy, torch or JAX. Nothing is read from a device, which would
-wait for it: what is not on the host is not counted.
+Hand-written environments return many forms: three, four or five values, with names or without, for
+one environment or many, as plain numbers, NumPy, torch or JAX. Values on a device are not read or
+counted, because reading them would wait for the device.
 """
 
 from __future__ import annotations

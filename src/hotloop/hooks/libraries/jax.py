@@ -1,10 +1,10 @@
 """JAX: dispatch separated from compiling and from waiting for results.
 
-A jitted call returns before its work is done, so its region is the *dispatch*; the time until
-results are there is `wait`, where the program asks for them, and `transfer` the copy to the host.
-Tracing, lowering and compiling are `compile`. What a jitted function is for is deduced from what
-its trace called (a gradient, an environment) and from its name; an unknown one gets a phase of its
-own name, `jax.<name>`.
+A jitted call returns before its work is done, so its region is the *dispatch*. When the program
+asks for results, the time until they are ready is `wait`, and the copy to the host is `transfer`.
+Tracing, lowering and compiling are `compile`. The purpose of a jitted function is deduced from the
+calls in its trace (a gradient, an environment) and from its name; an unknown one gets its own
+phase, `jax.<name>`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Whole training loops in one compiled call: how long one compiles and computes, from outside.
+"""Whole training loops in one compiled call: measures compiling and computing from outside.
 
-The call returns at once, so its computing is where the program waits for its results. A program
-that never reads them waits when Python exits, when nothing is measured anymore; so hotloop waits
-for them just before that.
+The call returns at once, so its computing shows as waiting for its results. A program that never
+reads them waits when Python exits, after measuring has ended, so hotloop waits for them just
+before.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Flax and Optax where no `jax.jit` of the program's own is around them."""
+"""Flax and Optax calls outside any `jax.jit` of the program."""
 
 from __future__ import annotations
 

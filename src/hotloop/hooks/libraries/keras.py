@@ -1,8 +1,8 @@
 """Keras 3 on TensorFlow, torch or JAX.
 
-A call of `fit` or `train_on_batch` is `learn`; inside it `learn.fit` is Keras's own work around the
-gradient steps (data pipeline, callbacks, metrics) and `learn.step` one call of the compiled train
-function, which is opaque on TensorFlow and JAX. Where it is not (torch, `run_eagerly`), the forward
+A call of `fit` or `train_on_batch` is `learn`. Inside it, `learn.fit` is Keras's own work around
+the gradient steps (data pipeline, callbacks, metrics), and `learn.step` is one call of the compiled
+train function, which is opaque on TensorFlow and JAX. Otherwise (torch, `run_eagerly`), the forward
 pass, the loss and the optimizer show inside it.
 """
 

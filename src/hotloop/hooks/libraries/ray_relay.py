@@ -1,9 +1,9 @@
 """Ray workers on machines without the capture's folder: their shards travel over Ray to the driver.
 
-Such a worker writes its shard to a folder of its own and puts what was added since into the
-cluster's key-value store, once per window. The driver takes it out every few seconds and when Ray
-shuts down, and writes it to the capture as if the worker had. Shards only grow, so a part and its
-place in the file are enough. What a worker did in the last second before the shutdown may be lost.
+Such a worker writes its shard to its own folder and puts new parts of it into the cluster's
+key-value store, once per window. The driver collects them every few seconds and when Ray shuts
+down, and writes them to the capture as the worker would have. Shards only grow, so a part and its
+position in the file are enough. The last second before the shutdown may be lost.
 """
 
 from __future__ import annotations

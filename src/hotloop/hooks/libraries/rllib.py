@@ -1,8 +1,8 @@
 """RLlib's new API stack: environment runners, connectors, learners, weight synchronization.
 
 Environment runners and learners are in this process or in Ray actors; the targets are the same. The
-process that trains waits for the actors, and counts what they sampled from the episodes that they
-send. Between the environment and the network are connectors, a large part of every step.
+training process waits for the actors and counts steps in the episodes that they send. Connectors
+between the environment and the network take a large part of every step.
 """
 
 from __future__ import annotations

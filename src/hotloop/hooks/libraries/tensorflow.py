@@ -1,8 +1,8 @@
 """TensorFlow: tracing, compiled functions, gradients, and what is read back from tensors.
 
-A `tf.function` is opaque once it is traced. What its trace called (an optimizer, a gradient, a
-network) decides what its calls are: an update, or a network that acts. Hooks that run while a
-function is traced only note that; the trace itself is `compile`.
+A `tf.function` is opaque once it is traced. The calls in its trace (an optimizer, a gradient, a
+network) decide whether it is an update or a network that acts. Hooks that run during a trace only
+note these calls; the trace itself is `compile`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Waiting for other threads: queues, events, futures, pools.
 
 `queue.Queue`, `threading.Event`, `concurrent.futures` and the results of `multiprocessing.Pool` all
-wait in a condition. Behind a future or a pool, the one that is waited for is another process.
+wait for a condition. With a future or a pool, the wait is for another process.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tianshou 2: its trainer, collectors, vector environments, buffers, algorithms and loggers.
 
-Small problems spend much of their time in what Tianshou does around the networks: constructing a
-`Batch` for each step, switching networks between training and evaluation, searching the buffer for
+Small problems spend much of their time in Tianshou's own work around the networks: constructing a
+`Batch` for each step, switching networks between training and evaluation, checking the buffer for
 NaN. Each of these is a separate phase.
 """
 

@@ -1,9 +1,9 @@
 """Finds hand-written parts of a program and times them as their phases.
 
 Most programs have their own replay buffer, advantage function, agent or environment. `recognition`
-decides what a class or a function is; this attaches the phases once its module is imported. For
-the script itself, `run.definitions` marks when its definitions have run (`inspect_main`). Only the
-program's own files are inspected, and never a class that a library's table has hooked.
+decides the phase of a class or a function, and this module attaches it once the module is imported.
+For the script itself, `run.definitions` marks when its definitions have run (`inspect_main`). Only
+the program's own files are inspected, and never a class that a library's table has hooked.
 """
 
 from __future__ import annotations

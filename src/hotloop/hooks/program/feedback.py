@@ -1,9 +1,8 @@
-"""Lines on which state is made from itself: what a simulation does, and an observation does not.
+"""Lines that compute state from itself, as a simulation does and an observation does not.
 
 `v = self.flow(v)` in a loop, `self.state = advance(self.state, action)` and the lines of a function
 that moves `self.x` by `self.v` and back are a recurrence. Its steps have to be computed one after
-another, so that no table can replace them. Data flow decides, because the names are in any
-language.
+another, so no table can replace them. Only data flow counts, because names may be in any language.
 """
 
 from __future__ import annotations

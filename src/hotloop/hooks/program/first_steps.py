@@ -1,7 +1,8 @@
-"""Whether a method that looks like an environment's step is one, by its first call.
+"""Decides at its first call whether a method that looks like an environment's step is one.
 
-A part of the result says whether an episode has ended. A simulator of many environments may have no
-episodes: it is given one action for each of them, and returns an observation and a reward for each.
+One value of the result must say whether an episode has ended. A simulator of many environments may
+have no episodes: it takes one action for each of them and returns an observation and a reward for
+each.
 """
 
 from __future__ import annotations

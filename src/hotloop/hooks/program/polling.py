@@ -1,9 +1,9 @@
-"""Where the program polls: loops and branches that do nothing but look until something has changed.
+"""Finds where the program polls: loops and branches that only check until something has changed.
 
-`while flag.value == 0: pass` is a wait, though its thread computes; `time.sleep(0.001)` between two
-looks is one as well. A loop polls if nothing in its body makes progress: it looks at values, sleeps
-or leaves. So it can only end from outside, by another process or thread. A loop that looks at
-nothing but a clock is a pause of the program's own.
+`while flag.value == 0: pass` is a wait although its thread computes, and so is `time.sleep(0.001)`
+between two checks. A loop polls if nothing in its body makes progress: it only checks values,
+sleeps or leaves. So it can only be ended from outside, by another process or thread. A loop that
+checks nothing but a clock is a pause of the program itself.
 """
 
 from __future__ import annotations

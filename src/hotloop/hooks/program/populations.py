@@ -1,7 +1,8 @@
-"""Tells candidates that an evolution strategy tries from evaluations of what was learned.
+"""Distinguishes candidates of an evolution strategy from evaluations of a trained agent.
 
-Both are functions called `evaluate` that play and learn nothing. What follows is the difference: a
-training that evaluates has trained in between, and an evolution strategy tries the next candidate.
+Both are functions called `evaluate` that play and learn nothing. The difference is in the code that
+follows: an agent is trained between evaluations, while an evolution strategy tries the next
+candidate.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which functions of a program are which phase, by what they are.
+"""Recognizes which functions of a program are which phase, by their shape.
 
-Pure rules: from a class or a function to a list of `Recognized`. Each requires the whole shape: a
-buffer has a way in *and* a way out *and* something that keeps; an agent acts *and* learns.
+Pure rules from a class or a function to a list of `Recognized`. Each requires the whole shape: a
+buffer has a method to add *and* a method to sample *and* storage; an agent acts *and* learns.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What the program's own hot lines call, and the loops that they are in.
+"""Reads the calls on the program's hot lines, and the loops around them, from the source.
 
-A sample ends at a line of Python; what that line calls in C (a file's `write`, a list's `append`)
-has no frame. The source has it: for each sampled line of the program, the names of the
-functions called there, and the first line of the innermost loop around it; for each such loop,
-its last line, and whether it picks items by their number. A line that is in no readable source is
-left out. Recurrences (`feedback`) and where a file polls (`polling`) are noted as well.
+A sample ends at a line of Python; functions in C that it calls (a file's `write`, a list's
+`append`) have no frame. The source shows them: for each sampled line of the program, the names of
+the functions called there and the first line of the innermost loop around it; for each such loop,
+its last line and whether it selects items by index. Lines without readable source are left out.
+Recurrences (`feedback`) and polling (`polling`) are noted as well.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Environments recognized by what their code does, whatever its names and language.
 
-A step is given an action, changes the object, and returns what came of it: a tuple of two to five
-parts. Its first call decides (`first_steps`). A reset is given nothing and sets what the step
+A step takes an action, changes the object, and returns the result as a tuple of two to five values.
+Its first call decides (`first_steps`). A reset takes nothing and sets the attributes that the step
 changes.
 """
 

@@ -1,8 +1,8 @@
-"""What the names in reinforcement-learning code mean, and what a function's code reveals.
+"""The meaning of names in reinforcement-learning code, and what a function's code reveals.
 
-A name alone proves little, so a rule requires more: parameters, the names that the code uses,
-the calls that it leads to. Words are what a name is made of: `computeGAE_returns` is compute, gae,
-returns. A miss costs a line in the report; a wrong name costs its reader's trust.
+A name alone proves little, so a rule requires more: parameters, the names that the code uses, the
+calls that it makes. Names are split into words: `computeGAE_returns` is compute, gae, returns. A
+missed phase costs a line in the report; a wrong one costs the reader's trust.
 """
 
 from __future__ import annotations

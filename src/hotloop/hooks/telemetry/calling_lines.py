@@ -1,4 +1,4 @@
-"""Which source lines of the program make calls that rules need."""
+"""The source lines of the program that make calls which rules need."""
 
 from __future__ import annotations
 

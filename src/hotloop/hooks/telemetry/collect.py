@@ -1,8 +1,8 @@
 """Telemetry: what rules need besides times (threads, networks, limits, expensive calls).
 
-What happens often is a counter, what is a state is a gauge, what hardly ever changes is a note;
-`capture/schema.py` declares them. A value is either read once per window by the recorder's thread,
-or counted where a call takes far longer than the counting. An error is recorded and never reaches
+Frequent events are counters, states are gauges, and facts that hardly ever change are notes, all
+declared in `capture/schema.py`. A value is either read once per window by the recorder's thread, or
+counted in a call that takes far longer than the counting. An error is recorded and never reaches
 the program.
 """
 

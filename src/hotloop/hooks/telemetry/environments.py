@@ -1,9 +1,9 @@
 """Telemetry of environments and replay buffers, at next to no cost.
 
-- how many environments a program steps in turn, one call each (`envs_in_turn`), or all together
-  (`envs`), and the bytes of one environment's observation (`observation_bytes`);
+- the number of environments that a program steps in turn, one call each (`envs_in_turn`), or all
+  together (`envs`), and the bytes of one environment's observation (`observation_bytes`);
 - the memory that a replay buffer's arrays, or the transitions of its deque, need when it is full
-  (`buffer_bytes`), and how much of that is images kept as floats;
+  (`buffer_bytes`), and the part of that which is images stored as floats;
 - which containers of an environment, or of the program's wrappers around it, grow, and whether
   they grow in steps or in resets: objects that survive a reset look the same as a growing history
   in every timing.

@@ -1,4 +1,4 @@
-"""Whether autograd's graphs are used and freed: of the calls that act, and of those that learn.
+"""Whether autograd graphs are used and freed, in calls that act and in calls that learn.
 
 Some outputs of networks are inspected. A mark in the metadata of some nodes of the graph dies with
 the node, so a weak reference to the mark shows whether the graph is still alive; a hook on the node

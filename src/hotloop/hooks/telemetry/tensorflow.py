@@ -1,4 +1,4 @@
-"""Telemetry of TensorFlow: source lines that call functions which are traced again; its threads."""
+"""Telemetry of TensorFlow: threads, and source lines that call retraced functions."""
 
 from __future__ import annotations
 

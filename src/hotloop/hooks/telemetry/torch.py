@@ -1,4 +1,4 @@
-"""What PyTorch runs with: threads, optimizers and their networks, kept graphs, compilations.
+"""Telemetry of PyTorch: threads, optimizers and their networks, retained graphs, compilations.
 
 Optimizers are recorded when constructed and held weakly. Tensors are read in place,
 by the recorder's thread; nothing is computed with torch there, so that no thread pool is woken.

@@ -1,7 +1,7 @@
-"""Core: a tree of regions with its counters, where the native module is missing.
+"""A tree of regions with its counters, used if the native module is missing.
 
-It counts regions and counters as the native core does. Gaps, and with them everything that is
-inferred, need the native module.
+It counts regions and counters as the native core does. Gaps, and therefore all inferred phases,
+need the native module.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The accelerator in the text report: what it did, why it was idle, what moved, its memory."""
+"""The accelerator in the text report: its work, idle time, transfers and memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page shows, as plain data: the analysis, rounded and cut to what a screen can hold."""
+"""The data of the page: the analysis, rounded and limited to what fits on a screen."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """A finding's evidence in words: each figure with its label and unit.
 
-Rules record figures under short names with the unit among their words (`comm_s_per_update`: `s` for
-seconds, `share`, `mb` or `bytes`). A name without an entry here is shown as it is, without
-its unit.
+Rules record figures under short names that include the unit (`comm_s_per_update`: `s` for seconds,
+`share`, `mb` or `bytes`). A name without an entry here is shown as it is, without its unit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Causes that show over episodes: steps that get slower, resets that take long."""
+"""Causes that show over episodes: steps that get slower, slow resets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Causes in images: frames that are drawn, and resized, in every step."""
+"""Slow images: frames drawn and resized in every step."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which samples inside a step are the simulation itself, by data flow.
+"""Determines by data flow which samples inside a step are the simulation itself.
 
-What a step computes from the state that it made before cannot be looked up in a table, whatever it
-is called (`hooks/program/feedback.py` finds it in the source).
+Values that a step computes from its own previous state cannot be looked up in a table, whatever
+their names (`hooks/program/feedback.py` finds them in the source).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Causes in the batch size with which a network acts."""
+"""Acting with too small a batch: too few environments, or one forward pass for each."""
 
 from __future__ import annotations
 

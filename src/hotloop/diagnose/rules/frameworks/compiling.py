@@ -1,4 +1,4 @@
-"""Causes in compiling: functions that are traced or compiled again and again."""
+"""Functions that are traced or compiled again and again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Causes in how JAX is called: operations that are dispatched one by one, outside `jax.jit`."""
+"""JAX operations that are dispatched one by one, outside `jax.jit`."""
 
 from __future__ import annotations
 

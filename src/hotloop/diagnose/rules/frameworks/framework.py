@@ -1,4 +1,4 @@
-"""Causes in how a framework is called: conversions, single rows, collection."""
+"""Slow calls of a framework: conversions, single rows, garbage collection."""
 
 from __future__ import annotations
 

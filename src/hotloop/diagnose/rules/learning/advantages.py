@@ -1,4 +1,4 @@
-"""The cause in advantages: a Python loop, value by value."""
+"""Slow advantages: a Python loop, value by value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where evaluations are: the lines that call them, and evaluations written inline."""
+"""Finds evaluations: the lines that call them, and evaluations written inline."""
 
 from __future__ import annotations
 

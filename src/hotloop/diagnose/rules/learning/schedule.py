@@ -1,4 +1,4 @@
-"""Causes in what the loop does besides collecting: learning, evaluating, logging, saving."""
+"""How often the loop learns and evaluates, and slowdowns that are healthy."""
 
 from __future__ import annotations
 

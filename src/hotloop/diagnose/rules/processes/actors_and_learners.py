@@ -1,7 +1,7 @@
-"""Causes in actors and learners that feed each other: one of the two sides waits.
+"""Actors and learners that feed each other: one of the two sides waits.
 
-Actors play with their own copy of the policy and hand transitions to a learner, through a queue, a
-pipe or shared memory. Whoever is slower decides; the others wait for it.
+Actors play with their own copy of the policy and pass transitions to a learner, through a queue, a
+pipe or shared memory. The slower side is the bottleneck; the other waits for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Causes in how many threads share how many cores."""
+"""Too many threads for the available cores."""
 
 from __future__ import annotations
 

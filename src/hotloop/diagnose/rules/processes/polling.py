@@ -1,7 +1,7 @@
-"""A cause in loops that look at a shared value until another process has changed it.
+"""Loops that check a shared value until another process has changed it.
 
-What is such a loop is found in the source (`hooks/program/polling.py`); samples show how long it
-spins or sleeps, and what that costs those that have work.
+The source shows which loops poll (`hooks/program/polling.py`); samples show how long they spin or
+sleep, and what that costs the processes that have work to do.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Causes in loops that wait for other processes: ranks, environment runners, actors.
+"""Loops that wait for other processes: ranks, environment runners, actors.
 
-They read the run's table (`analysis.run_table`), where waiting is replaced by what was waited for.
+Rules here read the run table (`analysis.run_table`), where waiting is replaced by the work waited
+for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Causes in workers that wait for one of them, or for a lock that one of them holds."""
+"""Workers that wait for one of them, or for a lock that one of them holds."""
 
 from __future__ import annotations
 

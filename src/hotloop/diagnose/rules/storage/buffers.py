@@ -1,4 +1,4 @@
-"""Causes in stored data: replay buffers and rollouts."""
+"""Slow replay buffers and rollouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Causes in memory and in loading: what does not fit, and what is loaded again each time."""
+"""Memory that runs out, and data that is loaded again each time."""
 
 from __future__ import annotations
 

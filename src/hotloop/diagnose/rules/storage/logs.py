@@ -1,4 +1,4 @@
-"""Causes in what a run writes: logs, plots, checkpoints."""
+"""Too much writing: logs, plots, checkpoints."""
 
 from __future__ import annotations
 
