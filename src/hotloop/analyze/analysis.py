@@ -263,7 +263,7 @@ def _end_s(shard: Shard) -> float:
     return shard.windows[-1].end_ns / 1e9 if shard.windows else 0.0
 
 
-#: What torch calls a device of each kind.
+#: torch's name for each kind of device.
 _DEVICES = {"CUDA": "cuda", "ROCm": "cuda", "MPS": "mps"}
 
 
@@ -272,7 +272,7 @@ def _device_in_use(notes: Notes) -> str:
     return _DEVICES.get(notes.gpu.name, "cpu") if notes.gpu else "cpu"
 
 
-#: What processes of a run count each for themselves.
+#: Counters that each process of a run counts for itself.
 _SHARED = (ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES, SEQUENCES)
 
 

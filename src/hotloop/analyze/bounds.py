@@ -41,7 +41,7 @@ class Bound:
         return max(vars(self), key=lambda name: float(getattr(self, name)))
 
 
-#: What each share is called in a report.
+#: The name of each share in a report.
 TITLES = {
     "python": "host Python",
     "native": "host native code",
@@ -112,7 +112,7 @@ def _bound(
 
 
 def _with_device(bound: Bound, device: PhaseDevice | None) -> Bound:
-    """What the device takes is in native code first, then in what looks like waiting."""
+    """Device time is taken from native code first, then from time that looks like waiting."""
     if device is None:
         return bound
     bound.launching, bound.moving, bound.kernels = device.launching, device.moving, device.waiting

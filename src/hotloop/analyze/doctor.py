@@ -38,7 +38,7 @@ class Framework:
 
     name: str
     version: str = ""
-    #: What it was built for: "cuda 12.4", "rocm 6.1", "mps", "cpu", ...
+    #: The kind of build: "cuda 12.4", "rocm 6.1", "mps", "cpu", ...
     build: str = ""
     #: Devices that it sees, the CPU excluded.
     devices: list[str] = field(default_factory=list)

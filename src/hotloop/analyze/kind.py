@@ -52,7 +52,7 @@ def has_training_loop(analysis: Analysis) -> bool:
 
 
 def span_of(analysis: Analysis) -> str:
-    """What shares are of, in one word: a program without training steps has no loop to speak of."""
+    """The base of shares, in one word: a program without training steps has no loop."""
     return "loop" if has_training_loop(analysis) else "run"
 
 

@@ -51,7 +51,7 @@ class Capture:
 
     @cached_property
     def proof(self) -> Proof | None:
-        """What `hotloop prove` measured about it, if anything."""
+        """The result of `hotloop prove` for it, if any."""
         return read_proof(self.folder)
 
     @property

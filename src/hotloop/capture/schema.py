@@ -338,7 +338,7 @@ class End(Record):
 
 
 class Machine(Record):
-    """What the machine allows."""
+    """The limits of the machine."""
 
     cores = optional(number, "CPU cores by affinity")
     quota_cores = optional(number, "CPU cores by the container's quota")

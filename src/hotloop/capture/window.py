@@ -13,7 +13,7 @@ from hotloop.histogram import added
 
 @dataclass(slots=True)  # a long run has millions of them
 class PhaseDelta:
-    """What happened at one node of the region tree during a window."""
+    """The change of one node of the region tree during a window."""
 
     calls: int = 0
     self_ns: int = 0

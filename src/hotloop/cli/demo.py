@@ -62,7 +62,7 @@ DEMOS = {
     ),
 }
 DEFAULT = "snake"
-#: Where copies of installed programs go.
+#: The folder for copies of installed programs.
 COPIES = Path("runs/demo")
 
 

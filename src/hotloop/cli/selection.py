@@ -34,7 +34,7 @@ TAIL = 4096
 RUN, UNFINISHED = "run", "unfinished experiment"
 RUNNING, ENDED, KILLED, UNCERTAIN = "running", "ended", "killed", "running or killed"
 INTERRUPTED = "interrupted"
-#: What a user or a system stopped did not fail.
+#: Runs stopped by a user or a system did not fail.
 _STOPPED = {"KeyboardInterrupt": INTERRUPTED, "SIGTERM": "terminated"}
 
 

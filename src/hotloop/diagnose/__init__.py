@@ -33,14 +33,14 @@ def diagnose(analysis: Analysis) -> list[Finding]:
     found = judged_early(analysis, lower_confidence(analysis, found))
     found = no_louder_than_sure(found)
     found = apply_proof(found, analysis.proof)
-    # What was refuted explains nothing, but is shown with its numbers.
+    # Refuted findings explain nothing but are shown with their numbers.
     refuted = [each for each in found if is_refuted(each)]
     shown = rank([each for each in found if not is_refuted(each)])
     return say_overlaps(analysis, shown) + refuted
 
 
 def _found_by(rule: Rule, analysis: Analysis) -> list[Finding]:
-    """What a rule finds. One that fails, over a program like none before, costs no other's."""
+    """The findings of a rule. If it fails, on a program unlike any before, others are kept."""
     try:
         return rule(analysis)
     except Exception as error:

@@ -27,7 +27,7 @@ MOST = 3
 
 
 def summary(analysis: Analysis) -> list[str]:
-    """Where the time went, as sentences."""
+    """Says in sentences where the time went."""
     run = analysis.run
     if not run.loop_s:
         return []
@@ -55,7 +55,7 @@ def summary(analysis: Analysis) -> list[str]:
 
 
 def recommendations(analysis: Analysis, findings: list[Finding]) -> list[str]:
-    """What to do, the most worthwhile first."""
+    """Recommendations, the most worthwhile first."""
     lines = [f"{each.title}. {each.fix} {_expected(each)}" for each in findings if each.is_problem]
     if analysis.run.loop_s:
         for advice in (_model_size, _batch_size, _precision, _conversions, _hardware):

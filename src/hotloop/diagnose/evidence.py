@@ -41,7 +41,7 @@ REST_FASTER_BESIDE_THE_SAME = 0.25
 CRITICAL_GAIN = 1.5
 #: A fix never removes everything: no prediction goes beyond this.
 MOST_OF_A_RUN = 0.99
-STRAY_SAMPLES = 0.15  #: Of the first line's: the phase of a gap is predicted, sometimes wrongly.
+STRAY_SAMPLES = 0.15  #: Of the first line's time: a gap's phase is predicted, sometimes wrongly.
 
 Match = Callable[[Frame], bool]
 
@@ -55,7 +55,7 @@ def phases_named(analysis: Analysis, *names: str, process: str = "main") -> list
     for phase in analysis.phases_of.get(process, ()):
         if phase.thread != "main" or phase.name not in names:
             continue
-        # What an evaluation does is the evaluation's.
+        # Work inside an evaluation belongs to the evaluation.
         above = names_of(phase.path)[:-1]
         if any(part in names or part == "evaluate" for part in above):
             continue
@@ -317,7 +317,7 @@ def largest_phase(samples: Iterable[Sample]) -> str:
 def where(
     analysis: Analysis, *names: str, processes: Iterable[str] = ("main",)
 ) -> list[SourceLine]:
-    """Where in the program's own code the time of these phases goes."""
+    """The lines of the program's own code in which these phases spend their time."""
     return inner_lines(samples_under(analysis, *names, processes=processes))
 
 
@@ -451,7 +451,7 @@ def finding(
         before=before,
         after=after,
         learning=learning,
-        # What is only called less often can never cost nothing.
+        # A cost that is only called less often can never become zero.
         ceiling=gain.high if id in _SAME_CODE else ceiling_of(of_loop(analysis, seconds), rest),
         run_gain=gain_of_run(analysis, gain),
     )

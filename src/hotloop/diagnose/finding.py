@@ -43,7 +43,7 @@ class Finding:
     severity: str
     title: str
     phase: str
-    #: Of the training loop: steps per second after the fix over steps per second now.
+    #: For the training loop: steps per second after the fix divided by steps per second now.
     gain: Gain
     confidence: str
     fix: str

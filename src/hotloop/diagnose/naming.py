@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hotloop.capture.schema import SourceLine
 
-#: What stands in a qualified name between a function and those that it defines.
+#: The part of a qualified name between a function and the functions that it defines.
 _INSIDE = "<locals>"
 
 

@@ -108,7 +108,7 @@ MODULE = "<module>"
 
 
 def rank(findings: list[Finding]) -> list[Finding]:
-    """What is worth showing, the largest gain first; explanations of healthy runs last."""
+    """The findings worth showing, largest gain first; explanations of healthy runs last."""
     kept = [each for each in _one_of_each(findings) if not _explained(each, findings)]
     problems = sorted((f for f in kept if f.is_problem), key=_weight)
     healthy = [f for f in kept if f.severity == HEALTHY]

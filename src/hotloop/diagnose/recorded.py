@@ -27,7 +27,7 @@ NETWORKS = ("policy.act", *LEARNING)
 
 
 def counted(analysis: Analysis, name: str) -> float:
-    """What a counter counted inside the training loop."""
+    """The value of a counter inside the training loop."""
     return sum(window.counters.get(name, 0.0) for window in analysis.loop_windows)
 
 
@@ -55,12 +55,12 @@ def at(lines: list[SourceLine]) -> str:
     return f" ({name}:{lines[0].line})"
 
 
-#: Of a line that nothing is known about.
+#: For a line without any information.
 NO_CALLS = LineCalls()
 
 
 def called_at(analysis: Analysis, at: Frame | SourceLine | None) -> LineCalls:
-    """What a line of the program calls, and the loop around it; nothing where that is not known."""
+    """The calls of a line of the program, and the loop around it; empty if unknown."""
     known = analysis.notes.lines.get(at.file, {}).get(str(at.line)) if at else None
     return known or NO_CALLS
 
@@ -190,6 +190,6 @@ def torch_threads(analysis: Analysis, process: str = "main") -> int | None:
     seen.pop(0, None)
     if seen:
         return max(seen, key=lambda threads: seen[threads])
-    # What a note says is how it was at the very end.
+    # A note has the state at the very end.
     value = analysis.notes_of(process).threads.torch
     return int(value) if value and value >= 1 else None

@@ -147,7 +147,7 @@ def _at(job: Job) -> Job:
 
 @dataclass
 class Answer:
-    """What comes back from a node."""
+    """The answer of a node."""
 
     outcomes: list[Outcome]
     #: The files of the runs, by the folder that they belong to; empty on a shared file system.

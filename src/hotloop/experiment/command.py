@@ -26,7 +26,7 @@ class Command:
     #: Further options of `hotloop run`.
     options: tuple[str, ...] = ()
     python: str = sys.executable
-    #: Where it runs; None is here.
+    #: The node on which it runs; None is this machine.
     folder: str | None = None
 
     def __str__(self) -> str:
@@ -102,7 +102,7 @@ def check_exists(command: Command) -> None:
 
 
 def short_names(first: Command, second: Command) -> tuple[str, str]:
-    """What differs between two commands, if that is short; else "first" and "second"."""
+    """The difference between two commands, if short; otherwise "first" and "second"."""
     sides = []
     for own, other in ((first, second), (second, first)):
         settings = [

@@ -9,7 +9,7 @@ from hotloop.analyze.model import Analysis
 from hotloop.diagnose.finding import Finding
 from hotloop.experiment.command import Command
 
-#: What a fix may do to learning.
+#: Possible effects of a fix on learning.
 ROUNDING = "floating-point rounding differs"
 DRAWS = "random numbers are drawn in another order, from the same distribution"
 LESS_SEEN = "nothing, unless the program trains on what it returns"
@@ -31,7 +31,7 @@ class Fix:
     environment: dict[str, str] = field(default_factory=dict)
     #: The source patch, as a unified diff against the program's folder.
     diff: str = ""
-    #: What it may do to learning; empty if nothing.
+    #: Its possible effect on learning; empty if none.
     learning: str = ""
     #: Titles of libraries that it applies to; one of them must be in use.
     libraries: tuple[str, ...] = ()

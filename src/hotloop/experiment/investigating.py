@@ -59,7 +59,7 @@ class Investigator:
         self.result = Investigation(
             str(plan.baseline), str(folder), plan.stop_after, plan.minimum, plan.stretch
         )
-        #: What was tried, with the hypothesis that it tries.
+        #: The hypotheses that were tried, with their results.
         self._tried: list[tuple[Hypothesis, Tried]] = []
         self._stopped = False
 

@@ -52,7 +52,7 @@ class SameLearning:
 
 
 class LearningSeen:
-    """What each pair learned: its weights and returns, and the baselines among themselves."""
+    """The learning of each pair: weights and returns, and the baselines among themselves."""
 
     def __init__(self) -> None:
         self._pairs: list[str] = []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KerasCallback", "Recording", "SB3Callback", "record"]
 
-#: What a session loads to write figures beside the program's own curves.
+#: The class that a session loads to write figures next to the program's own curves.
 SCALARS = f"{__name__}.scalars:Scalars"
 
 #: Name -> the file of this folder that it lives in.

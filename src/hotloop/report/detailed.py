@@ -20,7 +20,7 @@ from hotloop.report.view import DEFAULT_VIEW, View
 
 SCHEMA = "hotloop.detailed/1"
 
-#: What each mark means.
+#: The meaning of each mark.
 RECOMMENDATIONS = {
     "CRITICAL": "takes more than 30% of the loop: start here",
     "SLOW": "takes more than 100 ms per call",

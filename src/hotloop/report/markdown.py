@@ -36,7 +36,7 @@ from hotloop.report.words.sampled import (
 )
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~])")
-#: What would become an element, a mention of a user, or a link.
+#: Text that would become an element, a mention of a user, or a link.
 _ENTITIES = (
     ("&", "&amp;"),
     ("<", "&lt;"),
@@ -46,7 +46,7 @@ _ENTITIES = (
 )
 #: Rows below this share of the loop are left out.
 _SMALLEST_SHARE = 0.001
-#: What limits a process, the largest shares; and functions of each process but the main one.
+#: Limits of a process, the largest shares; and functions of each process but the main one.
 _MOST_LIMITS = 3
 _FEW_FUNCTIONS = 5
 

@@ -41,7 +41,7 @@ class Attachments:
         self.hooks: Hooks | None = None
         #: The program's own functions that are phases.
         self.own_code: OwnCode | None = None
-        #: What rules need besides times.
+        #: Facts that rules need besides times.
         self.telemetry: Telemetry | None = None
         #: Watches the accelerator, where there is one.
         self.watching: Watching | None = None

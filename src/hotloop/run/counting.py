@@ -20,7 +20,7 @@ Process = tuple[str, int]
 
 
 class Counting:
-    """What all processes of a capture that still grows have done together."""
+    """The sum of all processes of a capture that is still growing."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -50,7 +50,7 @@ def run_program(
 
 
 def _run(session: Session, program: programs.Program) -> BaseException | None:
-    """What the program has raised."""
+    """The exception that the program raised."""
     own_code = session.attached.own_code
     try:
         programs.execute(program, own_code.inspect_main if own_code else None)

@@ -54,7 +54,7 @@ class Program:
     load: Callable[[], tuple[CodeType, dict[str, Any]]]
     #: The words that start it again, where these are not `argv`.
     again: list[str] = field(default_factory=list)
-    #: What Python hands to `runpy`: modules and, as `__main__`, folders and archives.
+    #: Programs that Python passes to `runpy`: modules and, as `__main__`, folders and archives.
     module: str | None = None
 
     @property
@@ -168,7 +168,7 @@ def find_module(name: str, arguments: list[str]) -> Program:
     _put_first(here)
     sys.argv = argv
     try:
-        # What `python -m` itself uses; cProfile and pdb rely on it too.
+        # `python -m` itself uses this; cProfile and pdb rely on it too.
         details: tuple[str, ModuleSpec, CodeType] = runpy._get_module_details(  # type: ignore[attr-defined]
             name
         )
@@ -229,7 +229,7 @@ _replaced: list[ModuleType] = []
 
 
 def execute(program: Program, defined: Callable[[], None] | None = None) -> None:
-    """Run the program as `__main__`. What it raises is raised here.
+    """Run the program as `__main__`. Its exceptions are raised here.
 
     `defined` is called whenever some of the script's definitions have just run.
     """
@@ -255,7 +255,7 @@ def execute(program: Program, defined: Callable[[], None] | None = None) -> None
         _run_as_module(program.module, spec, code)
 
 
-#: What `python -m` itself calls.
+#: The functions that `python -m` itself calls.
 _run_module_as_main: Any = runpy._run_module_as_main  # type: ignore[attr-defined]
 
 

@@ -190,7 +190,7 @@ class Recorder:
     def _write(self, window: Window) -> None:
         writer = self._writer
         assert writer is not None
-        # What a window refers to is written before it, so that a reader can resolve it.
+        # Stacks that a window refers to are written before it, so that a reader can resolve them.
         self._guarded("stacks", self._write_stacks, writer)
         self._write_notes(writer)
         for watch in self._watchers:

@@ -34,7 +34,7 @@ class Settings:
     weights: bool = False
     #: How many single calls to keep for a trace.
     trace: int = 0
-    #: What writes figures beside the program's own curves, as `module:class`; empty for nothing.
+    #: The writer of figures next to the program's own curves, as `module:class`; empty for none.
     scalars: str = ""
     window_s: float = WINDOW_SECONDS
     #: How much of a device's activity to record: off, windows or full.

@@ -183,7 +183,7 @@ def _version(module: str) -> str:
 
 
 def ask(code: str, time_limit_s: float = TIME_LIMIT_S) -> dict[str, Any]:
-    """What a child process found; {"error": why} if nothing, {"unfinished": True} if too slow."""
+    """A child process's result; {"error": why} on failure, {"unfinished": True} if too slow."""
     mark = "hotloop-doctor:"
     program = f"{code}\nimport json\nprint({mark!r} + json.dumps(found, default=str))"
     environment = {

@@ -12,7 +12,7 @@ MOST_PAIRS_UNTIL = 60
 #: Rounds of a sweep.
 ROUNDS = 3
 
-#: What `--expect` takes, and what each means.
+#: The values of `--expect`, and their meaning.
 EXPECTATIONS = {
     "linear": "linear-throughput if runs are stopped early, otherwise linear-time",
     "linear-throughput": "twice the number, twice the steps per second",

@@ -13,7 +13,7 @@ from hotloop.analyze.comparing.statistics import ALPHA, Interval, Paired
 
 CONFIRMED = "confirmed"
 REFUTED = "refuted"
-#: Of a phase that was skipped: the gain without it is the most that work on it can bring.
+#: For a skipped phase: the gain without it is the most that any work on it can gain.
 CEILING = "a ceiling"
 FAILED = "could not be tried"
 

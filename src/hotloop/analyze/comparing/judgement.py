@@ -23,7 +23,7 @@ MOST_MORE_PAIRS = 1000
 
 
 class Evidence(Protocol):
-    """What a verdict rests on: log ratios of pairs, or two independent series."""
+    """The basis of a verdict: log ratios of pairs, or two independent series."""
 
     n: int
 
@@ -48,7 +48,7 @@ class Judgement:
     estimate: float | None = None
     low: float | None = None
     high: float | None = None
-    #: What each side takes, the median of its runs.
+    #: The time of each side, as the median of its runs.
     first: float | None = None
     second: float | None = None
     #: With "no difference": the largest difference that there may be. 0.02 is 2%.

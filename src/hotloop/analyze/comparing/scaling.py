@@ -110,7 +110,7 @@ class Expectation:
 
     kind: str
     variable: str
-    #: What `expected` and `actual` are: "steps_per_s", "loop_s" or "step_s".
+    #: The unit of `expected` and `actual`: "steps_per_s", "loop_s" or "step_s".
     quantity: str
     rows: list[Deviation]
     #: The phase with the largest part of the excess at the last value, and that part.

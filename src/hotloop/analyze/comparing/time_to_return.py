@@ -180,7 +180,7 @@ def log_difference(first: Sequence[Time], second: Sequence[Time]) -> float:
 
 def _differences(numpy: ModuleType, times: Sequence[Time], is_second: Any) -> Any:
     """The same for many ways to deal out the times: a row of `is_second` for each."""
-    # Where times are equal, what was observed comes before what was censored.
+    # If times are equal, observed ones come before censored ones.
     order = sorted(range(len(times)), key=lambda n: (times[n][0], not times[n][1]))
     at = numpy.array([times[n][0] for n in order])
     seen = numpy.array([times[n][1] for n in order])

@@ -26,5 +26,5 @@ def compare_weights(first: Weights | None, second: Weights | None) -> str | None
 
 
 def worst(seen: list[str]) -> str:
-    """What to report of several pairs."""
+    """The result to report for several pairs."""
     return max(seen, key=(SAME, ROUNDING, DIFFER).index, default="")

@@ -17,7 +17,7 @@ from hotloop.capture.slices import read_slices
 
 
 class RunHistory:
-    """What a capture contains besides its sums."""
+    """The contents of a capture besides its sums."""
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture

@@ -70,7 +70,7 @@ class RunReturns:
 
     training: EpisodeDelta = field(default_factory=EpisodeDelta)
     evaluation: EpisodeDelta = field(default_factory=EpisodeDelta)
-    #: What the program learned from, where that differs from `training`.
+    #: The returns that the program learned from, if they differ from `training`.
     shaped: EpisodeDelta | None = None
     points: list[ReturnPoint] = field(default_factory=list)
     evaluations: list[ReturnPoint] = field(default_factory=list)

@@ -235,7 +235,7 @@ def points(shard: Shard, most: int = MOST_POINTS) -> list[SeriesPoint]:
 
 @dataclass(frozen=True)
 class StepRange:
-    """What a run did between two step counts, and when (seconds of its clock)."""
+    """A part of a run between two step counts, with its times (seconds of its clock)."""
 
     amounts: SeriesPoint
     begin_s: float

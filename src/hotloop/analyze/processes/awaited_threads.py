@@ -13,10 +13,10 @@ from hotloop.analyze.samples.states import BLOCKED
 from hotloop.capture.window import Window
 from hotloop.phases import NO_PHASE_LABEL, name_at
 
-#: What all other threads of a process are called together in the run's table.
+#: The common name of all other threads of a process in the run table.
 THREAD = "thread"
 
-#: Where a thread that is blocked does nothing.
+#: Phases in which a blocked thread does nothing.
 _IDLE = frozenset({NO_PHASE_LABEL, "wait", "data.wait"})
 
 #: (THREAD, phase) -> seconds

@@ -47,7 +47,7 @@ class Contention:
 def contention(
     marks: list[tuple[float, float]], main_s: float, tree_s: float, machine_s: float, usable: float
 ) -> Contention:
-    """What a watch of a process observed, with the part that other programs caused."""
+    """The waiting that a watch of a process observed, with the part caused by other programs."""
     if not marks:
         return Contention()
     return Contention(marks, share_due_to_others(main_s, tree_s, machine_s, usable))

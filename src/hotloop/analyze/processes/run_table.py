@@ -42,7 +42,7 @@ _KINDS = {
     "comm.submit": COMMUNICATION,
 }
 
-#: What a row of these is called: no phase has the name.
+#: The name of a row of these; no phase has this name.
 _NAMES = {SLOWEST: "(waiting for the slowest)", BETWEEN: "(messages, scheduling)"}
 
 _MAIN = "main"
@@ -53,7 +53,7 @@ Work = dict[tuple[str, str], float]
 
 @dataclass
 class ProcessWork:
-    """What one process did in each window of the loop."""
+    """The work of one process in each window of the loop."""
 
     group: str
     phases: frozenset[str]
@@ -172,7 +172,7 @@ class _Others:
         return work
 
     def fill(self, path: str, seconds: float) -> Work:
-        """What was done while the training process waited there."""
+        """The work done while the training process waited there."""
         waited_for = _waited_for(path, self._top, self._named)
         if not waited_for:
             return self._fill_with_threads(path, seconds)
@@ -182,7 +182,7 @@ class _Others:
         return total
 
     def _fill_with_threads(self, path: str, seconds: float) -> Work:
-        """What other threads did meanwhile; a loader's workers are processes."""
+        """The work of other threads in the meantime; a loader's workers are processes."""
         name = name_at(path)
         total: Work = defaultdict(float)
         if name == "wait":
@@ -214,7 +214,7 @@ class _Others:
 
 
 def _longer_in(slowest: ProcessWork, own: Work, index: int, waiting: float) -> Work:
-    """What the slowest rank did for longer than the one that waits for it, where that is known."""
+    """The phase in which the slowest rank spends longer than the one that waits, if known."""
     longer = {
         key: seconds - own.get((_MAIN, key[1]), 0.0)
         for key, seconds in slowest.busy[index].items()
@@ -259,7 +259,7 @@ def _waited_for(path: str, candidates: list[ProcessWork], named: set[str]) -> li
 
 
 def _filled(waited: float, processes: list[ProcessWork], index: int, idle: bool = True) -> Work:
-    """What fills a wait in one window; `idle`: also the time in which no process worked."""
+    """The work that fills a wait in one window; `idle`: also time in which no process worked."""
     groups: dict[str, list[ProcessWork]] = defaultdict(list)
     for each in processes:
         if each.present[index]:
@@ -281,7 +281,7 @@ def _filled(waited: float, processes: list[ProcessWork], index: int, idle: bool 
 
 
 def _work_of(shard: Shard, spans: list[tuple[float, float]], offset: float) -> ProcessWork:
-    """What a process did in each of these spans; time within a window is spread evenly."""
+    """The work of a process in each of these spans; time within a window is spread evenly."""
     count, group = len(spans), group_of(shard.role)
     made = ProcessWork(group, _phases_of(shard), [defaultdict(float) for _ in spans], [0.0] * count)
     made.present = [0.0] * count

@@ -34,7 +34,7 @@ DRIVES = 0.5
 TRAINS = 10
 #: A process trains beside the busiest one with at least this fraction of its loop time.
 AS_BUSY = 0.5
-#: Of processes with at least this fraction of the longest loop time, the first is the run.
+#: The run is the first process with at least this fraction of the longest loop time.
 EQUAL = 0.9
 
 #: Name of a main process that only started the one that trains.
@@ -51,7 +51,7 @@ _MAIN = ""
 
 @dataclass
 class Work:
-    """What one thread contributed to training."""
+    """The part of one thread in training."""
 
     loop_ns: int = 0
     learned: int = 0
@@ -178,7 +178,7 @@ def _training_thread_first(shard: Shard) -> Shard:
         return shard
     windows, begun = [], False
     for window in shard.windows:
-        # What came before the loop, imports above all, is the main thread's as it was.
+        # Time before the loop, above all imports, stays with the main thread.
         begun = begun or any(_is_loop(path) and _thread_of(path) == most for path in window.phases)
         windows.append(_swapped(window, most) if begun else window)
     return replace(shard, windows=windows)

@@ -63,7 +63,7 @@ def split_steps(phases: list[Phase]) -> WorkerSplit | None:
     )
 
 
-#: What such a step consists of, and what may be around it.
+#: The parts of such a step, and the phases that may be around it.
 BARE_STEP = ("wait", "transfer")
 _AROUND = frozenset({"collect"})
 #: Waits of the parent for each step of a worker, from which it waits for steps: one that waits for

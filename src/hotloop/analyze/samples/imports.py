@@ -23,7 +23,7 @@ class ImportLine:
     file: str
     line: int
     seconds: float
-    #: Of the import time.
+    #: As a share of the import time.
     share: float
     #: Installed packages by the time spent in their own files, the longest first.
     packages: tuple[tuple[str, float], ...]

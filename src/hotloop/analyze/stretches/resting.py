@@ -274,7 +274,7 @@ class _Part:
             self._kept.append((parent, node, delta))
 
     def _node(self, parent: str, names: list[str]) -> str:
-        """Where a phase that did not rest belongs: phases around it may have rested."""
+        """The node of a phase that did not rest; phases around it may have rested."""
         if not names:
             return parent
         own = "/".join(names)

@@ -20,7 +20,7 @@ FEWEST_SAMPLES = 50
 
 @dataclass
 class Unit:
-    """What one stretch (or a few, in a merged window) measured."""
+    """Measurements of one stretch (or of a few, in a merged window)."""
 
     elapsed: dict[str, int]
     measured_ns: int

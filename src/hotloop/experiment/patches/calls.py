@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hotloop.experiment.patches.source import Edit, Source, called, update_words
 
 _TENSORS = ("tensor", "as_tensor", "new_tensor", "FloatTensor", "Tensor", "LongTensor")
-#: What these return has no gradients, whatever they are called on.
+#: Functions whose results have no gradients, whatever they are called on.
 _WITHOUT_GRADIENTS = ("argmax", "detach", "item", "multinomial", "numpy", "tensor", "tolist")
 #: The same of these, if they are Python's own: `x.float()` keeps its graph.
 _NUMBERS = ("float", "int")

@@ -93,7 +93,7 @@ class Source:
                     yield node
 
     def indent(self, node: ast.stmt) -> str:
-        """What stands before a statement on its line: spaces, or tabs as the file has them."""
+        """The indentation of a statement: spaces, or tabs as in the file."""
         start = self._starts[node.lineno - 1]
         before = self._bytes[start : start + node.col_offset].decode()
         return before if before.isspace() else " " * node.col_offset
@@ -207,5 +207,5 @@ def update_words(call: ast.Call) -> set[str]:
 
 
 def uses(node: ast.AST, name: str) -> list[ast.Name]:
-    """Where a variable is used below a node."""
+    """The uses of a variable below a node."""
     return [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name]

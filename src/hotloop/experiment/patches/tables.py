@@ -6,7 +6,7 @@ import ast
 
 from hotloop.experiment.patches.source import Edit, Function, Source, called, uses
 
-#: What a row has itself: `row.size` is not the column of that name.
+#: Attributes of a row itself: `row.size` is not the column of that name.
 _OF_SERIES = """
     T abs add add_prefix add_suffix agg aggregate align all any apply argmax argmin argsort
     array asfreq asof astype at at_time attrs autocorr axes backfill between between_time bfill
@@ -27,7 +27,7 @@ _OF_SERIES = """
     transform transpose truediv truncate tz_convert tz_localize unique unstack update
     value_counts values var view where xs
 """
-#: What gives a part of a table: an item that is assigned to it changes the table.
+#: Attributes that give a part of a table: assigning an item to it changes the table.
 _PARTS = ("at", "iat", "iloc", "loc", "values")
 #: Calls that give the same each time.
 _REPEATABLE = ("int", "len", "max", "min")
@@ -166,7 +166,7 @@ def _position(node: ast.AST) -> tuple[int, int]:
 
 
 def _changed(source: Source, node: ast.AST) -> list[str]:
-    """What an assignment to this node changes, as it is written."""
+    """The expression that an assignment to this node changes."""
     if isinstance(getattr(node, "ctx", None), ast.Load) or not hasattr(node, "ctx"):
         return []
     if not isinstance(node, ast.Subscript):

@@ -69,7 +69,7 @@ def hot_functions(analysis: Analysis, style: Style, view: View) -> str:
 
 
 def thread_functions(analysis: Analysis, style: Style, view: View) -> str:
-    """What other threads of the main process ran; empty where they only waited."""
+    """Functions of other threads of the main process; empty if they only waited."""
     known = thread_functions_of(analysis)
     if not known:
         return ""

@@ -72,7 +72,7 @@ _Column = tuple[str, int, Callable[[_Row], str]]
 
 
 def _columns(analysis: Analysis, phases: list[Phase]) -> list[_Column]:
-    # Where both are known, each time says whether it is the host's or the device's.
+    # If both are known, each time says whether it is the host's or the device's.
     device = any(p.device_s is not None for p in phases)
     found: list[_Column] = [
         ("share", 6, lambda row: units.percent(row.share)),

@@ -29,7 +29,7 @@ def who(analysis: Analysis, row: RunRow) -> str:
 
 
 def line_of(row: RunRow) -> str:
-    """Where most of a row's time was, as sampled."""
+    """The line with most of a row's time, from samples."""
     return f"{short_file(row.file)}:{row.line}" if row.file else ""
 
 

@@ -116,7 +116,7 @@ def joined(blocks: Iterable[str]) -> str:
 
 
 def style_for(stream: TextIO) -> Style:
-    """What that stream can show: NO_COLOR, pipes and dumb terminals are plain."""
+    """The style that a stream supports: NO_COLOR, pipes and dumb terminals are plain."""
     terminal = stream.isatty() if hasattr(stream, "isatty") else False
     dumb = os.environ.get("TERM") == "dumb"
     color = terminal and not dumb and not os.environ.get("NO_COLOR")

@@ -19,7 +19,7 @@ PICTURES = ("png", "svg")
 
 
 class _Renderers(NamedTuple):
-    """What renders one kind of result; `page` and `picture` are imported when they are needed."""
+    """The renderers of one kind of result; `page` and `picture` are imported when needed."""
 
     text: Callable[..., str]
     document: Callable[..., dict[str, Any]]

@@ -148,7 +148,7 @@ def _rough(share: float) -> str:
 
 
 def marks_of(sweep: Sweep, point: Setting) -> list[str]:
-    """What is unusual about a setting."""
+    """Marks of unusual settings."""
     marks = ["fastest"] if len(sweep.points) > 1 and point is fastest(sweep) else []
     for index, name in enumerate(sweep.variables):
         if sweep.knees.get(name) == point.values[index]:
@@ -197,7 +197,7 @@ def blame_sentences(expected: Expectation, sweep: Sweep) -> list[str]:
 
 
 def meaning(expected: Expectation) -> str:
-    """What was expected, in words."""
+    """The expectation in words."""
     variable = clean(expected.variable)
     return {
         "linear-throughput": f"throughput in proportion to {variable}",

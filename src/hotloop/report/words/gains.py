@@ -48,7 +48,7 @@ def interval(tried: TriedFix) -> str:
 
 
 def proven(finding: Finding) -> str:
-    """What `hotloop prove` found out about a finding, as a sentence; empty where nothing."""
+    """The result of `hotloop prove` for a finding, as a sentence; empty if none."""
     tried = finding.proof
     if tried is None:
         return ""

@@ -53,7 +53,7 @@ class ImportRow:
     seconds: float
     share: float
     remedy: str
-    #: Where the time went, package by package: "torch 1.70 s, sympy 210 ms".
+    #: Time by package: "torch 1.70 s, sympy 210 ms".
     inside: str
 
 

@@ -49,7 +49,7 @@ ENV_BOUND_SHARE = 0.60
 PANDAS_WINS = (0.85, 0.985)
 
 
-#: Where pandas does what it is for.
+#: Phases in which pandas is fine, and those of the environment itself.
 _NOT_STEPPING = frozenset({"data", "log", "checkpoint", "import", "env.step", "env.reset"})
 
 
@@ -104,7 +104,7 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
     """State or infos are deep-copied in every step."""
     inside = inside_steps(analysis)
     within = _copying(analysis, inside)
-    # What the loop stores or hands on is copied outside of the environment; both go away.
+    # Values that the loop stores or passes on are copied outside the environment; both go away.
     apart = [s for s in _loop_samples(analysis) if not _in_environment(s)]
     outside = InsideSteps(apart, inside.seconds, 1.0)
     use = within + _copying(analysis, outside)
@@ -335,7 +335,7 @@ def _helper(
     # The innermost of those that hold nearly all of it says best where.
     inner = min(named, key=lambda k: totals[k])
     places = [SourceLine(each[0], _most(lines[each]), each[1]) for each in (inner, *before)]
-    # What calls it, and all of it in `step`, are the lines that a table or a kept result replaces.
+    # A table or a kept result replaces its callers and all of it in `step`.
     places += [_most(calls) for each in (inner, key) if (calls := called.get(each))]
     return frames[inner], totals[inner], totals[key], list(dict.fromkeys(places))
 
@@ -360,7 +360,7 @@ _STEPS = frozenset({"step", "step_wait", "step_async", "_step", "env_step"})
 
 
 def _step_at(sample: Sample, steps: frozenset[str]) -> int:
-    """Where the innermost `step` is in a stack; -1 where there is none."""
+    """The position of the innermost `step` in a stack, or -1."""
     for depth, frame in enumerate(sample.frames):  # from the inside out
         if frame.short in _STEPS or frame.function in steps:
             return depth
@@ -399,7 +399,7 @@ def env_bound(analysis: Analysis) -> list[Finding]:
         return []
     at_once = cores(analysis) or 1
     spread = len(workers(analysis)) >= max(at_once, 2)
-    # Whoever steps workers waits for what they compute.
+    # A process that steps workers waits for their computing.
     waiting = 0.0 if workers(analysis) else _waiting_share(inside.samples)
     fix, saves = _simulate_faster(at_once, spread)
     if waiting >= MOSTLY:

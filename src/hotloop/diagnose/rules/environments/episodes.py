@@ -239,7 +239,7 @@ def _in_steps(analysis: Analysis) -> float:
 
 #: Making environments takes this share of the loop to be worth a finding.
 MAKING_SHARE = 0.05
-#: Those that are made once cost nothing; what a reset has to do instead is left.
+#: Environments that are created once cost nothing; a reset remains.
 MAKING_WINS = (0.6, 0.97)
 _MAKES = in_package("gymnasium/envs/registration", "gym/envs/registration")
 

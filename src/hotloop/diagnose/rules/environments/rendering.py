@@ -188,14 +188,14 @@ def _in_environments(analysis: Analysis) -> InsideSteps:
     return inside_steps(analysis, "env.step", "env.render", "env.reset")
 
 
-#: Where pictures are not brought into shape for the agent; a network's own layers resize too.
+#: Phases in which images are not resized for the agent; a network's own layers resize too.
 _NOT_PREPARING = frozenset({"import", "log", "checkpoint", "evaluate", "learn", "env.step",
                             "env.reset", "env.render"})  # fmt: skip
 _NETWORK = in_package("torch/nn/modules", "keras", "flax", "haiku")
 
 
 def _beside_environments(analysis: Analysis) -> InsideSteps:
-    """What the loop does with observations before it acts on them or stores them."""
+    """Work of the loop on observations before it acts on them or stores them."""
     samples = [
         sample
         for sample in samples_under(analysis)

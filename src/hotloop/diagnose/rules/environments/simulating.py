@@ -16,7 +16,7 @@ Recurrences = dict[str, dict[str, list[str]]]
 
 
 def recurrences(analysis: Analysis) -> Recurrences:
-    """Those of the main process and of its workers."""
+    """Recurrences of the main process and of its workers."""
     found: Recurrences = {}
     for notes in analysis.all_notes:
         for file, lines in notes.recurrences.items():

@@ -36,7 +36,7 @@ FRAMEWORKS = {
 _OF_FRAMEWORK = {package: in_package(package) for package in FRAMEWORKS}
 #: Wrappers and vectors that libraries of environments bring along.
 _WRAPPERS = in_package("wrappers", "atari_wrappers", "vec_env", "vector")
-#: What a step may be called.
+#: Names of a step.
 _STEPS = frozenset(
     ["step", "_step", "step_wait", "step_async", "_step_and_maybe_reset", "step_and_maybe_reset",
      "observation", "reward", "action", "rollout"]
@@ -135,7 +135,7 @@ def framework_overhead(analysis: Analysis) -> list[Finding]:
             seconds=library,
             saves=OVERHEAD_WINS,
             confidence=MEDIUM,
-            # Where several environments share a call, the overhead is the library's price.
+            # If several environments share a call, the overhead is inherent in the library.
             severity=INFO if vector_size(analysis) >= SHARED else None,
             where=callers(analysis, "env.step"),
             evidence={"parts": parts.shares(), "envs": vector_size(analysis)},

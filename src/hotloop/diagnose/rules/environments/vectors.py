@@ -41,7 +41,7 @@ MOST_PASSES = 6
 #: Eight to sixteen environments per call: a pass of eight rows takes about as long as one of
 #: one, so seven of eight go away. Batches cost a little to make.
 SINGLE_WINS = (0.7, 0.92)
-#: What is also done once per call, for however many environments.
+#: Phases that are also done once per call, however many environments there are.
 _PER_VECTOR_STEP = ("buffer.add", "advantage")
 
 
@@ -164,7 +164,7 @@ def unbatched_policy(analysis: Analysis) -> list[Finding]:
     in_turn = int(gauge(analysis, schema.ENVS_IN_TURN) or 1)
     envs = max(vector_size(analysis), in_turn)
     rounds = analysis.run.env_steps / envs if envs else 0.0
-    # What a library's callback plays is no part of the training.
+    # Episodes played by a library's callback are not part of the training.
     own = [p for p in phases_named(analysis, "policy.act") if "callback" not in names_of(p.path)]
     acts, acting = sum(p.calls for p in own), sum(p.total_s for p in own)
     agents = _agents(analysis)
@@ -229,7 +229,7 @@ def _asking_lines(analysis: Analysis) -> list[SourceLine]:
 ACTING_LOOP_SHARE = 0.1
 #: Five to twenty calls made one; each of their rows still has to be converted.
 ACTING_LOOP_WINS = (0.6, 0.95)
-#: What a loop that only acts calls besides the network: it converts, chooses and keeps.
+#: Calls besides the network in a loop that only acts: converting, choosing, keeping.
 _CHOOSES = frozenset(
     ["range", "enumerate", "zip", "len", "int", "float", "list", "tuple", "append", "items",
      "from_numpy", "tensor", "as_tensor", "FloatTensor", "asarray", "array", "stack", "reshape",

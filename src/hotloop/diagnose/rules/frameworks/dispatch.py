@@ -26,7 +26,7 @@ _OTHER = frozenset({"wait", "transfer", "checkpoint", "loop.compiled", "import"}
 _IN_JAX = in_package("jax")
 #: Libraries whose functions a program calls with arrays, jitted or not.
 _WITH_ARRAYS = in_package("jax", "optax", "flax", "haiku", "equinox", "distrax", "rlax", "chex")
-#: Where JAX waits for an array and hands it to the host.
+#: Functions in which JAX waits for an array and copies it to the host.
 _READS = in_package("jax/_src/array")
 #: Copies to the device, and calls of jitted functions that have callbacks, run Python code too.
 _COPIES = frozenset({"asarray", "array", "device_put", "_device_put_impl", "batched_device_put"})
@@ -77,7 +77,7 @@ def _is_eager(sample: Sample) -> bool:
     if not any(map(_IN_JAX, inside)) or not _WITH_ARRAYS(inside[-1]):
         return False
     names = {frame.short for frame in inside}
-    # Of a single operation, for each shape and constant that it meets.
+    # One for each shape and constant of a single operation.
     if "compile" in sample.phases:
         return bool(names & _EAGER)
     if names & _COPIES or (names & _JITTED and not names & _EAGER):

@@ -134,7 +134,7 @@ BATCH_COSTS = (2.0, 1.0)
 def per_sample_update(analysis: Analysis) -> list[Finding]:
     """The optimizer steps once for each transition of a batch."""
     updates, rows = counted(analysis, schema.GRADIENT_STEPS), counted(analysis, schema.SAMPLES)
-    # Where no environment is recognized, the outermost calls that learn say what is one event.
+    # If no environment is recognized, the outermost calls that learn define an event.
     events = counted(analysis, schema.LEARN_EVENTS) or calls_of(analysis, "learn")
     if not (updates and rows) or rows / updates > ROWS_OF_ONE:
         return []

@@ -279,7 +279,7 @@ def _beyond_fastest_s(analysis: Analysis, name: str) -> float:
 
 #: The share of subnormal weights from which arithmetic on some CPUs is very slow.
 SUBNORMAL_SHARE = 0.01
-#: What flushing them to zero gives back of the excess over the beginning.
+#: The part of the slowdown that flushing them to zero removes.
 DENORMAL_WINS = (0.7, 1.0)
 
 

@@ -57,7 +57,7 @@ def evaluated_inline(analysis: Analysis) -> Use:
     return use_by(samples if loops else (), inside)
 
 
-#: What only training does.
+#: Phases that occur only in training.
 _TRAINS = ("learn", "buffer.", "advantage")
 
 

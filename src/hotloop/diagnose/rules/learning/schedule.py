@@ -166,7 +166,7 @@ def evaluation(analysis: Analysis) -> list[Finding]:
     ]
 
 
-#: What an evaluation consists of.
+#: Phases of an evaluation.
 _PLAYS = ("env.step", "env.reset", "policy.act")
 
 
@@ -181,7 +181,7 @@ def _callback_samples(analysis: Analysis) -> list[Sample]:
 
 
 def _called_back(analysis: Analysis) -> Use:
-    """Those samples by the program's line that asks for it: the outermost that a library calls."""
+    """These samples by the program's line: the outermost one that a library calls."""
     use = Use()
     for sample in _callback_samples(analysis):
         inward = sample.frames[::-1]

@@ -201,7 +201,7 @@ def slow_actors(analysis: Analysis) -> list[Finding]:
 
 
 def _work_of(analysis: Analysis, sides: _Sides) -> list[RunRow]:
-    """What the actors did while the learner waited, the most first."""
+    """The work of the actors while the learner waited, largest first."""
     groups = {THREAD} if sides.in_threads else {group_of(name) for name in sides.actors}
     return [
         row
@@ -284,7 +284,7 @@ def _where_they_wait(analysis: Analysis, actors: list[str]) -> list[SourceLine]:
 FEW_REQUESTS = 4.0
 #: Its work must be this share of what the loop waits for.
 SERVER_SHARE = 0.2
-#: What is left of it if it answers all waiting requests at once. An estimate.
+#: The part that goes away if all waiting requests are answered at once. An estimate.
 SERVER_WINS = (0.3, 0.9)
 
 

@@ -46,7 +46,7 @@ MANY_ENVS = 4
 ONE_EACH = 0.75
 #: A batched push takes about as long as one to three single ones (2 to 5 times faster expected).
 BATCHED_PUSH = (3.0, 1.0)
-#: What a batched push of however many rows leaves at least: the rows are copied.
+#: A batched push still copies the rows, so at most this part of the pushes goes away.
 MOST_OF_PUSHES = 0.985
 #: Lines around a push that belong to the same loop, where the source could not be read.
 NEAR = 12
@@ -105,7 +105,7 @@ def _pushes(analysis: Analysis) -> tuple[str, str]:
 
 #: Besides pushes, a loop may read the infos of finished episodes; that takes less than this.
 INLINE_SHARE = 0.08
-#: What a line calls to keep one row.
+#: Calls with which a line stores one row.
 _KEEPS = frozenset({"append", "appendleft", "push", "add", "store", "put", "remember"})
 
 
@@ -261,7 +261,7 @@ def _is_priority(frame: Frame) -> bool:
 
 #: Functions that return a longer array: what it held before is copied at each call.
 _APPENDS = frozenset({"np.append", "numpy.append", "jnp.append", "pd.concat", "pandas.concat"})
-#: What is left is storing a row. With the one program that was measured, all of it went away.
+#: Storing a row remains. In the one program that was measured, all of it went away.
 APPEND_WINS = (0.85, 1.0)
 
 
@@ -411,7 +411,7 @@ def _draws(analysis: Analysis) -> bool:
     return gauge(analysis, schema.BUFFER_LENGTH) is not None
 
 
-#: What an update consists of.
+#: Phases of an update.
 _UPDATES = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.optimizer",
             "learn.step", "learn.fit", "advantage", "buffer.sample")  # fmt: skip
 
