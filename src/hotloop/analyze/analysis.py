@@ -135,7 +135,7 @@ def _main_loop(main: Shard, timeline: Timeline) -> _MainLoop:
 
 
 def _without_a_name(own: list[Phase]) -> tuple[float, float]:
-    """Seconds of code that nothing identifies, and of what parents do beside their phases."""
+    """Seconds of unidentified code, and of parents' work outside their phases."""
     unknown_s = sum(p.self_s for p in own if is_unidentified(p.name))
     parents = (p for p in own if p.name in PARENTS and not _is_opaque_update(p, own))
     return unknown_s, sum(p.self_s for p in parents)

@@ -79,7 +79,7 @@ def steps_per_s_after_warm_up(analysis: Analysis) -> float | None:
         return None  # on-policy: there is no warm-up before the first rollout
     first = next((i for i, w in enumerate(windows) if w.counters.get(GRADIENT_STEPS)), 0)
     before = sum(window.counters.get(ENV_STEPS, 0) for window in windows[:first])
-    # The window in which learning began is partly warm-up; on-policy rollouts are none.
+    # The window in which learning began is partly warm-up; on-policy rollouts are not.
     learning = windows[first + 1 :]
     seconds = sum(window.seconds for window in learning)
     if before <= LEAST_WARM_UP * analysis.run.env_steps or not seconds:
@@ -90,7 +90,7 @@ def steps_per_s_after_warm_up(analysis: Analysis) -> float | None:
 
 
 def learns_from_data(analysis: Analysis) -> bool:
-    """Whether gradient steps learn from a dataset: environments are stepped beside the training.
+    """Whether gradient steps learn from a dataset, and environments step outside of training.
 
     They fill the dataset before it, or evaluate what was learned. Nothing of a step is stored then,
     and batches come from a loader or from a library for datasets.

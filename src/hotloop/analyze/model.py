@@ -251,7 +251,7 @@ class Overhead:
 
 @dataclass
 class Process:
-    """One process of the run, beside the others."""
+    """One process of the run, listed with the others."""
 
     name: str
     pid: int

@@ -46,7 +46,7 @@ class PhaseDelta:
         self.histogram = added(self.histogram, other.histogram)
 
 
-#: (path, stack, mode) -> [number of samples, nanoseconds that they stand for]
+#: (path, stack, mode) -> [number of samples, nanoseconds that they represent]
 Samples = dict[tuple[str, int, int], list[int]]
 
 

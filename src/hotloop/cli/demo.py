@@ -127,7 +127,7 @@ def program_folder(name: str) -> Path:
 
 
 def workloads_folder() -> Path:
-    """Inside the package once installed; beside `src` in a checkout."""
+    """Inside the package once installed; next to `src` in a checkout."""
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "workloads", package.parent.parent / "workloads"):
         if folder.is_dir():

@@ -145,7 +145,7 @@ def prove(
     allow_learning_changes: bool = False,
     say: Callable[[str], None] = experiments.notify,
 ) -> Proof:
-    """Try the fixes of a capture's findings and keep the result beside the capture."""
+    """Try the fixes of a capture's findings and keep the result next to the capture."""
     analysis = replace(analyze(read_capture(capture)), proof=None)
     findings = diagnose(analysis)
 

@@ -148,7 +148,7 @@ def _with_the_rest(share: float, part: float, rest: float) -> float:
 
 
 def rest_faster(analysis: Analysis, phase: str, id: str = "") -> float:
-    """How much faster the rest may get: not at all beside waiting, or for work on a device."""
+    """How much faster the rest may get: not at all for waiting, or for work on a device."""
     waits = bool(set(phase.split(".")) & _WAITING)
     computes = analysis.device is None and analysis.run.device == "cpu"
     if waits or not computes:

@@ -51,5 +51,5 @@ def _is_unnamed(phase: str) -> bool:
 
 
 def _own_time(analysis: Analysis, parent: str) -> float:
-    """Seconds in a parent, but in none of the phases inside it."""
+    """Seconds in a parent outside all phases inside it."""
     return sum(p.loop_self_s for p in analysis.training_phases if p.name == parent)

@@ -12,7 +12,7 @@ from hotloop.capture.proofs import CONFIRMED, Proof
 from hotloop.errors import HotloopError
 from hotloop.experiment.patch import FilePatch, apply_to_text, parse_patch, unified_diff
 
-#: The patch that undoes the changes, beside the proof; later ones get a number.
+#: The patch that undoes the changes, next to the proof; later ones get a number.
 REVERSE = "reverse.patch"
 
 

@@ -100,7 +100,7 @@ def _run_time_fix(analysis: Analysis, finding: Finding) -> list[str] | None:
 
 
 def _verified_command(finding: Finding) -> str | None:
-    """The changed command of `hotloop compare "before" "after"`, if it is one to run as it is."""
+    """The changed command of `hotloop compare "before" "after"`, if it can be run unchanged."""
     try:
         words = shlex.split(finding.verify)
     except ValueError:

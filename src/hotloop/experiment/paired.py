@@ -38,7 +38,7 @@ class Design:
 
 
 class PairedRuns:
-    """Two commands, run in turn."""
+    """Two commands that run alternately."""
 
     def __init__(
         self,

@@ -44,7 +44,7 @@ from hotloop.experiment.scratch import ScratchPlace, removed_after, why_not_agai
 
 #: Pairs that a fix should get at least, and gets at most.
 FEWEST_PAIRS, MOST_PAIRS = 4, 14
-#: The first look at a fix that may get more pairs than the fewest.
+#: The first check of a fix that may get more pairs than the fewest.
 EARLY_LOOK = 3
 #: A run's loop takes at least this long, where the program itself does.
 SHORTEST_LOOP_S = 3.0
@@ -221,7 +221,7 @@ class Prover:
     # -- one finding --
 
     def _try_each(self, finding: Finding, fixes: list[Fix], until: float) -> None:
-        """Its fixes in turn, until one is confirmed."""
+        """Try its fixes one after the other, until one is confirmed."""
         for number, fix in enumerate(fixes, 1):
             self.say(f"{finding.id}: {fix.name}")
             tried = self._try([finding], [fix], until)

@@ -77,7 +77,7 @@ def parse_amount(text: str) -> Amount:
 
 
 def parse_every(text: str) -> tuple[str, int]:
-    """`evaluate=10`: the phase, and how many calls one stands for."""
+    """`evaluate=10`: the phase, and how many calls one run replaces."""
     phase, _, count = text.partition("=")
     if not phase or not count.isdigit() or int(count) < 1:
         raise HotloopError(f"--every {text}: needs a phase and a number, such as evaluate=10")

@@ -214,7 +214,7 @@ class Hooks:
         self._undo.append(redirect(core, owner, name, make, weak=isinstance(owner, type)))
 
     def _follow_overrides(self, owner: Any, name: str, target: Target) -> None:
-        """Hook the method in every subclass that has its own, now and as they are made."""
+        """Hook the method in every subclass that has its own, now and when one is created."""
         self._followed.append((owner, name, target))
         for subclass in _all_subclasses(owner):
             raw = vars(subclass).get(name)

@@ -65,7 +65,7 @@ def replace(owner: Any, name: str, make: Wrapper) -> Undo:
 
 
 def raw_attribute(owner: object, name: str) -> object:
-    """An attribute as it is kept: a class's methods unbound."""
+    """An attribute as it is stored: a class's methods unbound."""
     if not isinstance(owner, type):
         return getattr(owner, name)
     for base in owner.__mro__:
@@ -75,7 +75,7 @@ def raw_attribute(owner: object, name: str) -> object:
 
 
 def function_in(raw: Any) -> Any:
-    """The function of a static or class method; anything else as it is."""
+    """The function of a static or class method; anything else unchanged."""
     return raw.__func__ if issubclass(type(raw), (staticmethod, classmethod)) else raw
 
 

@@ -184,7 +184,7 @@ def _captures(folder: Path) -> list[Path]:
 
 
 def _hotloop(words: list[str], folder: str = ".") -> str:
-    """What a command of hotloop prints; an error quotes its last lines.
+    """The output of a command of hotloop; an error quotes its last lines.
 
     A command takes minutes: it ends with the client, which may leave before its answer.
     """

@@ -163,7 +163,7 @@ def record(
     quiet: bool = False,
     scalars: bool = False,
 ) -> Recording:
-    """Begin to measure: until `.end()`, the end of a `with` block, or the program's exit.
+    """Start measuring, until `.end()`, the end of a `with` block, or the program's exit.
 
     `output` is the capture's folder (it must not exist), `name` a name for one below
     runs/hotloop; `phases` are as `hotloop run --phase` takes them; `quiet` prints no report;

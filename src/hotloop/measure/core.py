@@ -93,7 +93,7 @@ def run_at_bottom(run: CodeType | Callable[..., Any], *args: Any) -> None:
 
 
 def print_error(error: BaseException) -> None:
-    """Do with an error of the program what Python does where nobody has caught it."""
+    """Handle an uncaught error of the program as Python does."""
     if NATIVE:
         from hotloop.measure import _native  # type: ignore[attr-defined]
 

@@ -78,7 +78,7 @@ class Profiler:
         self._sink: Callable[[Window], None] | None = None
         #: Called once, as the training loop begins.
         self.at_loop: list[Callable[[], None]] = []
-        #: Values as they are now (a buffer's length), copied into each window as it closes.
+        #: Current values (a buffer's length), copied into each window when it closes.
         self.gauges: dict[str, float] = {}
         #: Cost of the device watch since the last window, in nanoseconds.
         self.device_ns = 0

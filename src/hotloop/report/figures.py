@@ -102,7 +102,7 @@ def heading(axes: Axes, title: str, below: str, warning: str = "") -> None:
 
 
 def shade(color: str, nth: int) -> str:
-    """A category's color for its nth phase: in turn darker and lighter."""
+    """A category's color for its nth phase, alternately darker and lighter."""
     towards = (48, 54, 61) if nth % 2 else (255, 255, 255)
     strength = min(0.22 * nth, 0.6)
     parts = [int(color[i : i + 2], 16) for i in (1, 3, 5)]

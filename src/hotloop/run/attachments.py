@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CurveWriter(Protocol):
-    """Writes figures beside the program's own curves."""
+    """Writes figures next to the program's own curves."""
 
     def begin(self, cost: RegionCost | None) -> None: ...
 
@@ -94,7 +94,7 @@ class Attachments:
         self.measure_in_stretches()
 
     def write_curves(self, writer: str, cost: RegionCost | None) -> None:
-        """From now on, write figures beside the program's own curves, with `module:class`."""
+        """From now on, write figures next to the program's own curves, with `module:class`."""
         if self.curves is None and self.hooks is not None:
             module, _, name = writer.partition(":")
             self._record_curves(

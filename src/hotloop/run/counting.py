@@ -27,7 +27,7 @@ class Counting:
         self._reader: CaptureReader | None = None
 
     def others(self) -> bool:
-        """Whether there is a process beside the main one."""
+        """Whether there is a process other than the main one."""
         try:
             return any(not path.name.startswith("main.") for path in self._folder.glob("*.jsonl"))
         except OSError:

@@ -44,7 +44,7 @@ def run_program(
     if error is None:
         session.exit = {End.reason: "exit", End.code: 0}
         return 0
-    if type(error) is KeyboardInterrupt or sys.flags.inspect:  # `python -i` goes on
+    if type(error) is KeyboardInterrupt or sys.flags.inspect:  # `python -i` continues
         programs.raise_shown(error)
     return 1
 

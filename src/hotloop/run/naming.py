@@ -61,7 +61,7 @@ def _by_target(process: Any) -> str | None:
     made_up = _MADE_UP.match(str(process.name))
     target: Any = getattr(process, "_target", None)
     if made_up is None or not issubclass(type(target), FunctionType):
-        return None  # an object of the program's own may answer anything
+        return None  # an object of the program may return anything
     name = target.__name__.strip("_")
     if target.__module__ not in ("__main__", "__mp_main__") or not name:
         return None

@@ -385,7 +385,7 @@ def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def _follow_links(script: str) -> str:
-    # Python looks for imports beside the file that a link points to.
+    # Python looks for imports next to the file that a link points to.
     for _ in range(40):
         if not os.path.islink(script):
             break

@@ -112,7 +112,7 @@ class Session:
     # -- start --
 
     def start(self, command: list[str] | None = None, only_forks: bool = False) -> None:
-        """Begin to measure this process.
+        """Start measuring this process.
 
         A process that only forks others (a fork server) gets no threads, because a fork copies
         none of them and may copy a lock that one of them holds. Nor is it a worker: what it
@@ -173,7 +173,7 @@ class Session:
         return stopper
 
     def write_curves(self, writer: str) -> None:
-        """From now on, write figures beside the program's own curves."""
+        """From now on, write figures next to the program's curves."""
         self.attached.write_curves(writer, self._cost)
 
     # -- end --

@@ -281,7 +281,7 @@ def work_changes(pairs: Sequence[tuple[Figures, Figures]]) -> list[WorkChange]:
             differs = bool(first or second)
         else:
             beyond = abs(math.log(first / second)) > math.log1p(WORK_TOLERANCE + grain)
-            # A single pair has no spread to compare with: what it shows is taken as it is.
+            # A single pair has no spread to compare with, so its value is used as it is.
             differs = beyond and (evidence.n < 2 or evidence.p_value() <= ALPHA)
         if differs:
             changes.append(WorkChange(counter, first, second, matters))

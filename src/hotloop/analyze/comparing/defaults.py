@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: A difference below this is called none, where the interval shows that it is: an effect of a few
-#: percent is worth knowing, but seldom worth another hour of runs. `--margin` changes it.
+#: percent is worth knowing, but rarely worth another hour of runs. `--margin` changes it.
 MARGIN = 0.05
 #: Interleaved pairs of a comparison, at most.
 MOST_PAIRS = 20

@@ -167,7 +167,7 @@ def goal_met(goal: float, whole: Judgement | None) -> str:
 
 
 def priority(expected: Expected, confidence: str, runs: int = 2, is_slope: bool = False) -> float:
-    """Likeliest and cheapest first: how probable it is for each unit of time that it costs.
+    """Most likely and cheapest first: probability per unit of time.
 
     A round costs one run as it is and, for each change, one that is as much shorter as the change
     is expected to make it.

@@ -25,7 +25,7 @@ SHARE, SPEED, TIME = "share", "speed", "time"
 class LimitCheck:
     """One limit, and how a run compares with it."""
 
-    #: A phase's share, the training's speed, or a phase's time beside the baseline's.
+    #: A phase's share, the training's speed, or a phase's time compared with the baseline's.
     kind: str
     phase: str
     verdict: str

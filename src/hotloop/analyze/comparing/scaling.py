@@ -168,7 +168,7 @@ def _medians(rows: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def add_efficiency(points: Sequence[Setting], index: int) -> None:
-    """Throughput for each unit of a variable, beside that of its smallest value; 1 is perfect."""
+    """Throughput per unit of a variable, relative to its smallest value; 1 is perfect."""
     for point in points:
         others = point.values[:index] + point.values[index + 1 :]
         alike = [p for p in points if p.values[:index] + p.values[index + 1 :] == others]
@@ -350,5 +350,5 @@ def _name_responsible(
 
 
 def _amount(kind: str, trial: Trial) -> float:
-    """Own times are per step; what a run's whole time is made of is that times its steps."""
+    """Own times are per step; the parts of a run's whole time are those times its steps."""
     return trial.steps if kind == "linear-time" else 1.0

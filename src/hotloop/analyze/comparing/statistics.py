@@ -26,7 +26,7 @@ from hotloop.errors import HotloopError
 #: (neighboring pairs that are not quite independent).
 ALPHA = 0.04
 
-#: First look at the pairs of a comparison that may stop early: fewer say nothing about noise.
+#: First check of a comparison that may stop early: fewer pairs say nothing about noise.
 FIRST_LOOK = 4
 #: How much more there must be before looking again. Looks that are close together see nearly the
 #: same data, and each costs some of ALPHA.
@@ -180,7 +180,7 @@ def rank_cut(n: int, level: float) -> int:
 
 
 def looks(most: int) -> list[int]:
-    """Numbers of pairs at which a comparison of at most `most` pairs looks at its data."""
+    """Numbers of pairs at which a comparison of at most `most` pairs checks its data."""
     found: list[int] = []
     at = FIRST_LOOK
     while at < most:

@@ -263,7 +263,7 @@ def _dealt(numpy: ModuleType, pairs: int) -> Any:
 
 
 def _p_value(numpy: ModuleType, times: Sequence[Time], dealt: Any) -> float:
-    """How often runs that are dealt out anew differ as much as those in the first row."""
+    """How often permuted runs differ as much as those in the first row."""
     differences = numpy.abs(_differences(numpy, times, dealt))
     return float((differences >= differences[0] - 1e-12).mean())
 

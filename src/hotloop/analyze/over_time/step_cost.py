@@ -72,7 +72,7 @@ def _is_learning(point: SeriesPoint) -> bool:
     return not point.steps and own >= MOSTLY * point.seconds > 0
 
 
-#: The name of what is left beside the largest phases.
+#: The name for the rest besides the largest phases.
 OTHER_PHASES = "other phases"
 
 

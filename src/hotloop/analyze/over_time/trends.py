@@ -76,7 +76,7 @@ class Trends:
     """Every series of a run's loop."""
 
     points: list[SeriesPoint]
-    #: Points since gradient steps are made; all of them where there are none.
+    #: Points since the first gradient step; all of them if there are none.
     learning: list[SeriesPoint]
     per_step: Trend | None = None
     steps_per_episode: Trend | None = None
@@ -117,7 +117,7 @@ _ANY_CODE = "agent"
 
 
 def _per_call(points: Sequence[SeriesPoint], name: str) -> Trend | None:
-    """The trend of a phase's time per call, with what slowed everything else taken out.
+    """The trend of a phase's time per call, without general slowdowns.
 
     Other programs come and go, clocks change: that slows all phases alike, a cause in the program
     only its own. How slow a window was is told by its other phases, or by how long the main thread
@@ -137,7 +137,7 @@ def _per_call(points: Sequence[SeriesPoint], name: str) -> Trend | None:
 
 
 def _pace_of_rest(points: Sequence[SeriesPoint], name: str) -> dict[float, float]:
-    """Position of a point -> how fast the phases beside this one were in it, 1 being usual.
+    """Position of a point -> the speed of the other phases in it, 1 being usual.
 
     Empty where they are too little of the time to tell.
     """

@@ -39,7 +39,7 @@ def work_of_threads(window: Window) -> Work:
 
 
 def within(work: Mapping[tuple[str, str], float], waited: float) -> Work:
-    """That work, at most as long as somebody waited."""
+    """That work, for at most as long as another process waited."""
     whole = sum(work.values())
     part = min(waited / whole, 1.0) if whole else 0.0
     return {key: seconds * part for key, seconds in work.items()}

@@ -32,7 +32,7 @@ NEXT_TO_NOTHING = 0.02
 DRIVES = 0.5
 #: Gradient steps that make a process the one that trains, however long the main one took to start.
 TRAINS = 10
-#: A process trains beside the busiest one with at least this fraction of its loop time.
+#: A process trains like the busiest one if it has at least this fraction of its loop time.
 AS_BUSY = 0.5
 #: The run is the first process with at least this fraction of the longest loop time.
 EQUAL = 0.9

@@ -23,7 +23,7 @@ from hotloop.phases import is_of_thread, name_at, names_of
 WAIT = "wait"
 #: Phases whose waiting is theirs.
 _WAIT_THEMSELVES = frozenset({WAIT, "data.wait", "comm", "log", "checkpoint", "import", "evaluate"})
-#: Calls that wait for somebody else when they block, as a line names them.
+#: Calls that wait for another thread or process when they block, as a line names them.
 _BLOCKS = frozenset(
     ["acquire", "wait", "wait_for", "join", "get", "recv", "recv_into", "recvfrom", "accept",
      "select", "poll", "recv_multipart", "recv_pyobj", "recv_json", "recv_string", "blpop", "brpop",

@@ -18,7 +18,7 @@ SHORTEST_S = 2.0
 
 @dataclass(frozen=True)
 class ImportLine:
-    """An import statement of the program, with all that it imports in turn."""
+    """An import statement of the program, with everything that it imports indirectly."""
 
     file: str
     line: int

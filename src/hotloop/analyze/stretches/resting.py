@@ -240,7 +240,7 @@ class _Part:
     stretches: int = 0
     #: Node -> phases in which samples between stretches saw it, and for how long.
     seen: dict[str, dict[str, int]] = field(default_factory=dict)
-    #: (samples, the time that they stand for) of each stack that was seen between stretches.
+    #: (samples, the time that they represent) of each stack that was seen between stretches.
     seen_weights: list[tuple[int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:

@@ -99,7 +99,7 @@ class Source:
         return before if before.isspace() else " " * node.col_offset
 
     def owns_lines(self, node: ast.stmt) -> bool:
-        """Whether nothing but comments stands beside a statement on its lines."""
+        """Whether a statement's lines contain nothing else but comments."""
         start, end = self._span(node)
         before = self._bytes[self._starts[node.lineno - 1] : start]
         after = self._bytes[end : self._starts[node.end_lineno or node.lineno]].strip()

@@ -122,7 +122,7 @@ def _row_variable(
 
 
 def _column(source: Source, row: ast.Name) -> str:
-    """The column that is read of a row, as it is written; empty if a row is used otherwise."""
+    """The column read from a row, as written; empty if the row is used in another way."""
     node = source.parent(row)
     if not isinstance(getattr(node, "ctx", None), ast.Load):
         return ""
@@ -251,7 +251,7 @@ def _depends_on_arguments(owner: ast.ClassDef, function: Function) -> bool:
 
 
 def _passes_self_on(method: Function) -> bool:
-    """Whether a method hands its whole object to somebody, who may read any state."""
+    """Whether a method passes its whole object on, so that any state may be read."""
     owned = {n.value for n in ast.walk(method) if isinstance(n, ast.Attribute)}
     names = (n for n in ast.walk(method) if isinstance(n, ast.Name) and n.id == "self")
     return any(name not in owned for name in names)

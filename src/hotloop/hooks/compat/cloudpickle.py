@@ -75,7 +75,7 @@ class ClassesByValue:
 
 
 def _goes_by_value(name: str, cloudpickle: ModuleType) -> bool:
-    """Whether this cloudpickle sends the classes of a module as they are."""
+    """Whether this cloudpickle sends the classes of a module by value."""
     main = sys.modules.get(cloudpickle.__name__.removesuffix("_fast"))
     named = getattr(main, "_PICKLE_BY_VALUE_MODULES", ())
     return any(f"{name}.".startswith(f"{each}.") for each in ("__main__", *named))

@@ -40,7 +40,7 @@ class Jitted:
         self.jitted: Callable[[], Foreign] = _nothing
         #: Environment steps of one call, and the trace that they were read from.
         self.steps = self.steps_of = 0
-        #: Phases of what the trace went through beside.
+        #: Phases of other calls in the trace.
         self.parts: set[str] = set()
         #: Which argument is the batch, since which trace.
         self.batch: int | None = None

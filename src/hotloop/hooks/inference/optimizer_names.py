@@ -18,7 +18,7 @@ from hotloop.hooks.program.instructions import instructions
 _BELOW = ("hotloop", "torch", "accelerate")
 #: Frames that are searched for that code.
 _DEEPEST = 20
-#: What may stand between the name of an optimizer and its `step`.
+#: Instructions that may be between the name of an optimizer and its `step`.
 _PARTS = ("LOAD_ATTR", "LOAD_CONST", "BINARY_SUBSCR", "BINARY_OP", "LOAD_SMALL_INT", "CACHE")
 
 

@@ -39,7 +39,7 @@ class Below(NamedTuple):
 
 
 def below_changes(env: Foreign) -> Below | None:
-    """What lies below the wrappers of `env` that change rewards; None if none of them does."""
+    """The environment below the wrappers of `env` that change rewards; None if none does."""
     chain = list(_chain(env))
     last = _last_changing(chain)
     many = read(chain[-1], "envs")
@@ -79,7 +79,7 @@ def changes_rewards(cls: type) -> bool:
     It does not if its code returns the reward under the name that it had when it was unpacked, or
     the whole result of another `step`.
     """
-    # Not by `getattr`: a metaclass of the program's may answer anything.
+    # Not by `getattr`: a metaclass of the program may return anything.
     bases = reversed(type.__dict__["__mro__"].__get__(cls))
     methods = {name: value for base in bases for name, value in vars(base).items()}
     steps = [methods.get(name) for name in _STEPS]

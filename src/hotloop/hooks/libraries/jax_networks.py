@@ -28,7 +28,7 @@ class FlaxHooks:
         self._later = _Later()
 
     def apply(self, original: Function) -> Function:
-        """A network of Flax that is called as it is."""
+        """A network of Flax that is called directly."""
         networks, order, is_open = self._context.networks, self._context.order, self._core.is_open
 
         @functools.wraps(original)

@@ -72,7 +72,7 @@ class Relay:
             return  # nothing recorded so far
         sender = self._sender
         if len(store._internal_kv_list(f"{sender}/", namespace=NAMESPACE)) > MOST_WAITING:
-            return  # nobody takes them: the driver is gone
+            return  # nothing collects them: the driver is gone
         names = sorted(each.name for each in folder.iterdir() if _FILE.match(each.name))
         for name in names:
             self._send_file(store, folder / name, f"{sender}/{name}")

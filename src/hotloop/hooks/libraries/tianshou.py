@@ -78,7 +78,7 @@ def library(context: HookContext) -> Library:
             every("tianshou.env.venvs", "BaseVectorEnv.reset", "env.reset", after_reset),
             every("tianshou.env.venvs", "BaseVectorEnv.render", "env.render"),
             once(_COLLECTOR, "Collector._compute_action_policy_hidden", "policy.act"),
-            # Episodes and steps are made of batches; networks are switched to evaluation and back.
+            # Episodes and steps consist of batches; networks are switched to evaluation and back.
             once("tianshou.data.batch", "Batch.__init__", "batch"),
             Target(
                 "tianshou.data.batch",

@@ -51,7 +51,7 @@ _MAIN = ("__main__", "__mp_main__")
 
 
 class Shapes:
-    """Inspects the program's modules as they are imported."""
+    """Inspects the program's modules when they are imported."""
 
     def __init__(self, hooks: Hooks, profiler: Profiler, named: NamedPhases | None = None) -> None:
         self._hooks = hooks
@@ -312,7 +312,7 @@ def _event_note(context: HookContext, kind: int) -> Callable[..., None]:
 
 
 def _network(context: HookContext, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A network that is a function of its weights and its input, called as it is."""
+    """A network that is a function of its weights and its input, called directly."""
     from hotloop.hooks.inference.networks import WHOLE, batch_size_of
 
     is_open, networks, order = context.core.is_open, context.networks, context.order

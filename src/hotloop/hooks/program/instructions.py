@@ -15,7 +15,7 @@ _MOST_DECODED = 64
 
 @functools.lru_cache(maxsize=_MOST_DECODED)
 def instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
-    """The instructions, each with what its argument stands for."""
+    """The instructions, each with the meaning of its argument."""
     return tuple(dis.get_instructions(code))
 
 

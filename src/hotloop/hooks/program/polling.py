@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-#: Calls that look at something and change nothing; of a method, its name.
+#: Calls that read something and change nothing; for a method, its name.
 _LOOKS = frozenset(
     ["all", "any", "len", "int", "bool", "float", "str", "abs", "min", "max", "sum", "range",
      "list", "tuple", "set", "sorted", "enumerate", "zip", "isinstance", "getattr", "print",
@@ -85,7 +85,7 @@ def _search(block: Iterable[Statement], in_loop: bool, found: list[tuple[int, in
 
 
 def _polls(loop: Statement) -> bool:
-    """Whether nothing in a loop makes progress, and what it looks at is not its own."""
+    """Whether nothing in a loop makes progress, and the values it checks are not its own."""
     inside = list(loop.below())
     if not inside or not _looks(loop.condition) or not all(map(_is_idle, loop.body)):
         return False

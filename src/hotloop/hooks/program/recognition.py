@@ -199,7 +199,7 @@ def _rules_of_game(cls: type, methods: dict[str, Method]) -> Iterator[Recognized
 
 
 def _population(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
-    """An evolution strategy: it is asked for candidates *and* told how good they were."""
+    """An evolution strategy: it provides candidates *and* receives their fitness."""
     ask, tell = methods.get("ask"), methods.get("tell")
     if ask is None or tell is None or not tell.takes_something:
         return

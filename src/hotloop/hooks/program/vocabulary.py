@@ -30,7 +30,7 @@ ENV = words_set(
 )
 ACTION = words_set("action actions act a u move moves control controls command choice")
 REWARD = words_set("reward rewards rew rews")
-#: Beside the rewards, what a return or an advantage is made of.
+#: The inputs of a return or an advantage besides rewards.
 RETURN_PARTS = words_set(
     "value values val vals v done dones terminal terminals terminated mask masks gamma discount "
     "lam lambda gae bootstrap ended"
@@ -89,7 +89,7 @@ LEARN_MORE = words_set(
 NETWORK = words_set(
     "policy actor critic net network q qnet forward apply predict agent inference model"
 )
-#: And what else such a name is made of, where the function is not compiled.
+#: Other words of such a name, if the function is not compiled.
 NETWORK_MORE = words_set("mlp values logits value function fn pass nn dqn probs")
 #: What a network without a class of its own is given first.
 WEIGHTS = words_set("params parameters weights theta variables p w")
@@ -138,7 +138,7 @@ PLAYS_A_GAME = words_set(
     "selfplay playgame playonegame playselfplaygame executeepisode startselfplay startplay "
     "selfplaygame playagame"
 )
-#: Rollouts in a model of the world, and what else such a name is made of.
+#: Rollouts in a model of the world, and other words of such a name.
 IMAGINE = words_set("imagine imagination dream")
 IMAGINED = words_set("ahead rollout rollouts trajectory trajectories horizon behavior with action")
 LEGAL_MOVES = words_set(
@@ -169,7 +169,7 @@ _REACH = 5
 
 
 def words_of(name: str) -> list[str]:
-    """The words that a name is made of, in lower case."""
+    """The words of a name, in lower case."""
     return [word.lower() for word in _WORD.findall(name)]
 
 

@@ -59,7 +59,7 @@ class Telemetry:
         self._dropped: set[str] = set()
 
     def install(self) -> None:
-        """Hook the interpreter now, and libraries as they are imported."""
+        """Hook the interpreter now, and libraries when they are imported."""
         undo = self.context.undo
         self.context.on_import.append(self._imported)
         undo.append(put_hook(gc, "collect", self.expensive(_GC_COLLECT, schema.CALL_GC_COLLECT)))
@@ -115,11 +115,11 @@ class Telemetry:
 
     @property
     def gauges(self) -> dict[str, float]:
-        """Values as they are now; another dictionary after a fork."""
+        """Current values; another dictionary after a fork."""
         return self.context.profiler.gauges
 
     def gauge(self, name: str, value: float) -> None:
-        """A value as it is now."""
+        """A current value."""
         self.gauges[name] = value
 
     def expensive(self, counters: tuple[str, str], what: str) -> Wrapper:

@@ -46,7 +46,7 @@ _CONTAINERS = (list, dict, set, deque)
 
 
 class Turns:
-    """How many environments are stepped in turn: each once before the first comes again."""
+    """Counts environments stepped in turn: each once before the first is stepped again."""
 
     def __init__(self, profiler: Profiler) -> None:
         self._profiler = profiler

@@ -279,7 +279,7 @@ class Compilations:
 _WHOLE_COMPILATION = ("_compile.compile_inner", "_compile", "compile_inner")
 
 
-#: Backward passes after which a program that made no tensor of a list will hardly begin to.
+#: After this many backward passes, a program that has not made a tensor from a list won't.
 ENOUGH_BACKWARDS = 100
 
 

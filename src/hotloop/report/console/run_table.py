@@ -15,7 +15,7 @@ TITLE = "The loop across processes: waiting replaced by what was waited for"
 
 
 def shown_rows(analysis: Analysis) -> list[RunRow]:
-    """The rows to show; none for a loop that hardly waits for other processes."""
+    """The rows to show; none for a loop that rarely waits for other processes."""
     rows = analysis.run_table
     if not any(row.process != "main" and row.share >= _SMALLEST_WAIT for row in rows):
         return []

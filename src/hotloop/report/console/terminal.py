@@ -91,7 +91,7 @@ def columns(rows: Sequence[Sequence[str]], sides: str) -> list[str]:
 
 
 def beside(cells: str, words: str, style: Style, *paint: str) -> str:
-    """A row of a table with words at its end: below the row where there is no room beside it."""
+    """A row of a table with text at its end, or below the row if there is no room."""
     if len(cells) + len(words) <= style.width:
         return cells + style.paint(words, *paint)
     lines = wrap(words, style.width, initial_indent="    ", subsequent_indent="    ")

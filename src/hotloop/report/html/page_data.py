@@ -73,7 +73,7 @@ def page_data(report: Report) -> dict[str, Any]:
 
 
 def short(value: Any) -> Any:
-    """A number with a few more digits than are shown; anything else as it is.
+    """A number with a few more digits than are shown; anything else unchanged.
 
     The page rounds it once more: with only one or two more digits it would say 805 where the text
     says 804 (of 804.497).

@@ -69,7 +69,7 @@ class LiveServer:
         self._server.server_close()
 
     def answer(self, headers: Message, path: str) -> tuple[int, str, str]:
-        """Status, kind and text of what a request gets."""
+        """Status, kind and text of the answer to a request."""
         hosts = headers.get_all("Host", [])
         if len(hosts) != 1 or hosts[0] not in (f"{HOST}:{self.port}", f"localhost:{self.port}"):
             return 403, "text/plain", "not for this host\n"

@@ -84,7 +84,7 @@ def comparison_picture(comparison: Comparison, format: str) -> bytes:
 
 
 def investigation_picture(investigation: Investigation, format: str) -> bytes:
-    """Each claim beside what was measured, with the goal."""
+    """Each claim next to its measurement, with the goal."""
     rows = []
     for tried in investigation.tried:
         if tried.hypothesis.is_delay:
@@ -199,7 +199,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def sweep_picture(sweep: Sweep, format: str) -> bytes:
-    """Steps per second over the first variable with its knee, and what a step is made of."""
+    """Steps per second over the first variable with its knee, and the parts of a step."""
 
     def paint(figure: Figure) -> None:
         grid = figure.add_gridspec(2, 2, height_ratios=(0.2, 1.0), width_ratios=(1.15, 1.0))

@@ -11,7 +11,7 @@ from typing import Any
 from hotloop import units
 from hotloop.diagnose.finding import Finding
 
-#: Shown beside the finding's title already.
+#: Already shown next to the finding's title.
 _SHOWN_ELSEWHERE = ("gain_of_loop",)
 
 _LABELS = {

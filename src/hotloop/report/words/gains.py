@@ -18,7 +18,7 @@ from hotloop.diagnose.finding import HEALTHY, Finding, Gain
 
 #: The interval of an unclear result that is wider, end over end, is not shown.
 MOST_WIDTH = 10.0
-#: A ceiling that is hardly above the range says nothing more.
+#: A ceiling barely above the range says nothing more.
 FAR_ABOVE = 1.1
 #: Smaller gains cannot be measured.
 _NOTHING = 1.005

@@ -199,7 +199,7 @@ HELPER_SHARE = 0.45
 HELPER_S = 40e-6
 #: Two programs of the scoreboard gained 5.2 times (0.81) and two orders of magnitude.
 REDUNDANT_WINS = (0.7, 0.97)
-#: Helpers with these words in their names are the simulation itself, not work beside it.
+#: Helpers with these words in their names are the simulation itself, not additional work.
 _SIMULATES = re.compile(
     r"simulat|physic|dynamic|integrat|substep|sub_step|advance|propagate|euler|rk4|runge|solve|"
     r"collision|collide|kinematic|tick|evolve|_step$|\.step$|step_|_move|world",
@@ -434,7 +434,7 @@ def env_bound(analysis: Analysis) -> list[Finding]:
 
 
 def _waiting_share(samples: Sequence[Sample]) -> float:
-    """How much of these samples sleeps or waits for somebody else."""
+    """The share of these samples that sleep or wait for another thread or process."""
     whole = seconds_of(samples)
     return seconds_of(s for s in samples if s.waiting) / whole if whole else 0.0
 

@@ -63,7 +63,7 @@ REDRAW_WINS = (0.5, 0.9)
 #: steps/s in public reports.
 RESIZE_WINS = (0.6, 0.96)
 #: Beside environments the function that resizes may be the whole training loop: to pictures and
-#: back takes hardly longer than the resizing itself.
+#: back takes barely longer than the resizing itself.
 MOST_AROUND = 2.0
 #: Bytes of an observation that may be an image: one of 64 by 64 pixels. Vectors of a lidar or of a
 #: humanoid's joints have up to 3 kB.

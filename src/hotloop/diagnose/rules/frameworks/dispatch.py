@@ -14,7 +14,7 @@ from hotloop.diagnose.evidence import (
 from hotloop.diagnose.finding import MEDIUM, Finding, Rule
 from hotloop.diagnose.recorded import at
 
-#: From this share of the loop on. A few operations beside jitted functions are usual.
+#: From this share of the loop on. A few operations outside jitted functions are usual.
 WORTH_IT = 0.15
 #: What goes away: an operation costs tens of microseconds by itself, and far less inside a compiled
 #: function; gradients outside `jit` are traced at every call. In a small policy gradient on the

@@ -34,7 +34,7 @@ LIST_WINS = (0.78, 0.985)
 
 
 def list_to_tensor(analysis: Analysis) -> list[Finding]:
-    """A tensor is made of a list of arrays."""
+    """A tensor is created from a list of arrays."""
     lines = lines_of(analysis, schema.CALL_LIST_TENSOR)
     calls = counted(analysis, schema.LIST_TENSORS)
     seconds = counted(analysis, schema.LIST_TENSOR_S)

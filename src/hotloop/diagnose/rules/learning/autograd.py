@@ -120,7 +120,7 @@ EPISODES_WITHOUT = 50
 
 
 def missing_no_grad(analysis: Analysis) -> list[Finding]:
-    """Graphs are built while acting, and backward passes use hardly any of them."""
+    """Graphs are built while acting, and backward passes use almost none of them."""
     watched = counted(analysis, schema.ACT_GRAPHS_WATCHED)
     used = counted(analysis, schema.ACT_GRAPHS_USED)
     if watched < ENOUGH_LOOKS or used > MOST_USED * watched:

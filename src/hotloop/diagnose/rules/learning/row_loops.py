@@ -35,7 +35,7 @@ _OF_LISTS_AND_NUMBERS = frozenset(
 #: A loop around these is training itself.
 _TRAINING = ("learn.backward", "learn.optimizer", "learn.step", "learn.fit", "learn.forward",
              "policy.act", "inference", "env.")  # fmt: skip
-#: Phases that a row loop may be in; a gap between two events is in none of them.
+#: Phases that may contain a row loop; gaps between two events are in none of them.
 _UPDATE = ("learn", "learn.loss", "buffer.sample")
 
 

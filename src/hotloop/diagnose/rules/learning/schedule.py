@@ -84,7 +84,7 @@ def update_ratio(analysis: Analysis) -> list[Finding]:
 
 
 def _is_off_policy(analysis: Analysis) -> bool:
-    """Batches are drawn from a replay buffer, and hardly any advantages are computed.
+    """Batches are drawn from a replay buffer, and almost no advantages are computed.
 
     What a program does before its first update may be mistaken for an advantage once.
     """
@@ -111,7 +111,7 @@ EVALUATE_SHARE = 0.10
 #: Fewer evaluations than this in a run are not many, unless they take this share of it.
 OFTEN = 4
 EVALUATE_MOST = 0.4
-#: A fifth as often, up to hardly any.
+#: From a fifth as often to almost never.
 EVALUATE_WINS = (0.78, 0.97)
 
 

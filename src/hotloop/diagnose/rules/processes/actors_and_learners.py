@@ -165,7 +165,7 @@ def _starved_learner(analysis: Analysis) -> _Sides | None:
     if sides is None or sides.learner_waits < max(STARVED, sides.actors_wait):
         return None
     worked = sum(row.seconds for row in _work_of(analysis, sides))
-    # Somebody else may be what it waits for: a replay buffer, an answer to its weights.
+    # It may wait for another process: a replay buffer, or an answer to its weights.
     return sides if of_loop(analysis, worked) >= THEIR_WORK * sides.learner_waits else None
 
 
@@ -280,7 +280,7 @@ def _where_they_wait(analysis: Analysis, actors: list[str]) -> list[SourceLine]:
     return inner_lines(waiting)
 
 
-#: A server of the policy that answers fewer requests at once has room for more.
+#: A policy server that answers fewer requests at a time has room for more.
 FEW_REQUESTS = 4.0
 #: Its work must be this share of what the loop waits for.
 SERVER_SHARE = 0.2

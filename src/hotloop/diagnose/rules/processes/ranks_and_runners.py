@@ -358,7 +358,7 @@ IDLE_BEYOND = 0.25
 MAIN_WAITS = 0.5
 #: If any process waited longer than this for a CPU core, others wait for that reason.
 CORES_SHORT = 0.15
-#: The part of that waiting that goes away if nobody waits for all. An estimate.
+#: The part of that waiting that goes away if no process waits for all. An estimate.
 BARRIER_WINS = (0.5, 1.0)
 TAKE_WHAT_IS_READY = (
     "Do not wait for all of them: handle each answer as it arrives and give that worker its "

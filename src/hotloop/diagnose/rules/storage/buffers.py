@@ -63,7 +63,7 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
         around, lines = _around_pushes(analysis)
         seconds, least = seconds_in(analysis, "buffer.add") + around, 0.02
     else:
-        # No push has a name of its own: a loop beside the steps that appends to a list or deque.
+        # No push has its own name: a loop outside the steps appends to a list or deque.
         seconds, lines = _inline_pushes(analysis)
         adds, least = round(envs * rounds), INLINE_SHARE
     if of_loop(analysis, seconds) < least:
@@ -128,7 +128,7 @@ def _inline_pushes(analysis: Analysis) -> tuple[float, list[SourceLine]]:
 
 
 def _around_pushes(analysis: Analysis) -> tuple[float, list[SourceLine]]:
-    """(seconds beside the pushes in the loop around them, that loop's line).
+    """(seconds in the loop around the pushes but outside them, that loop's line).
 
     Whatever phase was thought to come next when a sample was taken: the lines of that loop are
     there for the pushes.
@@ -171,7 +171,7 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
     whole = seconds_of(samples)
     match = _by_priority(analysis)
     use = use_of(samples, match)
-    # Drawing with weights, or without replacement, looks at every row; it is done in C.
+    # Drawing with weights, or without replacement, reads every row; it is done in C.
     # Python's `random` is left out: it mostly draws uniformly.
     drawn = [s for s in samples if not any(match(f) or _RANDOM(f) for f in s.frames)]
     chosen, lines = at_lines_that_call(analysis, drawn, _DRAWS_FROM_ALL)
@@ -250,7 +250,7 @@ def _caller(sample: Sample) -> Frame | None:
 
 
 def _by_priority(analysis: Analysis) -> Match:
-    """Frames of code with priorities, by their names or by what their class is made of."""
+    """Frames of code with priorities, by their names or by the parts of their class."""
     labels = {label.partition(":")[2] for label in analysis.notes.by_priority}
     return lambda frame: _is_priority(frame) or (frame.of_program and frame.function in labels)
 
@@ -266,7 +266,7 @@ APPEND_WINS = (0.85, 1.0)
 
 
 def _appended(analysis: Analysis) -> list[Finding]:
-    """An array that is made anew, one row longer, to store each row."""
+    """An array that is created again, one row longer, to store each row."""
     known = recurrences(analysis)
 
     def grows(sample: Sample) -> bool:

@@ -261,7 +261,7 @@ def checkpointing(analysis: Analysis) -> list[Finding]:
 
 
 def _saving(analysis: Analysis) -> tuple[str, str]:
-    """Saving often and seldom, in the terms of the library in use."""
+    """Saving often and rarely, in the terms of the library in use."""
     if uses(analysis, "Stable-Baselines3"):
         often = "CheckpointCallback(1_000, path, save_replay_buffer=True)"
         return often, "CheckpointCallback(50_000, path)"
