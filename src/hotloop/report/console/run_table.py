@@ -11,7 +11,7 @@ from hotloop.report.console.terminal import Style, clean, fit
 _SMALLEST_SHARE = 0.005
 _SMALLEST_WAIT = 0.02
 
-TITLE = "The loop across processes: waiting replaced by what was waited for"
+TITLE = "The loop across processes: waiting replaced by the work waited for"
 
 
 def shown_rows(analysis: Analysis) -> list[RunRow]:

@@ -307,7 +307,7 @@ def _made_of(axes: Axes, sweep: Sweep) -> None:
     axes.invert_yaxis()
     axes.xaxis.set_major_formatter(lambda value, _: units.seconds(value))
     axes.locator_params(axis="x", nbins=5)
-    axes.set_title(f"What one {one_of(sweep.unit)} is made of", pad=10)
+    axes.set_title(f"Time per {one_of(sweep.unit)}, by phase", pad=10)
     axes.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3, frameon=False, fontsize=8.5,
         handlelength=0.9, columnspacing=1.2,
