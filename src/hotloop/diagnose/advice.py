@@ -17,7 +17,7 @@ from hotloop.phases import PARENTS, names_of
 
 #: Below this share of the loop, a change is not worth the effort.
 SMALL = 0.03
-#: Phases that people suspect first, named even where they turn out small.
+#: Phases that people suspect first, named even if they turn out to be small.
 SUSPECTS = (
     "data", "env.step", "env.reset", "env.render", "buffer.add", "buffer.sample", "advantage",
     "transfer", "log", "checkpoint", "evaluate",
@@ -71,7 +71,7 @@ def _expected(finding: Finding) -> str:
 
 
 def _top_phases(analysis: Analysis) -> list[Phase]:
-    """Outermost phases with a meaning, the largest first."""
+    """Outermost named phases, largest first."""
     found = [
         p
         for p in analysis.phases

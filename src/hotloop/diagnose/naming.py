@@ -27,7 +27,7 @@ def name_of(function: str) -> str:
 
 
 def without_comprehensions(function: str) -> str:
-    """A qualified name; of a comprehension, that of the function that it is in."""
+    """A qualified name; for a comprehension, the name of the function around it."""
     parts = function.split(".")
     while len(parts) > 1 and parts[-1].startswith("<") and parts[-1] != "<lambda>":
         del parts[-2:]

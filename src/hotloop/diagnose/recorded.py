@@ -43,7 +43,7 @@ def gauge_rise(analysis: Analysis, name: str) -> float | None:
 
 
 def lines_of(analysis: Analysis, what: str) -> list[SourceLine]:
-    """The program's lines that were noted for this kind of call."""
+    """The program's lines recorded for this kind of call."""
     return list(analysis.notes.places.get(what, ()))
 
 
@@ -71,7 +71,7 @@ class CodeLoop:
 
     first: int
     last: int
-    #: Whether it picks items by their number: `rows[i]` in `for i in …`.
+    #: Whether it selects items by index: `rows[i]` in `for i in …`.
     picks: bool
 
     def has(self, line: int) -> bool:
@@ -79,7 +79,7 @@ class CodeLoop:
 
 
 def loop_around(analysis: Analysis, line: Frame | SourceLine) -> CodeLoop | None:
-    """The innermost loop around a line of the program, where the capture has its end."""
+    """The innermost loop around a line of the program, if the capture has the loop's end."""
     first = called_at(analysis, line).loop_line
     known = analysis.notes.loops.get(line.file, {}).get(str(first))
     return CodeLoop(first, known[0], bool(known[1])) if known else None
@@ -116,7 +116,7 @@ def use_at_lines(analysis: Analysis, samples: Iterable[Sample], names: frozenset
 def use_with_lines(
     analysis: Analysis, samples: Iterable[Sample], match: Match, names: frozenset[str]
 ) -> Use:
-    """Time in frames that match, and at lines that call one of these where C has no frame."""
+    """Time in matching frames, and at lines that call one of these in C, which has no frame."""
     samples = list(samples)
     rest = [s for s in samples if not any(match(frame) for frame in s.frames)]
     return use_of(samples, match) + use_at_lines(analysis, rest, names)
@@ -177,7 +177,7 @@ def networks(analysis: Analysis) -> list[Network]:
 
 
 def parameters(analysis: Analysis) -> float | None:
-    """Parameters of the largest network; None where none was seen."""
+    """Parameters of the largest network; None if none was seen."""
     return max((each.parameters for each in networks(analysis) if each.parameters), default=None)
 
 

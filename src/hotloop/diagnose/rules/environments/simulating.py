@@ -25,7 +25,7 @@ def recurrences(analysis: Analysis) -> Recurrences:
 
 
 def simulates(sample: Sample, step: int, found: Recurrences) -> bool:
-    """Whether a stack below the frame of a step advances the state that the step is about."""
+    """Whether a stack below the frame of a step advances the step's own state."""
     inside = sample.frames[: step + 1]
     for inner, frame in itertools.pairwise(inside):
         if frame.of_program and _is_given_its_result(frame, inner, found):
