@@ -54,7 +54,7 @@ class Survey:
     """Everything that was found."""
 
     cores: int = 1
-    #: Cores that other programs keep busy now; None where that cannot be read.
+    #: Cores that other programs keep busy now; None if that cannot be read.
     busy_cores: float | None = None
     quota_cores: float | None = None
     memory_bytes: int | None = None
@@ -63,7 +63,7 @@ class Survey:
     swap: tuple[int, int] | None = None
     accelerators: list[str] = field(default_factory=list)
     driver: str | None = None
-    #: Why the driver's figures of a card cannot be read; None where they can, or there is no card.
+    #: Why the driver's figures of a card cannot be read; None if they can, or there is no card.
     card_error: str | None = None
     #: Variables that hide devices: name -> whether it hides all of them.
     hidden_by: dict[str, bool] = field(default_factory=dict)

@@ -73,7 +73,7 @@ def is_warm_up(analysis: Analysis) -> bool:
 
 
 def steps_per_s_after_warm_up(analysis: Analysis) -> float | None:
-    """Steps per second once learning began; None where it began with the loop."""
+    """Steps per second once learning began; None if it began with the loop."""
     windows = analysis.loop_windows
     if any(phase.name == "advantage" for phase in analysis.phases):
         return None  # on-policy: there is no warm-up before the first rollout

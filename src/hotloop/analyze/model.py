@@ -71,9 +71,9 @@ class Phase:
     cpu_added_mb: float | None = None
     gpu_peak_mb: float | None = None
     gpu_reserved_mb: float | None = None
-    #: Device time of the kernels launched here and below; None where no device was recorded.
+    #: Device time of the kernels launched here and below; None if no device was recorded.
     device_s: float | None = None
-    #: Time on the critical path, here and below; None where no device was recorded. See `critical`.
+    #: Time on the critical path, here and below; None if no device was recorded. See `critical`.
     critical_s: float | None = None
     critical_self_s: float | None = None
     score: float = 0.0

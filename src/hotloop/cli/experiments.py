@@ -21,7 +21,7 @@ from hotloop.run.folders import as_typed
 from hotloop.run.folders import make_folder as make_run_folder
 from hotloop.run.messages import notify as notify
 
-#: The end of a capture's name: date, time, and a number where several began within a second.
+#: The end of a capture's name: date, time, and a number if several began within a second.
 _WHEN = re.compile(r"-\d{8}-\d{6}(-\d+)?$")
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def add_return_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    """How long each run is, and where it takes place."""
+    """Options for the length and the place of each run."""
     group = add_place_arguments(parser)
     group.add_argument(
         "--steps", type=above_zero, metavar="N", help="end each run after N environment steps"

@@ -68,7 +68,7 @@ def selected(text: str | None) -> Path:
 
 
 def selected_capture(text: str | None, proven: bool = False) -> Path:
-    """The same where only a capture will do: of an experiment, its newest capture.
+    """The same for a capture; for an experiment, its newest capture.
 
     With `proven`, the newest is the newest that `hotloop prove` was run on, if there is one.
     """

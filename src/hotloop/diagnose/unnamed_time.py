@@ -14,7 +14,7 @@ MUCH = 0.05
 
 
 def unnamed_time(analysis: Analysis, findings: list[Finding]) -> str:
-    """A sentence on the time in no named phase; empty where there is little."""
+    """A sentence on the time in no named phase; empty if there is little."""
     unnamed = analysis.unexplained
     if not analysis.phases or unnamed < MUCH:
         return ""

@@ -60,7 +60,7 @@ class Outcome:
     capture: str
     code: int | None
     seconds: float
-    #: Why it counts as failed; empty where it does not.
+    #: Why it counts as failed; empty if it does not.
     failure: str = ""
     last_lines: list[str] = field(default_factory=list)
     contention: Contention = field(default_factory=Contention)
@@ -160,7 +160,7 @@ def last_lines(log: Path, most: int = LAST_LINES) -> list[str]:
 
 
 def read_outcome(launch: Launch) -> Outcome | None:
-    """How this run went when it was made before; None where it was not, or did not end well."""
+    """How this run went when it was made before; None if it was not, or did not end well."""
     try:
         document = json.loads(launch.outcome.read_text(encoding="utf-8"))
         marks = [(float(a), float(b)) for a, b in document["contention"]["marks"]]

@@ -57,7 +57,7 @@ def cpu_ticks() -> tuple[int, int] | None:
 
 
 def quota_cores(root: Path = ROOT) -> float | None:
-    """Cores' worth of time that the container may use; None where nothing limits it."""
+    """Cores' worth of time that the container may use; None if nothing limits it."""
     limits = [
         limit
         for folder in _group_folders("cpu", root)
@@ -81,7 +81,7 @@ def throttling(root: Path = ROOT) -> Throttling | None:
 
 
 def memory_limit(root: Path = ROOT) -> int | None:
-    """Bytes that the container may use; None where nothing limits it."""
+    """Bytes that the container may use; None if nothing limits it."""
     limits = []
     for folder in _group_folders("memory", root):
         for name in ("memory.max", "memory.limit_in_bytes"):

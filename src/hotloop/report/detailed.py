@@ -48,7 +48,7 @@ def render(report: Report, view: View = DEFAULT_VIEW) -> str:
 
 
 def bottlenecks(analysis: Analysis) -> list[dict[str, Any]]:
-    """Phases by their weighted score, with what is unusual about each."""
+    """Phases by their weighted score, with their marks."""
     ordered = sorted(analysis.phases, key=lambda phase: -phase.score)
     return [_bottleneck(phase) for phase in ordered if phase.score > 0]
 

@@ -205,7 +205,7 @@ def _functions_shown(analysis: Analysis) -> list[Function]:
 
 
 def bounds_document(analysis: Analysis) -> dict[str, Any] | None:
-    """Shares of the host's time by what it went into: the whole loop's, and each phase's own."""
+    """Shares of the host's time by its use: for the whole loop, and for each phase's own time."""
     if analysis.bound is None:
         return None
     return {

@@ -60,7 +60,7 @@ def need_matplotlib() -> ModuleType:
 
 
 def drawn(format: str, inches: tuple[float, float], paint: Callable[[Figure], None]) -> bytes:
-    """A file of that format with what `paint` puts on it."""
+    """A file of that format, painted by `paint`."""
     matplotlib = need_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -88,7 +88,7 @@ def _settle(figure: Figure) -> None:
 
 
 def heading(axes: Axes, title: str, below: str, warning: str = "") -> None:
-    """The result, and what was run; above it a warning about all figures."""
+    """The result and the commands; above them, a warning about all figures."""
     axes.axis("off")
     axes.set_ylim(0, 1)
     if warning:

@@ -121,7 +121,7 @@ def _headline(analysis: Analysis) -> str:
 
 
 def _in_short(analysis: Analysis, findings: list[Finding]) -> str:
-    """The summary: what ran, and what to do, in order."""
+    """The summary of the run and the recommendations, in order."""
     said = [f"- {escape(line)}" for line in summary(analysis)]
     advised = [
         f"{number}. {prose(line)}"

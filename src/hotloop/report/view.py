@@ -30,5 +30,5 @@ class View:
     process: str = "main"
 
 
-#: Shown where no option selects anything else.
+#: The default view.
 DEFAULT_VIEW = View()

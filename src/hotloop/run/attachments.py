@@ -31,7 +31,7 @@ class CurveWriter(Protocol):
 
 
 class Attachments:
-    """One process's hooks and what they report to the recorder."""
+    """One process's hooks and their reports to the recorder."""
 
     def __init__(self, profiler: Profiler, recorder: Recorder, settings: Settings) -> None:
         self._profiler = profiler
@@ -43,7 +43,7 @@ class Attachments:
         self.own_code: OwnCode | None = None
         #: Facts that rules need besides times.
         self.telemetry: Telemetry | None = None
-        #: Watches the accelerator, where there is one.
+        #: Watches the accelerator, if there is one.
         self.watching: Watching | None = None
         self.curves: CurveWriter | None = None
 
@@ -79,7 +79,7 @@ class Attachments:
             self.write_curves(self._settings.scalars, cost)
 
     def inherit(self, parent: Attachments, process: RunProcess, cost: RegionCost | None) -> None:
-        """In a forked child: report what the parent's hooks collect here."""
+        """In a forked child: report the figures that the parent's hooks collect here."""
         self.context = parent.context
         if self.context is not None:
             from hotloop.hooks.program.source_lines import LineNames
@@ -139,7 +139,7 @@ class Attachments:
 
     def _watch_devices(self, context: HookContext) -> None:
         if not machine.accelerators():
-            return  # what watches them is not even imported
+            return  # the code that watches them is not even imported
         from hotloop.hooks.devices.watching import Watching
 
         watching = Watching.of_this_machine(context, self._settings.gpu)

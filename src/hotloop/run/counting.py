@@ -34,7 +34,7 @@ class Counting:
             return False
 
     def total(self, counter: str) -> float:
-        """A counter so far; 0 where nothing can be read."""
+        """A counter so far; 0 if nothing can be read."""
         return total_of(self._shards(), counter)
 
     def trains(self) -> bool:

@@ -26,7 +26,7 @@ _FUTURE = 0x1FF0000
 
 
 def with_marks(code: CodeType, source: bytes | None, defined: Callable[[], None]) -> CodeType:
-    """The code of a whole script, which also calls `defined` where some definitions end."""
+    """The code of a whole script, which also calls `defined` at the end of definitions."""
     if source is None or _PLACEHOLDER in code.co_consts:
         return code
     try:

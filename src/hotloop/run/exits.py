@@ -44,7 +44,7 @@ class Exits:
             self._undo.pop()()
 
     def _end(self) -> None:
-        """Finish, and let go of the program's functions: Python now frees what it has made.
+        """Finish, and release the program's functions: Python now frees the program's objects.
 
         What is still referred to then is never finalized: a file would not be flushed.
         """

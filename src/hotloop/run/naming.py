@@ -26,7 +26,7 @@ def process_name(role: str) -> str:
 
 
 def create_file(folder: Path, role: str, create: Callable[[Path, str], T]) -> T:
-    """Create a file of this process's own in the capture, whatever names others use."""
+    """Create a file for this process in the capture, whatever names others use."""
     if role == MAIN:
         return create(folder, MAIN)
     stem = f"{re.sub(r'[^A-Za-z0-9_-]+', '-', process_name(role))[:40]}-{os.getpid()}"

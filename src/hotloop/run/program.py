@@ -52,7 +52,7 @@ class Program:
     argv: list[str]
     path0: str
     load: Callable[[], tuple[CodeType, dict[str, Any]]]
-    #: The words that start it again, where these are not `argv`.
+    #: The words that start it again, if they differ from `argv`.
     again: list[str] = field(default_factory=list)
     #: Programs that Python passes to `runpy`: modules and, as `__main__`, folders and archives.
     module: str | None = None
@@ -192,7 +192,7 @@ def find_module(name: str, arguments: list[str]) -> Program:
 
 
 def _find_in_standard_input(arguments: list[str]) -> Program:
-    """`python - arguments`: the program is what standard input holds."""
+    """`python - arguments`: the program comes from standard input."""
 
     def load() -> tuple[CodeType, dict[str, Any]]:
         with open(0, "rb", closefd=False) as stdin:
@@ -315,7 +315,7 @@ def show_exception(error: BaseException) -> None:
 
 
 def forget_file(program: Program) -> None:
-    """Delete what Python deletes from a script's globals when it ends, except by `sys.exit`."""
+    """Delete the globals of a script that Python deletes when it ends, except by `sys.exit`."""
     main = sys.modules.get("__main__")
     if program.module is None and main is not None:
         for name in ("__file__", "__cached__"):
@@ -328,7 +328,7 @@ def exit_code_of(error: SystemExit) -> int:
     if code is None:
         return 0
     if isinstance(code, int):
-        code = code if -(2**63) <= code < 2**63 else -1  # what does not fit is -1
+        code = code if -(2**63) <= code < 2**63 else -1  # values that do not fit are -1
         return code & 0xFF if os.name != "nt" else code
     return 1  # a message
 

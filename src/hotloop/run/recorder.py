@@ -86,7 +86,7 @@ class Recorder:
         self._notes[key] = value
 
     def ask(self, notes: Callable[[], dict[str, Any]]) -> None:
-        """Call this as each window closes; what changed joins the header."""
+        """Call this when each window closes; changes are added to the header."""
         self._note_sources.append(notes)
 
     def finish(self, end: dict[str, Any]) -> bool:
@@ -116,7 +116,7 @@ class Recorder:
             self._writer = None
 
     def _tick(self) -> float | None:
-        """Close a window if it is time, write what waits; return how long to pause."""
+        """Close a window if it is time, write pending data, and return how long to pause."""
         if self._end is not None:
             self._close()
             return None

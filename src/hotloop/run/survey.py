@@ -135,7 +135,7 @@ def busy_cores(seconds: float) -> float | None:
 
 
 def card_error() -> str | None:
-    """Why the first card's figures cannot be read; None where they can, or there is no card."""
+    """Why the first card's figures cannot be read; None if they can, or there is no card."""
     from hotloop.measure.cards import AmdCard, CardError, NvidiaCard
 
     kinds = machine.accelerators()

@@ -355,7 +355,7 @@ def phase_names(pairs: Sequence[tuple[Figures, Figures]]) -> list[str]:
 
 
 def unfit(name: str, kind: str, pairs: Sequence[tuple[Figures, Figures]]) -> str:
-    """Why a phase cannot be judged; empty where it can."""
+    """Why a phase cannot be judged; empty if it can."""
     first, second = sides_of(pairs, name, kind)
     if not any(first) or not any(second):
         return "only in the second" if any(second) else "only in the first"
@@ -384,7 +384,7 @@ def _per_gradient_step(
 def responsible(comparison: Comparison) -> str | None:
     """The phase whose own time changed most in the direction in which the whole did.
 
-    None where the whole did not change, or where no phase is clearly part of it.
+    None if the whole did not change, or where no phase is clearly part of it.
     """
     direction = comparison.whole.verdict
     if direction not in (FASTER, SLOWER):

@@ -44,7 +44,7 @@ class Judgement:
     verdict: str
     #: Why it is not comparable, if it is not.
     why: str = ""
-    #: Above 1 the second is that many times faster. None where nothing is known.
+    #: Above 1 the second is that many times faster. None if nothing is known.
     estimate: float | None = None
     low: float | None = None
     high: float | None = None

@@ -167,7 +167,7 @@ def signed_rank_cdf(n: int) -> Sequence[float]:
 
 
 def rank_cut(n: int, level: float) -> int:
-    """The largest W at which the two-sided test of that level rejects; -1 where it never does."""
+    """The largest W at which the two-sided test of that level rejects; -1 if it never does."""
     cut = -1
     for w, p in enumerate(signed_rank_cdf(n)):
         if 2.0 * p > level:

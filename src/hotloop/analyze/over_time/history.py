@@ -54,7 +54,7 @@ class RunHistory:
         return interruptions(self._capture.main.windows)
 
     def busy(self, end_s: float, cells: int) -> list[list[float | None]]:
-        """For each process its busy share in equal parts of the run; None where it did not run."""
+        """For each process its busy share in equal parts of the run; None if it did not run."""
         main = self._capture.main
         offsets = [(shard, offset_s(shard, main)) for shard in self._capture.shards]
         return [busy_shares(shard, -at, end_s - at, cells) for shard, at in offsets]

@@ -82,7 +82,7 @@ class RunReturns:
     best: float | None = None
     #: Whether wrappers change the rewards, and those of the environments are not seen.
     only_shaped: bool = False
-    #: Why there are no returns; empty where there are.
+    #: Why there are no returns; empty if there are.
     why_none: str = ""
     moments: list[_Moment] = field(default_factory=list)
 

@@ -46,7 +46,7 @@ class Trend:
 
     @property
     def ratio(self) -> float:
-        """How many times the beginning the end is; 1 where that is unknown."""
+        """How many times the beginning the end is; 1 if that is unknown."""
         return self.last / self.first if self.first > 0 and self.last > 0 else 1.0
 
     @property
@@ -190,7 +190,7 @@ def _inside(points: Sequence[SeriesPoint], name: str) -> set[str]:
 
 
 def trend_of(points: Sequence[SeriesPoint], value: object) -> Trend | None:
-    """The trend of one figure as the loop advances; None where it is not known."""
+    """The trend of one figure as the loop advances; None if it is not known."""
     assert callable(value)
     pairs = [(point.position, value(point)) for point in points]
     known = [(at, found) for at, found in pairs if found is not None]

@@ -66,7 +66,7 @@ def share_due_to_others(main_s: float, tree_s: float, machine_s: float, usable: 
 
 
 def cores_used(analysis: Analysis) -> float | None:
-    """CPU cores that the run's own processes kept busy on average; None where that is not known."""
+    """CPU cores that the run's own processes kept busy on average; None if that is not known."""
     if analysis.run.cpu_share is None or analysis.run.loop_s <= 0:
         return None
     # A process that lasted longer than the loop, such as a launcher, spread its time over that.

@@ -33,7 +33,7 @@ class WorkerSplit:
 
 
 def split_steps(phases: list[Phase]) -> WorkerSplit | None:
-    """How the parent's environment steps split; None where no worker stepped."""
+    """How the parent's environment steps split; None if no worker stepped."""
     busy = summed(
         (phase.process, phase.total_s)
         for phase in phases

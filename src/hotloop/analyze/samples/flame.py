@@ -71,7 +71,7 @@ class Box:
 def flame(
     analysis: Analysis, processes: Iterable[str] = ("main",), most: int = MOST_BOXES
 ) -> Box | None:
-    """The tree of these processes together, pruned; None where nothing was measured."""
+    """The tree of these processes together, pruned; None if nothing was measured."""
     wanted = set(processes)
     root = Box(ROOT, "training loop", DEFAULT_CATEGORY, "")
     phases = [p for p in analysis.phases if p.process in wanted and p.thread == "main"]

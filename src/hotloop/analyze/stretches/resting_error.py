@@ -48,7 +48,7 @@ class SharesError:
         else:
             self.weight_of_samples = total_units / (total_units + total_samples)
         weight = self.weight_of_samples
-        #: Node -> standard error of its share; empty where nothing is known.
+        #: Node -> standard error of its share; empty if nothing is known.
         self.of_shares = {
             path: ((1 - weight) ** 2 * of_units[path] + weight**2 * of_samples[path]) ** 0.5
             for path in of_units

@@ -63,7 +63,7 @@ class PhasesOfStacks:
         return number
 
     def of(self, stack: int, fits: Callable[[str], bool]) -> Parts:
-        """The phases of a stack, among those that fit; none where nothing like it was seen."""
+        """The phases of a stack, among those that fit; none if nothing like it was seen."""
         number = self._number(stack)
         found = _fitting(self._whole.get(number, {}), fits)
         while not found:

@@ -44,7 +44,7 @@ class Source:
 
     @classmethod
     def read(cls, folder: Path, name: str) -> Source | None:
-        """A file below the program's folder; None where it cannot be read or parsed."""
+        """A file below the program's folder; None if it cannot be read or parsed."""
         try:
             return cls(name, (folder / name).read_text(encoding="utf-8"))
         except (OSError, ValueError, SyntaxError):
@@ -168,7 +168,7 @@ class Source:
         return (result + self._bytes[at:]).decode()
 
     def diff(self, edits: list[Edit]) -> str:
-        """The edits as a unified diff; empty where they change nothing or break the file."""
+        """The edits as a unified diff; empty if they change nothing or break the file."""
         try:
             after = self.edited(edits)
             ast.parse(after)

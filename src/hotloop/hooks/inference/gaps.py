@@ -212,7 +212,7 @@ class Flow:
     def _identify(self, before: int, after: int, circumstances: int) -> Region | None:
         """The region of a gap that has just ended for the first time, by the code in it.
 
-        None where the code cannot be found: the gap began in another thread, say.
+        None if the code cannot be found: the gap began in another thread, say.
         """
         begin = self._begin.get((before, circumstances), code_between.Position())
         code = code_between.ranges_between(begin, code_between.position())

@@ -23,7 +23,7 @@ class StepResult(NamedTuple):
     """The decoded result of one call of `step`."""
 
     envs: int
-    #: None where that could not be read without waiting.
+    #: None if that could not be read without waiting.
     ended: int | None
     #: Rewards and ends of each environment, where that can be read without waiting.
     rewards: list[float] | None = None
@@ -189,7 +189,7 @@ def agents_of(reward: Any) -> int:
 
 
 def ends_of(ends: list[Any], envs: int) -> list[bool] | None:
-    """Whether each environment's episode has ended; None where that cannot be read at once."""
+    """Whether each environment's episode has ended; None if that cannot be read at once."""
     try:
         values = [_on_host(end) for end in ends]
         if not values or any(value is None for value in values):

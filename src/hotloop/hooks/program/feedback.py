@@ -290,7 +290,7 @@ def _with_depth(tokens: list[tuple[str, str, int]]) -> Iterator[tuple[str, str, 
 
 
 def _assignment(tokens: list[tuple[str, str, int]], word: str) -> int:
-    """Where the last assignment's right side begins; 0 where nothing is set."""
+    """Where the last assignment's right side begins; 0 if nothing is set."""
     depth, found = 0, 0
     for i, (kind, text, _) in enumerate(tokens):
         depth += (kind == "open") - (kind == "close")

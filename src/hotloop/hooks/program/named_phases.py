@@ -209,7 +209,7 @@ def _methods(cls: type, name: str, exact: bool) -> Iterator[tuple[Any, str, Any]
 
 
 def _known(raw: Any) -> Function | None:
-    """The function in an attribute, plain or compiled; None where it is something else."""
+    """The function in an attribute, plain or compiled; None if it is something else."""
     return function_in(raw) if function_behind(raw) is not None else None
 
 

@@ -30,7 +30,7 @@ def limits_in_words(analysis: Analysis, process: str) -> list[str]:
 
 
 def bound_line(analysis: Analysis, process: str = "main") -> str:
-    """The same as a sentence; empty where it is not known."""
+    """The same as a sentence; empty if it is not known."""
     is_main = process in ("all", "main")
     parts, bound = limits_in_words(analysis, process), analysis.bound
     if not parts:

@@ -92,7 +92,7 @@ def _seconds(value: float | None) -> str:
 
 
 def _label(row: _Row, width: int) -> str:
-    """A row's name and how it is known; without the latter where there is no room for both."""
+    """A row's name and how it is known; the latter only if there is room for both."""
     indent, name = "  " * row.depth, clean(row.label)
     whole = f"{indent}{name} {row.tag}" if row.tag else indent + name
     if len(whole) <= width:

@@ -54,7 +54,7 @@ def shell(
     connect: str = "'none'",
     styles: tuple[str, ...] = STYLES,
 ) -> str:
-    """A whole document; `without_script` is what a reader without scripts sees."""
+    """A whole document; `without_script` is shown to a reader without scripts."""
     style = "\n".join(asset(name) for name in styles)
     script = '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in scripts) + "\n})();\n"
     policy = "; ".join(

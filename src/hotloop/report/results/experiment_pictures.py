@@ -51,7 +51,7 @@ _TONES = {
 
 @dataclass(frozen=True)
 class _Estimate:
-    """An estimate with its interval, and what was expected of it."""
+    """An estimate with its interval and the expectation."""
 
     name: str
     estimate: float | None
@@ -212,7 +212,7 @@ def sweep_picture(sweep: Sweep, format: str) -> bytes:
 
 
 def _speed(axes: Axes, sweep: Sweep) -> None:
-    """Medians with intervals; where runs are not cut short, their time instead."""
+    """Medians with intervals; if runs are not cut short, their time instead."""
     name, values = next(iter(sweep.variables.items()))
     numeric = is_numeric(values)
     grows = sweep.stop_after is None

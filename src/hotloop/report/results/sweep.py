@@ -52,7 +52,7 @@ def design_in_words(sweep: Sweep) -> str:
 
 
 def headline(sweep: Sweep) -> str:
-    """The best setting, and what limits going further: what was not as expected, or the knee."""
+    """The best setting, and either the unexpected or the knee, which limit going further."""
     if len(sweep.points) < 2:
         return "Only one setting was measured, so there is nothing to compare it with."
     sentences = [_best(sweep)]
@@ -181,7 +181,7 @@ def _expectation(expected: Expectation, sweep: Sweep, style: Style) -> str:
 
 
 def blame_sentences(expected: Expectation, sweep: Sweep) -> list[str]:
-    """The phase responsible for the excess, and what the excess consists of."""
+    """The phase responsible for the excess, and the parts of the excess."""
     lines = []
     if expected.responsible is not None:
         last = f"{expected.variable}={expected.rows[-1].value}"
@@ -220,7 +220,7 @@ def slower_in_words(row: Deviation) -> str:
 
 
 def growth_sentences(sweep: Sweep) -> list[str]:
-    """How time grows with each variable, which phase is the steepest, and where the knee is."""
+    """The growth of time with each variable, the steepest phase, and the knee."""
     lines = []
     for growth in sweep.growths:
         name = clean(growth.variable)

@@ -40,7 +40,7 @@ def measured(tried: TriedFix) -> str:
 
 
 def interval(tried: TriedFix) -> str:
-    """The interval with a space before it; empty where it is too wide to say anything."""
+    """The interval with a space before it; empty if it is too wide to say anything."""
     low, high = tried.low or 0.0, tried.high or 0.0
     if tried.verdict == UNCLEAR and high > MOST_WIDTH * low:
         return ""
@@ -73,7 +73,7 @@ def _sentence(text: str) -> str:
 
 
 def promised(finding: Finding) -> str:
-    """The expected gain of a fix and its ceiling; empty where none is predicted."""
+    """The expected gain of a fix and its ceiling; empty if none is predicted."""
     if finding.severity == HEALTHY:
         return ""
     if finding.measured_gain is not None and finding.proof is not None:

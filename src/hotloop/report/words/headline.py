@@ -16,7 +16,7 @@ from hotloop.report.words.returns import headline_part
 
 
 def headline_parts(analysis: Analysis) -> list[str]:
-    """Each figure with its unit, the most important first; what was not counted is left out."""
+    """Each figure with its unit, most important first; figures not counted are left out."""
     run = analysis.run
     parts = [f"{units.seconds(run.wall_s)} total"]
     if has_training_loop(analysis):
@@ -110,6 +110,6 @@ def _token_parts(analysis: Analysis) -> list[str]:
     ]
     if made.learned:
         parts.append(f"{units.rate(made.learned_per_s)} tokens/s learned")
-    if made.padding_share:  # unknown where masks are on a device
+    if made.padding_share:  # unknown if masks are on a device
         parts.append(f"{units.percent(made.padding_share)} padding")
     return parts

@@ -280,7 +280,7 @@ def _runners(analysis: Analysis) -> list[RunRow]:
 
 
 def _envs_per_call(analysis: Analysis, groups: set[str]) -> float | None:
-    """Environments that a runner steps at once; None where nothing was counted."""
+    """Environments that a runner steps at once; None if nothing was counted."""
     calls = sum(
         phase.calls
         for phase in analysis.phases
