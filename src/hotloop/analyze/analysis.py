@@ -111,7 +111,7 @@ class _MainLoop:
     """The loop of the process that trains, with and without hotloop's own cost."""
 
     phases: list[Phase]
-    #: As the windows have it, hotloop's part of it, and what is left.
+    #: As in the windows, hotloop's part of it, and the rest.
     raw_s: float
     cost_s: float
     loop_s: float

@@ -15,7 +15,7 @@ from hotloop.analyze.model import Phase
 from hotloop.analyze.samples.states import States
 
 #: Phases in which blocking, where other processes take part, is waiting for these; in `wait`, it
-#: is waiting for threads where there are none.
+#: is waiting for threads if there are none.
 _FOR_OTHERS = frozenset(
     ("env.step", "env.reset", "env.render", "wait", "collect", "data.wait", "comm")
 )

@@ -16,7 +16,7 @@ from hotloop.phases import is_of_thread
 
 
 def add_up(windows: Iterable[Window]) -> dict[str, PhaseDelta]:
-    """Every node with what happened there in all these windows."""
+    """Every node with its sums over all these windows."""
     totals: dict[str, PhaseDelta] = {}
     for window in windows:
         for path, delta in window.phases.items():
@@ -42,7 +42,7 @@ def correct(totals: dict[str, PhaseDelta], cost: RegionCost) -> dict[str, Correc
     corrected: dict[str, Corrected] = {}
     outside: dict[str, float] = {}
     below: dict[str, float] = {}
-    # From the leaves up: what is deeper has more slashes, and the root comes last.
+    # From the leaves up: deeper nodes have more slashes, and the root comes last.
     for path in sorted(totals, key=lambda p: -p.count("/") if p else 1):
         delta = totals[path]
         inside = delta.calls * cost.inner_ns

@@ -42,7 +42,7 @@ class Framework:
     build: str = ""
     #: Devices that it sees, the CPU excluded.
     devices: list[str] = field(default_factory=list)
-    #: Threads of one operation, where it says.
+    #: Threads of one operation, if the framework reports them.
     threads: int | None = None
     error: str = ""
     #: Its import took longer than the survey waits.

@@ -131,6 +131,6 @@ def phases_there_are(analysis: Analysis) -> list[tuple[str, float]]:
 
 
 def learning_starts(analysis: Analysis) -> int | None:
-    """Environment steps before the first update, where a library's setting says so."""
+    """Environment steps before the first update, if a library has such a setting."""
     setting = last(analysis.loop_windows, LEARNING_STARTS)
     return int(setting) if setting is not None else None

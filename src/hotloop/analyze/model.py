@@ -82,7 +82,7 @@ class Phase:
     python_share: float | None = None
     native_share: float | None = None
     waiting_share: float | None = None
-    #: Standard error of the share, where calls were measured in stretches.
+    #: Standard error of the share, if calls were measured in stretches.
     share_error: float | None = None
 
     @property
@@ -281,7 +281,7 @@ class RunRow:
     """One row of the run's table: a phase in one kind of processes, in seconds of the loop."""
 
     name: str
-    #: `main`, or what processes of one kind are called without their number.
+    #: `main`, or the name of processes of one kind without their number.
     process: str
     processes: int
     #: How the time was spent: see `run_table`.
@@ -360,7 +360,7 @@ class Analysis:
 
     @property
     def largest_share_error(self) -> float:
-        """The largest standard error of a phase's share; 0 where every call was measured."""
+        """The largest standard error of a phase's share; 0 if every call was measured."""
         return max((phase.share_error or 0.0 for phase in self.phases), default=0.0)
 
     @property

@@ -38,7 +38,7 @@ class Once:
     path: str
     name: str
     seconds: float
-    #: Paths below it -> what they took of it.
+    #: Paths below it -> their time in it.
     parts: Mapping[str, float] = field(default_factory=dict)
 
     def inside(self, paths: tuple[str, ...]) -> float:
@@ -106,7 +106,7 @@ def _goes_on(windows: Sequence[Window], path: str) -> bool:
 
 
 def _parts(windows: Sequence[Window], outer: str, paths: set[str]) -> dict[str, float]:
-    """What each path below `outer` took in its first call beyond what it took later."""
+    """The extra time of each path below `outer` in its first call, compared with later calls."""
     calls_of = [delta.calls if (delta := w.phases.get(outer)) else 0 for w in windows]
     ended = next((i for i, calls in enumerate(calls_of) if calls), len(windows))
     parts: dict[str, float] = {}

@@ -76,7 +76,7 @@ def _read(path: Path) -> str:
 
 
 def _refuse_uncommitted(program: Path, names: list[str]) -> None:
-    """Refuse to overwrite what git cannot restore."""
+    """Refuse to overwrite files that git cannot restore."""
     status = _git(program, "status", "--porcelain", "--", *names)
     if status is None or status.returncode != 0:
         raise HotloopError(f"{program} is not under git; use --force to write the changes anyway")

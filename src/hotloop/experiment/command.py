@@ -18,7 +18,7 @@ _PYTHON = re.compile(r"python(\d+(\.\d+)?)?(\.exe)?")
 
 @dataclass(frozen=True)
 class Command:
-    """A program with its arguments, and what hotloop changes around it."""
+    """A program with its arguments, and hotloop's changes around it."""
 
     #: The program and its arguments, as `hotloop run` takes them.
     words: tuple[str, ...]
@@ -51,7 +51,7 @@ class Command:
 
 
 def shown(written: str) -> str:
-    """A command, or part of one, as it may be shown: what looks like a secret is masked."""
+    """A command, or part of one, for display: anything that looks like a secret is masked."""
     try:
         words = shlex.split(written)
     except ValueError:
@@ -61,7 +61,7 @@ def shown(written: str) -> str:
 
 
 def parse_command(written: str | list[str]) -> Command:
-    """A command from its text or its words; a `HotloopError` says what is wrong with it."""
+    """A command from its text or its words; raises `HotloopError` if it is not valid."""
     text = written if isinstance(written, str) else shlex.join(written)
     try:
         words = shlex.split(text)

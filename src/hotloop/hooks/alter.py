@@ -56,7 +56,7 @@ _SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 @dataclass(frozen=True)
 class Amount:
-    """How much slower: seconds per call, or a share of what the call itself took."""
+    """A slowdown: seconds per call, or a share of the call's own time."""
 
     seconds: float = 0.0
     share: float = 0.0
@@ -121,7 +121,7 @@ class Alterations:
         self._late_s = how_late_sleep_is() if slow else 0.0
 
     def notes(self) -> dict[str, Any]:
-        """What the capture says: that this training was changed, and where."""
+        """The note in the capture that this training was altered, and where."""
         return {
             Notes.altered: {
                 Altered.skip: {p: {SkippedPhase.calls: n} for p, n in self.skipped.items()},
@@ -209,7 +209,7 @@ class Alterations:
         def thin(*args: object, **kwargs: object) -> object:
             if not self._is_on(phase):
                 return function(*args, **kwargs)
-            # A dictionary or an array is what the call is about, not whose method it is.
+            # A dictionary or an array is an argument of the call, not its object.
             own = id(args[0]) if args and type(args[0]).__dictoffset__ else _NEW_OBJECTS
             whose = own if own in results else _NEW_OBJECTS
             since[whose] = since.get(whose, every if not results else 0) + 1
@@ -314,7 +314,7 @@ class _Inside(threading.local):
 
 
 class _Altering:
-    """While a phase is being altered, what it calls is left alone."""
+    """While a phase is being altered, its inner calls are left alone."""
 
     __slots__ = ("_alterations", "_phase")
 

@@ -103,7 +103,7 @@ class EventOrder(Protocol):
 class Updates(Protocol):
     """Counts gradient steps and their batch sizes (native `Updates`, or `NoUpdates`)."""
 
-    #: Batch size of the next gradient step, where a table knows it better.
+    #: Batch size of the next gradient step, if a table knows it better.
     batch_size: int
 
     def forward(self, network: int, rows: int) -> None: ...

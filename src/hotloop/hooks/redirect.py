@@ -131,7 +131,7 @@ def plain_function(raw: object) -> FunctionType | None:
 
 
 def function_behind(raw: object) -> FunctionType | None:
-    """The Python function in a class's attribute, also where it was compiled."""
+    """The Python function in a class's attribute, even if it was compiled."""
     function = function_in(raw)
     return plain_function(written(function) if type(function) in compiled_types else function)
 

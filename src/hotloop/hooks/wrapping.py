@@ -182,7 +182,7 @@ def count_bytes(
 
 
 def put_hook(owner: Foreign, name: str, wrapper: Wrapper) -> Undo:
-    """Hook `owner.name` itself, for what is not a target of a table. Returns what undoes it."""
+    """Hook `owner.name` itself, outside any table. Returns a function that removes the hook."""
     return redirect(Core, owner, name, wrapper)
 
 

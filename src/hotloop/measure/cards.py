@@ -37,7 +37,7 @@ class CardError(Exception):
 
 @dataclass(frozen=True)
 class Reading:
-    """One reading of a card; None is what the driver does not report."""
+    """One reading of a card; None for values that the driver does not report."""
 
     #: Share of the last sample period in which at least one kernel ran.
     busy: float | None = None

@@ -78,7 +78,7 @@ def make_mark(callback: Callable[[], None]) -> Any:
 
 
 def run_at_bottom(run: CodeType | Callable[..., Any], *args: Any) -> None:
-    """Execute code in its globals, or call a function, where no frame of hotloop is below it.
+    """Execute code in its globals, or call a function, without a frame of hotloop below it.
 
     The twin cannot hide frames; it runs the same things on top of them.
     """

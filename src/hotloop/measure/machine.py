@@ -17,7 +17,7 @@ from hotloop.measure.unpatched import getpid, listdir, open_file
 
 ROOT = Path("/")
 
-#: cgroup v1 writes a number of this size where there is no limit.
+#: cgroup v1 writes a number of this size if there is no limit.
 _NO_LIMIT = 1 << 60
 
 

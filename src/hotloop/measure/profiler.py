@@ -47,7 +47,7 @@ def _no_reports() -> Reports:
 class Profiler:
     """Regions and counters of this process; `get_profiler()` returns the shared one."""
 
-    #: Loads what renders figures; set by the package, because measuring must not depend on it.
+    #: Loads the renderers of figures; set by the package, because measuring must not depend on it.
     reports: ClassVar[Callable[[], Reports]] = staticmethod(_no_reports)
 
     def __init__(self, clock: Callable[[], int] | None = None, shared: bool = False) -> None:
@@ -70,7 +70,7 @@ class Profiler:
         self.rested: set[str] = set()
         self.peaks = MemoryPeaks()
         self.sampler: Sampler | None = None
-        #: Adds up the rewards of episodes, where environments are stepped.
+        #: Adds up the rewards of episodes, if environments are stepped.
         self.returns: Any = None
         #: Keeps single calls, with `run --trace`.
         self.tracer: Tracer | None = None

@@ -56,7 +56,7 @@ class Tracer:
         elif self._left > 0:
             self._waiting -= 1
             if self._waiting <= 0:
-                # A quarter of what is left, so that a burst does not use it all.
+                # A quarter of the rest, so that a burst does not use all of it.
                 self._begin(max(self._left // 4, 1))
 
     def pause(self, end_ns: int, paths: list[str]) -> None:
@@ -80,7 +80,7 @@ class Tracer:
             self._writer = None
 
     def write(self) -> None:
-        """Write what was kept; a disk that cannot take it ends the trace."""
+        """Write the kept calls; if the disk cannot take them, the trace ends."""
         while self._blocks:
             block = self._blocks.pop(0)
             try:

@@ -90,7 +90,7 @@ class WorkChange:
 
 @dataclass
 class PhaseJudgement:
-    """One phase: its own time, its time in all, and per gradient step where that counts."""
+    """One phase: its own time, its total time, and per gradient step if that matters."""
 
     name: str
     own: Judgement
@@ -258,7 +258,7 @@ def one_of(unit: str) -> str:
 
 
 def log_ratio(first: float, second: float) -> float:
-    """How many times faster the second is, on the log scale; NaN where one is zero."""
+    """How many times faster the second is, on the log scale; NaN if one is zero."""
     if first > 0 and second > 0 and math.isfinite(first) and math.isfinite(second):
         return math.log(first / second)
     return math.nan

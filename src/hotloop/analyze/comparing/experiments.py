@@ -29,7 +29,7 @@ class FailedRun:
 
 @dataclass
 class PairedResult:
-    """A comparison with what happened around it."""
+    """A comparison with failures and interruptions around it."""
 
     comparison: Comparison
     #: As they may be shown: secrets masked.

@@ -20,7 +20,7 @@ FAILED = "could not be tried"
 #: "2x" without a range means about twice: within a fifth either way.
 ABOUT = 1.2
 
-#: How likely a claim is before it is tried, by what its author said.
+#: The probability of a claim before it is tried, by its author's confidence.
 CONFIDENCES = {"high": 0.8, "medium": 0.5, "low": 0.2}
 
 #: Names for the slope of time over delay, and their ranges. A phase on the critical
@@ -99,7 +99,7 @@ def judge_gain(expected: Expected, whole: Judgement, margin: float) -> ClaimVerd
 
 
 def as_ceiling(verdict: ClaimVerdict) -> ClaimVerdict:
-    """The same for a phase that was skipped: what was measured is a limit and confirms no fix."""
+    """The same for a skipped phase: the measurement is a limit and confirms no fix."""
     if verdict.verdict != CONFIRMED or verdict.measured is None:
         return verdict
     return ClaimVerdict(

@@ -138,5 +138,5 @@ def judge_family(
 
 
 def finite(value: float) -> float | None:
-    """The value; None for what JSON does not have."""
+    """The value; None for numbers that JSON does not have."""
     return value if math.isfinite(value) else None

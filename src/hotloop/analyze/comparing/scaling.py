@@ -106,7 +106,7 @@ class Deviation:
 
 @dataclass
 class Expectation:
-    """A sweep compared with what was expected."""
+    """A sweep compared with the expectation."""
 
     kind: str
     variable: str
@@ -271,7 +271,7 @@ def knee(points: Sequence[Setting], index: int, grows: bool) -> str | None:
 def expectation(
     trials: Sequence[Trial], kind: str, variable: str, index: int, cut: bool
 ) -> Expectation:
-    """Each value of a variable, compared with what the smallest one predicts."""
+    """Each value of a variable, compared with the prediction from the smallest one."""
     if kind == "linear":
         kind = "linear-throughput" if cut else "linear-time"
     quantity = {"linear-time": "loop_s", "constant": "step_s"}.get(kind, "steps_per_s")
@@ -333,7 +333,7 @@ def _same_but(one: Trial, other: Trial, index: int) -> bool:
 def _name_responsible(
     result: Expectation, trials: Sequence[Trial], index: int, base: str, value: str
 ) -> None:
-    """The phase whose own time exceeds what was expected of it by most."""
+    """The phase whose own time exceeds its expectation by most."""
     first, last = _of(trials, index, base), _of(trials, index, value)
     grown = float(value) / float(base)
     excess: dict[str, float] = {}

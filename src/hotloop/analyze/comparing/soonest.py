@@ -41,7 +41,7 @@ class Soonest:
 
 
 def judge_all(result: Soonest) -> None:
-    """Fill in what follows from the attempts."""
+    """Derive the results from the attempts."""
     if not result.attempts or not result.attempts[0]:
         return
     for side in result.attempts:

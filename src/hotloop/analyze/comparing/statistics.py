@@ -56,7 +56,7 @@ class Interval:
 
     @property
     def half(self) -> float:
-        """Half of the width; infinite where nothing is known."""
+        """Half of the width; infinite if nothing is known."""
         return (self.high - self.low) / 2
 
     @property
@@ -73,7 +73,7 @@ def science() -> tuple[ModuleType, ModuleType]:
         raise HotloopError(f"comparing needs {missing}: pip install 'hotloop[compare]'") from None
 
 
-# -- one sample of log ratios: is it zero, and what is its interval? --
+# -- one sample of log ratios: is its center zero, and what is its interval? --
 
 
 class Paired:

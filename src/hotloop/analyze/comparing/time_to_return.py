@@ -103,7 +103,7 @@ class TimeToReturn:
 
     @property
     def trade(self) -> str:
-        """The combined verdict on speed and learning, where both are certain."""
+        """The combined verdict on speed and learning, if both are certain."""
         if self.speed is None or self.steps is None:
             return ""
         words = {

@@ -182,7 +182,7 @@ def _why_none(capture: Capture, training: EpisodeDelta) -> str:
     return "no episode ended, or none whose end can be seen"
 
 
-# -- whose episodes --
+# -- which process's episodes --
 
 
 def _episodes(
@@ -248,7 +248,7 @@ def _points(loop: Sequence[Window], windows: list[EpisodeDelta | None]) -> list[
 
 
 def _last_part(loop: Sequence[Window], windows: list[EpisodeDelta | None]) -> EpisodeDelta:
-    """Episodes of the last tenth of the loop; of more where none ended there."""
+    """Episodes of the last tenth of the loop, or of more if none ended there."""
     total = EpisodeDelta()
     if not loop:
         return total

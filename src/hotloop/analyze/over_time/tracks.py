@@ -37,7 +37,7 @@ class Track:
 
 @dataclass
 class ProcessTracks:
-    """All tracks of one process, and what to add to its times to be on the main clock."""
+    """All tracks of one process, and the offset from its times to the main clock."""
 
     name: str
     pid: int

@@ -56,7 +56,7 @@ class Trend:
 
 @dataclass
 class Slowdown:
-    """From the first part of a run to its last: what an episode takes longer, and why."""
+    """From the first part of a run to its last: how much longer episodes take, and why."""
 
     #: How many times longer an episode takes, has more steps, and a step takes longer.
     episode: float

@@ -66,7 +66,7 @@ def _estimated_s(shard: Shard, whole_ns: int) -> float:
 
 def _blocked_shares(shard: Shard) -> Iterator[float | None]:
     """The part of each window's passes that waited, by the system's clocks; None if not known."""
-    yield None  # the clocks of the first window say nothing about what came before
+    yield None  # the clocks of the first window say nothing about the time before
     for before, window in pairwise(shard.windows):
         one_thread = window.gauges.get(schema.TORCH_THREADS) == 1 and shard.notes.gpu is None
         passes = _passes_ns(window)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contention:
-    """How long a run's main thread waited for a core over time, and what part others caused."""
+    """A main thread's waiting for a core over time, with the part caused by other programs."""
 
     #: (seconds since 1970, seconds waited so far), in order.
     marks: list[tuple[float, float]] = field(default_factory=list)

@@ -70,7 +70,7 @@ def _span(workers: Sequence[Shard], main: Shard) -> tuple[int, int]:
         later_ns, loop = round(offset_s(worker, main) * 1e9), split_timeline(worker.windows)
         begins.append(loop.loop_begin_ns + later_ns)
         ends.append(loop.loop_end_ns + later_ns)
-    if any(worker.end is None for worker in workers):  # terminated: what it did last is not known
+    if any(worker.end is None for worker in workers):  # terminated: its last work is not known
         ends += [w.end_ns for w in main.windows if "wait" in w.phases and w.phases["wait"].calls]
     return min(begins), max(ends)
 

@@ -162,7 +162,7 @@ class _Others:
     def _with_children(
         self, shard: Shard, children: Mapping[tuple[str, int], list[Shard]]
     ) -> ProcessWork:
-        """A process whose waits are what its own children did."""
+        """A process whose waits are for its own children."""
         work = self.processes[id(shard)]
         below = children.get((shard.header.host, shard.header.pid), [])
         own = [self._with_children(child, children) for child in below]
@@ -310,7 +310,7 @@ def _phases_of(shard: Shard) -> frozenset[str]:
 
 
 def _window_work(window: Window, group: str, idle: _Idle) -> tuple[Work, float]:
-    """(what a process worked in a window, seconds that it waited)."""
+    """(the work of a process in a window, seconds that it waited)."""
     busy: Work = defaultdict(float)
     waited = 0.0
     for path, delta in window.phases.items():

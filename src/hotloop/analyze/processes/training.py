@@ -39,7 +39,7 @@ EQUAL = 0.9
 
 #: Name of a main process that only started the one that trains.
 LAUNCHER = "launcher"
-#: Notes about what a process did, rather than about the machine or the command.
+#: Notes about a process's work, rather than about the machine or the command.
 _OWN_NOTES = (Notes.exact_functions, Notes.memory_peaks, Notes.gpu_memory_peaks, Notes.recognised,
               Notes.places, Notes.networks, Notes.remarks)  # fmt: skip
 
@@ -61,7 +61,7 @@ class Work:
     collectives: int = 0
 
     def drives(self, other: Work) -> bool:
-        """Whether it takes part in what the other does."""
+        """Whether it takes part in the work of the other."""
         return (
             self.loop_ns > NEXT_TO_NOTHING * other.loop_ns
             or self.learned > 0
@@ -185,7 +185,7 @@ def _training_thread_first(shard: Shard) -> Shard:
 
 
 def _work_of(shard: Shard) -> dict[str, Work]:
-    """Thread -> what it did of the training."""
+    """Thread -> its part in the training."""
     found: dict[str, Work] = {}
     for window in shard.windows:
         for path, delta in window.phases.items():

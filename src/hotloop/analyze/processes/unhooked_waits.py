@@ -21,7 +21,7 @@ from hotloop.capture.window import PhaseDelta, Samples, Window
 from hotloop.phases import is_of_thread, name_at, names_of
 
 WAIT = "wait"
-#: Phases whose waiting is theirs.
+#: Phases that keep their waiting.
 _WAIT_THEMSELVES = frozenset({WAIT, "data.wait", "comm", "log", "checkpoint", "import", "evaluate"})
 #: Calls that wait for another thread or process when they block, as a line names them.
 _BLOCKS = frozenset(
@@ -38,7 +38,7 @@ _Verdicts = Callable[[int], tuple[bool, bool]]
 
 
 def separate_waits(shard: Shard) -> Shard:
-    """The shard with what its samples show as waiting in `wait`."""
+    """The shard, with the waiting that its samples show moved to `wait`."""
     verdicts = _verdicts(shard)
     moves = shard.notes.gpu is None
     windows = [_separated(window, verdicts, moves) for window in shard.windows]

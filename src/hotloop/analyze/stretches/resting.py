@@ -111,7 +111,7 @@ def _are_samples(windows: Sequence[Window]) -> Iterator[bool]:
 
 
 def _below_rest(path: str) -> tuple[str, list[str]] | None:
-    """(what was open, names below the rest); None for what was measured in a stretch."""
+    """(open path, names below the rest); None for nodes measured in a stretch."""
     if REST not in path:
         return None
     names = path.split("/")
@@ -122,7 +122,7 @@ def _below_rest(path: str) -> tuple[str, list[str]] | None:
 
 
 def _measured(window: Window) -> Window:
-    """The window without what happened between stretches."""
+    """The window without the time between stretches."""
     return replace(
         window,
         phases={p: d for p, d in window.phases.items() if _below_rest(p) is None},
@@ -226,7 +226,7 @@ class _Proportions:
 
 @dataclass
 class _Part:
-    """One window: what was measured in stretches, and the time to be shared out."""
+    """One window: measurements in stretches, and the time to be distributed."""
 
     window: Window
     rested: frozenset[str]

@@ -28,7 +28,7 @@ class Watching:
 
     @classmethod
     def of_this_machine(cls, context: HookContext, mode: str) -> Watching | None:
-        """A watch over what this machine has; None if there is nothing to watch."""
+        """A watch over this machine's devices; None if there are none."""
         if mode == OFF:
             return None
         devices = known_devices()

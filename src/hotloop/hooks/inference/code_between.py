@@ -105,7 +105,7 @@ def _around(code: CodeType, begin: int, end: int) -> list[CodeRange]:
 
 @functools.lru_cache(maxsize=256)
 def backward_jumps(code: CodeType) -> tuple[tuple[int, int], ...]:
-    """Where each loop of this code ends, and where it jumps back to."""
+    """The end of each loop of this code, and the start to which it jumps back."""
     jumps = [
         (each.offset, each.argval)
         for each in instructions(code)
@@ -182,7 +182,7 @@ def lines_of(code: list[CodeRange]) -> list[str]:
     return found
 
 
-# -- what names show --
+# -- evidence in names --
 
 
 def _shows_storing(code: Names) -> bool:

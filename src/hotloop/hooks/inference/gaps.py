@@ -43,7 +43,7 @@ from hotloop.phases import GAP, UNIDENTIFIED
 if TYPE_CHECKING:
     from hotloop.measure.profiler import Profiler
 
-#: A gap's phase where the order of events is evidence enough, by what was before and after it.
+#: A gap's phase if the order of events is enough evidence, by the events before and after it.
 DEDUCED: dict[tuple[int, int], str] = {
     # A buffer's own method ends it, or has begun it: a transition taken apart and stored.
     (STEP, ADD): "buffer.add",
@@ -127,7 +127,7 @@ MOST_LOST = 64
 #: Phases that hooks time themselves: a gap adds to what a call of these begins or ends with.
 TIMED_BY_HOOKS = frozenset({"policy.act", "learn.optimizer", "logprob.policy", "logprob.reference"})
 
-#: Libraries with gradients: where one is used, the order of events says more.
+#: Libraries with gradients: if one is used, the order of events shows more.
 GRADIENT_LIBRARIES = ("torch", "tensorflow", "keras", "jax")
 
 

@@ -21,11 +21,11 @@ from hotloop.hooks.telemetry.attributes import read
 
 #: Wrappers on top of each other that are looked through.
 _MOST_WRAPPERS = 32
-#: Where wrappers of Gymnasium and of Stable-Baselines3 keep what they wrap.
+#: Attributes in which wrappers of Gymnasium and Stable-Baselines3 keep the wrapped environment.
 _WRAPPED = ("env", "venv")
 #: Classes that note the return of an ended episode in `info`.
 _RECORDERS = ("Monitor", "VecMonitor", "RecordEpisodeStatistics")
-#: The methods that return rewards, and where in their result.
+#: Methods that return rewards, and the position in their result.
 _STEPS, _REWARD = ("step", "step_wait"), 1
 
 
@@ -58,7 +58,7 @@ def below_changes(env: Foreign) -> Below | None:
 
 
 def _chain(env: Foreign) -> Iterator[Foreign]:
-    """A wrapper, and what it wraps, down to the environment."""
+    """A wrapper and everything that it wraps, down to the environment."""
     for _ in range(_MOST_WRAPPERS):
         yield env
         wrapped = [each for name in _WRAPPED if (each := read(env, name)) is not None]
@@ -74,7 +74,7 @@ def _last_changing(chain: list[Foreign]) -> int | None:
 
 
 def changes_rewards(cls: type) -> bool:
-    """Whether a wrapper's `step` may return another reward than what it wraps.
+    """Whether a wrapper's `step` may return a different reward than the wrapped environment.
 
     It does not if its code returns the reward under the name that it had when it was unpacked, or
     the whole result of another `step`.

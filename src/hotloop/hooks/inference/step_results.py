@@ -25,10 +25,10 @@ class StepResult(NamedTuple):
     envs: int
     #: None if that could not be read without waiting.
     ended: int | None
-    #: Rewards and ends of each environment, where that can be read without waiting.
+    #: Rewards and ends of each environment, if they can be read without waiting.
     rewards: list[float] | None = None
     ends: list[bool] | None = None
-    #: How many agents were stepped in them; 0 where an environment has one.
+    #: How many agents were stepped in them; 0 if an environment has one.
     agents: int = 0
 
 
@@ -97,7 +97,7 @@ def _first(result: object, names: tuple[str, ...]) -> object:
 
 
 def _positional(result: object) -> tuple[Any, list[Any]] | None:
-    """(reward, ends) of a tuple: what is true or false ends an episode."""
+    """(reward, ends) of a tuple: values that are true or false end an episode."""
     if not isinstance(result, tuple) or not 2 <= len(result) <= 6:
         return None
     flags: list[Any] = []
@@ -169,7 +169,7 @@ def _size(value: object) -> int | None:
 
 
 def rewards_of(reward: Any) -> list[float] | None:
-    """The rewards of each environment; None on a device, or where they are not numbers.
+    """The rewards of each environment; None on a device, or if they are not numbers.
 
     The return of several agents in one environment is the sum of theirs.
     """
@@ -227,7 +227,7 @@ def _exact(value: float) -> float:
 
 
 def _one_on_host(value: Any) -> Any:
-    """One value of a list or a dict; raises where reading it would wait for a device."""
+    """One value of a list or a dict; raises if reading it would wait for a device."""
     if not is_on_host(value):
         raise ValueError("on a device")
     if isinstance(value, (int, float)):

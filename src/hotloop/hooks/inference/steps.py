@@ -18,12 +18,12 @@ from hotloop.hooks.protocols import Foreign, Note
 if TYPE_CHECKING:
     from hotloop.hooks.context import HookContext
 
-#: result -> what it says; None if it is no step's.
+#: result -> its contents; None if it is not the result of a step.
 Reader = Callable[[Foreign], "StepResult | None"]
 #: (result, environment, environments stepped, episodes ended)
 Inspect = Callable[[object, object, int, int], None]
 
-#: Steps inside these are not part of the training: evaluations, and what callbacks of a library do.
+#: Steps inside these are not part of the training: evaluations, and callbacks of a library.
 NOT_TRAINING = ("evaluate", "callback")
 
 #: Where a vector's result has one entry for each environment.

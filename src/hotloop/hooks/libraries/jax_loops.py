@@ -39,7 +39,7 @@ class CompiledLoops:
                 return
 
     def wait(self, original: Function) -> Function:
-        """A function of JAX that waits, in the phase of what it waits for."""
+        """A function of JAX that waits, in the phase of the call it waits for."""
         is_open = self._context.core.is_open
 
         def choose(*_: object, **__: object) -> Region | None:
@@ -86,7 +86,7 @@ class CompileTime:
             self.seconds += monotonic() - self._began
 
     def remarks(self) -> list[str]:
-        """Advice where the next run will compile the same again."""
+        """Advice if the next run will compile the same code again."""
         if self.seconds < WORTH_A_CACHE_S:
             return []  # JAX may still be half imported
         config: Foreign = sys.modules["jax"].config

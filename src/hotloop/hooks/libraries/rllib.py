@@ -166,7 +166,7 @@ def library(context: HookContext) -> Library:
             _every(
                 "connectors.connector_pipeline_v2", "ConnectorPipelineV2.__call__", "connectors"
             ),
-            # Episodes are what transitions are stored in.
+            # Transitions are stored in episodes.
             _every(_EPISODE, "SingleAgentEpisode.add_env_reset", "buffer.add"),
             _every(_EPISODE, "SingleAgentEpisode.add_env_step", "buffer.add"),
             _every(_EPISODE, "SingleAgentEpisode.to_numpy", "buffer.add"),

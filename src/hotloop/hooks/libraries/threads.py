@@ -12,7 +12,7 @@ from hotloop.hooks.context import HookContext
 from hotloop.hooks.library import Library, Target
 from hotloop.hooks.wrapping import timed
 
-#: Phases whose waiting is theirs: a logger that waits for its own thread is logging.
+#: Phases that keep their waiting: a logger that waits for its own thread is logging.
 _WAIT_THEMSELVES = ("log", "checkpoint", "import")
 
 

@@ -34,7 +34,7 @@ _FROM_SHAPES = (
 
 
 class TokenSums:
-    """Sums of token masks, read only where nothing has to wait for them."""
+    """Sums of token masks, read only if nothing has to wait for them."""
 
     def __init__(self) -> None:
         self._had_device = False
@@ -58,7 +58,7 @@ class TokenSums:
 
 
 class Generations:
-    """Counts what `generate` returned: tokens, completions, padding."""
+    """Counts the results of `generate`: tokens, completions, padding."""
 
     def __init__(self, context: HookContext, sums: TokenSums, models: LanguageModels) -> None:
         self._core = context.core

@@ -15,12 +15,12 @@ from hotloop.measure.core import Core
 
 #: Arrays, whose shape can be read without running code of the program.
 _ARRAYS = ("numpy", "torch", "jax", "jaxlib")
-#: Calls of networks: what makes one chooses actions, or predicts.
+#: Calls of networks: code that makes one chooses actions, or predicts.
 _NETWORKS = ("policy.act", "inference", "generate", "learn.forward")
 
 
 class FirstStep:
-    """What the first call of such a method was given, and what its calls return."""
+    """The arguments of the first call of such a method, and the results of its calls."""
 
     def __init__(self, core: Core) -> None:
         self._networks = [core.region(name) for name in _NETWORKS]

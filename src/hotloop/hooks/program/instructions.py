@@ -9,7 +9,7 @@ import dis
 import functools
 from types import CodeType
 
-#: Code objects to keep decoded: the training loop and what it calls, not every function there is.
+#: Number of code objects to keep decoded: the training loop and its functions, not all of them.
 _MOST_DECODED = 64
 
 

@@ -142,7 +142,7 @@ def _is_idle(statement: Statement) -> bool:
 
 
 def _sleeps_only(block: list[Statement]) -> bool:
-    """Whether a loop's body is a sleep of a fixed length: what it asks for is in its condition."""
+    """Whether a loop's body is a sleep of a fixed length, with the check in its condition."""
     return bool(block) and all(
         s.head in ("pass", "continue") or (_SLEEP.match(s.text) and _fixed(s)) for s in block
     )
@@ -158,14 +158,14 @@ def _fixed(sleep: Statement) -> bool:
 
 
 def _paces(sleep: Statement, branch: Statement) -> bool:
-    """Whether a sleep keeps a rate: its length is what its condition measured."""
+    """Whether a sleep keeps a rate: its length is the time measured by its condition."""
     found = _SLEEP.match(sleep.text)
     names = set(_NAME.findall(found[1])) if found else set()
     return not _fixed(sleep) or bool(names & set(_NAME.findall(branch.condition)))
 
 
 def _looks(expression: str) -> bool:
-    """Whether an expression calls nothing but what looks."""
+    """Whether an expression calls only functions that read."""
     rest = _CLOCK.sub("", expression)
     called = (found[1] for found in _CALL.finditer(rest))
     return all(keyword.iskeyword(name) or name.rpartition(".")[2] in _LOOKS for name in called)
@@ -261,7 +261,7 @@ def _lines(text: str) -> Iterator[tuple[int, Statement]]:
 
 
 def _split_header(statement: Statement) -> tuple[str, str]:
-    """(header, what follows its colon) of a compound statement."""
+    """(header, the code after its colon) of a compound statement."""
     if statement.head not in _COMPOUND:
         return statement.text, ""
     depth = 0

@@ -20,7 +20,7 @@ class Populations:
         self._mark = context.profiler.mark
         self._order = context.order
         self._evaluate, self._collect = core.region("evaluate"), core.region("collect")
-        #: Entered by what trains; candidates are tried without any of these.
+        #: Phases entered by training; candidates are tried without any of these.
         self._learning = [core.region(name) for name in ("learn.optimizer", "learn.backward")]
         self._are_candidates = self._was_called = False
         #: Steps of the loop when the last candidate had been tried.

@@ -17,7 +17,7 @@ from hotloop.hooks.program.self_play import searches_a_tree, simulates
 from hotloop.hooks.program.stepping import resets, the_step
 from hotloop.hooks.redirect import function_behind, is_really, plain_function, written
 
-#: A transition has at least a state, an action, a reward and what came of it.
+#: A transition has at least a state, an action, a reward and the next state.
 TRANSITION_PARTS = 4
 #: One update that no hook can split: a table's entry changed, arithmetic written out.
 OPAQUE_LEARN = ("learn", "learn.step")
@@ -227,7 +227,7 @@ def _buffer(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     returns = [m for m in methods.values() if _computes_returns(m.function, m.words)]
     if "get" in methods and returns:
         ways_out.append(methods["get"])
-    # Offline, a buffer may be filled once, by whatever loads the data set.
+    # Offline, a buffer may be filled once, by the code that loads the dataset.
     from_data = bool({"buffer", "replay"} & _words_of_class(cls)) and bool(ways_out)
     if not (ways_in or from_data) or not (ways_out or returns):
         return
@@ -289,14 +289,14 @@ def _is_learning(words: list[str]) -> bool:
 def _agent(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     acts = [m for m in methods.values() if _acts(m) and not _plays(m, cls)]
     if _is_network(cls):
-        # Calls of networks are seen; one whose `forward` is called directly is not.
+        # Calls of networks are seen; a direct call of `forward` is not.
         acts = [m for m in acts if "forward" in v.used_names(m.function.__code__)]
         for method in acts:
             yield Recognized(method.owner, method.name, ("policy.act",), "policy.act")
     stores = [m for m in methods.values() if _is_way_in(m)]
     learns = [m for m in methods.values() if _is_learning(m.words) and not _plays(m, cls)]
     if not learns and not stores:
-        # A policy apart from what learns; environments and others list actions as well.
+        # A policy separate from the learner; environments and others list actions as well.
         apart = not _is_network(cls) and "step" not in methods
         apart = apart and not any(_is_learning(m.words) for m in methods.values())
         acts = [m for m in acts if apart and m.words[0] in v.DECIDE]
@@ -380,7 +380,7 @@ def _computes_returns(function: FunctionType, words: list[str]) -> bool:
     return bool(used & v.REWARD) and bool(used & v.RETURN_PARTS)
 
 
-# -- what surrounds training --
+# -- code around training --
 
 
 def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:

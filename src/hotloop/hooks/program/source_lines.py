@@ -28,7 +28,7 @@ from hotloop.measure.profiler import Profiler
 MOST_LINES = 400
 MOST_FILES = 64
 LARGEST_FILE = 1_000_000
-#: Places of one file where it polls.
+#: Lines of one file where it polls.
 MOST_POLLS = 100
 #: A call that is written over more lines than this is a table of its own.
 LONGEST_CALL = 12
@@ -54,7 +54,7 @@ class LineNames:
         self._count = 0
 
     def notes(self) -> dict[str, Any]:
-        """Called as each window closes; only what is new is looked up."""
+        """Called when each window closes; only new lines are looked up."""
         stacks = self._profiler.stacks
         for row in stacks[self._seen :]:
             self._look_up(row.file, row.line)
@@ -133,7 +133,7 @@ _PART = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-#: Inside a formatted string: what is between braces, and the names that are called there.
+#: Inside a formatted string: the parts between braces, and the names called there.
 _FIELD = re.compile(r"\{[^{}]{1,200}\}")
 _CALL = re.compile(r"(?:(?<![\w.])|(?<=[)\]}])(?P<dot>\.))(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)\(")
 #: What begins a statement for sure: a bracket that is open here was none.

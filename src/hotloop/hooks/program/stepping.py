@@ -23,7 +23,7 @@ RESULT_PARTS = range(3, 6)
 ENDLESS_PARTS = range(2, 3)
 #: A step is given an action, at most with a state or a random generator.
 MOST_PARAMETERS = 2
-#: A reset sets at least this part of what the step changes.
+#: A reset sets at least this part of the attributes that the step changes.
 SETS_AGAIN = 0.5
 
 
@@ -49,7 +49,7 @@ def _looks_like_step(function: FunctionType, cls: type, parts: range) -> bool:
 
 
 def resets(function: FunctionType, stepping: FunctionType, cls: type) -> bool:
-    """Whether a method begins an episode of what another one steps."""
+    """Whether a method begins an episode of the object that another one steps."""
     if _required(function) or function is stepping:
         return False
     changed = changed_by(stepping, cls)

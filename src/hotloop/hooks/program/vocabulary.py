@@ -66,12 +66,12 @@ DRAWN = words_set(
 )
 #: Of these, words that a function outside a class needs to count as a buffer's.
 DRAWN_ROWS = words_set("batch minibatch transitions experiences memory replay buffer")
-#: And of these, what cannot be the buffer itself, or the memory of the machine.
+#: Of these, words that cannot be the buffer itself, or the memory of the machine.
 ROWS = words_set("batch minibatch transitions experiences")
 ACT = words_set(
     "select choose get pick sample predict best greedy compute generate decide draw take"
 )
-#: Of these, what only a policy does.
+#: Of these, those that only a policy does.
 DECIDE = words_set("act choose select pick decide epsilon eps greedy")
 ACT_MORE = words_set(
     "action actions act move moves best greedy epsilon eps explore exploration noisy "
@@ -85,7 +85,7 @@ LEARN_MORE = words_set(
     "experience experiences short long gradient gradients and once iteration loss do ppo dqn "
     "sac td3 ddpg a2c the rollout rollouts buffer mini epoch online double dueling"
 )
-#: Words of a function that is a network, for whatever it is called.
+#: Words of a function that is a network, for any purpose.
 NETWORK = words_set(
     "policy actor critic net network q qnet forward apply predict agent inference model"
 )

@@ -83,7 +83,7 @@ class Telemetry:
             self._last_reads.append(last_read)
 
     def end(self) -> None:
-        """At the end of the program: read once more what is read rarely, and the scheduler.
+        """At the end of the program: read rarely read values once more, and the scheduler.
 
         The last window may be most of a short loop.
         """
@@ -91,7 +91,7 @@ class Telemetry:
             self._guard(read)
 
     def read(self) -> None:
-        """Once per window, in the recorder's thread: read what can be read from outside."""
+        """Once per window, in the recorder's thread: read values that can be read from outside."""
         for read in (self._scheduler, *self._reads):
             self._guard(read)
 

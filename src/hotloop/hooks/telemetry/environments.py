@@ -250,7 +250,7 @@ class Buffers:
         self._seen: set[int] = set()
 
     def used(self, buffer: Foreign) -> None:
-        """A batch was drawn from this buffer; what it keeps is inspected the first time."""
+        """A batch was drawn from this buffer; its contents are inspected the first time."""
         if id(buffer) in self._seen or len(self._seen) >= MOST_BUFFERS:
             return
         self._seen.add(id(buffer))

@@ -18,7 +18,7 @@ _TRACE = "_create_concrete_function"
 
 
 def install(telemetry: Telemetry) -> None:
-    """Hook where a function is traced: a trace takes milliseconds."""
+    """Hook the tracing of functions: a trace takes milliseconds."""
     module = sys.modules.get(_MODULE)
     if not hasattr(module, _TRACE):
         return

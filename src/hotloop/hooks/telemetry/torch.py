@@ -34,7 +34,7 @@ LONGEST_ANSWER_S = 5.0
 #: Numbers that one check reads of one tensor, and tensors that it reads.
 _NUMBERS, _TENSORS = 4096, 8
 
-#: The smallest normal number of float32; what is nearer to zero and not zero is subnormal.
+#: The smallest normal number of float32; nonzero numbers below it are subnormal.
 _SMALLEST_NORMAL = 1.1754943508222875e-38
 
 
@@ -73,7 +73,7 @@ def install(telemetry: Telemetry) -> None:
 
 
 class Networks:
-    """The optimizers of a program: how many parameters of what kind, and where they are."""
+    """The optimizers of a program: number, kind and device of their parameters."""
 
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
@@ -171,7 +171,7 @@ def _parameters(optimizer: Foreign) -> list[Foreign]:
 
 
 def _subnormal_share(tensors: list[Foreign]) -> float | None:
-    """Of the numbers that are not zero; read where they lie, without a copy of the whole."""
+    """Share among nonzero numbers; read in place, without a full copy."""
     import numpy
 
     seen = small = 0

@@ -313,7 +313,7 @@ class Core:
             frame[MARK] = frame[BEGIN] = now
 
     def skip(self, ns: int) -> None:
-        """Take `ns` out of what is open in this thread: hotloop's own work inside it."""
+        """Subtract `ns` from the open regions of this thread: hotloop's own work inside them."""
         thread = self._thread()
         thread.last += ns
         for frame in thread.current_stack().frames:
@@ -381,7 +381,7 @@ class Core:
         self._skip_open(self._clock())
 
     def leave_all(self) -> None:
-        """Close what is open in this thread without counting it: a child that never returns."""
+        """Close this thread's open regions without counting them: a child that never returns."""
         thread = self._thread()
         stack = thread.current_stack()
         thread.charge(self._clock())
