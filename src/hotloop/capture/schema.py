@@ -108,7 +108,9 @@ DECODE_SLOTS: Final = _counter(
     "decode_slots", "tokens", "completions times the longest of their batch: tokens and padding"
 )
 TOKENS_LEARNED: Final = _counter("tokens_learned", "tokens", "completion tokens in losses")
-LEARN_SLOTS: Final = _counter("learn_slots", "tokens", "completion tokens in losses, with their padding")
+LEARN_SLOTS: Final = _counter(
+    "learn_slots", "tokens", "completion tokens in losses, with their padding"
+)
 SEARCHES: Final = _counter("searches", "searches", "tree searches for a move")
 SIMULATIONS: Final = _counter("simulations", "simulations", "simulations of these searches")
 SEARCH_LEAVES: Final = _counter(
@@ -457,7 +459,9 @@ class Notes(Record):
     weights = optional(record(Weights), "parameters at the end of a run of `--weights`")
     started_as = rows(text, "the words after `hotloop run` that name the program")
     started_in = optional(text, "the folder that it was started in")
-    own_package = optional(text, "the installed package that is run as the program: its folder or file")
+    own_package = optional(
+        text, "the installed package that is run as the program: its folder or file"
+    )
     # the machine and the libraries
     machine = part(Machine, "cores, memory, accelerators")
     libraries = table(record(LibraryUse), "libraries in use, by title")
