@@ -107,7 +107,7 @@ def library_part(name: str) -> str:
     rows = [
         f"| `{phase}` | {', '.join(f'`{n}`' for n in names)} |" for phase, names in phases.items()
     ]
-    return "\n".join(["| phase | what is timed as it |", "|---|---|", *rows]) if rows else ""
+    return "\n".join(["| phase | functions |", "|---|---|", *rows]) if rows else ""
 
 
 def fixes_part(kind: str) -> str:
@@ -123,7 +123,7 @@ def fixes_part(kind: str) -> str:
             for fix in (fixes if isinstance(fixes, tuple) else (envs(2),))
         ]
     for id, how, learning in sorted(rows):
-        lines.append(f"| `{id}` | {how} | {learning or 'nothing'} |")
+        lines.append(f"| `{id}` | {how} | {learning or 'none'} |")
     return "\n".join(lines)
 
 

@@ -2,7 +2,7 @@
 
     hotloop run train.py            # profiles a program as it is
 
-    from hotloop import profile     # and your own regions join the phases that it finds
+    from hotloop import profile     # adds your own regions to the phases it finds
     with profile("features"):
         ...
 

@@ -1,4 +1,4 @@
-"""`python -m hotloop` is `hotloop`."""
+"""Makes `python -m hotloop` the same as `hotloop`."""
 
 import sys
 

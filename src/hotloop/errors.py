@@ -1,4 +1,4 @@
-"""The error that is shown to users: a message and an exit code."""
+"""The error shown to users: a message and an exit code."""
 
 from __future__ import annotations
 

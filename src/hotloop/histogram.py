@@ -1,8 +1,9 @@
 """A fixed-size histogram of durations: its layout, quantiles and encoding.
 
 Each power of two is cut into 32 equal steps, so a bucket is at most 1/32 wide and its middle is
-within 1.6% of everything in it. Below 32 ns a bucket is one nanosecond. `native/core.c` writes the
-same layout; only what is not empty is stored. (The layout is that of HdrHistogram with five bits.)
+within 1.6% of everything in it. Below 32 ns, a bucket is one nanosecond wide. `native/core.c`
+writes the same layout; only non-empty buckets are stored. (HdrHistogram has the same layout with
+five bits.)
 """
 
 from __future__ import annotations

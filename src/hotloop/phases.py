@@ -1,7 +1,7 @@
 """Phase names and categories, shared by every part of hotloop.
 
-The measuring side looks up what a region's name means; reports and rules use the same names. This
-file imports nothing, so that both halves may import it.
+The measuring side looks up the meaning of a region's name; reports and rules use the same names.
+This file imports nothing, so that both halves may import it.
 """
 
 from __future__ import annotations

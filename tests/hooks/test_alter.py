@@ -210,4 +210,4 @@ def test_what_is_wrong_is_said_before_anything_runs(hotloop: Hotloop, tmp_path: 
     (tmp_path / "program.py").write_text("print('ran')")
     result = hotloop("run", "--slow", "env.step", "program.py")
     assert (result.returncode, result.stdout) == (2, "")
-    assert result.stderr.startswith("hotloop: --slow env.step: a phase and an amount")
+    assert result.stderr.startswith("hotloop: --slow env.step: needs a phase and an amount")

@@ -76,7 +76,7 @@ def test_against_a_baseline(project: Any, pytester: pytest.Pytester) -> None:
     slower = project(SLOWER="4")
     slower.assert_outcomes(failed=1)
     slower.stdout.fnmatch_lines(
-        ["*beyond its limits, and not by noise*", "*0.?? * times the baseline's steps per second*"]
+        ["*over its limits by more than noise*", "*0.?? * times the baseline's steps per second*"]
     )
     captures = list(pytester.path.glob("runs/hotloop/test_training_stays_fast-*/main.jsonl"))
     assert captures  # to look into

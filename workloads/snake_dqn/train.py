@@ -38,7 +38,7 @@ def main() -> int:
 def print_settings(options: Options, device: str) -> None:
     print(
         f"Snake DQN: {options.envs} games of {options.board} by {options.board} on {device}, "
-        f"push {options.push}, {options.train_ratio:g} gradient steps a vector step, "
+        f"push {options.push}, {options.train_ratio:g} gradient steps per vector step, "
         f"flood fill {options.flood_fill}, seed {options.seed}",
         flush=True,
     )

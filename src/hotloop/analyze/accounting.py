@@ -1,4 +1,4 @@
-"""Where the whole loop went: shares that add up to one."""
+"""Accounts for the whole loop: shares that add up to one."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class _MainLoop:
     """The loop of the process that trains, with and without hotloop's own cost."""
 
     phases: list[Phase]
-    #: As the windows have it, hotloop's part of it, and what is left.
+    #: As in the windows, hotloop's part of it, and the rest.
     raw_s: float
     cost_s: float
     loop_s: float
@@ -135,7 +135,7 @@ def _main_loop(main: Shard, timeline: Timeline) -> _MainLoop:
 
 
 def _without_a_name(own: list[Phase]) -> tuple[float, float]:
-    """Seconds of code that nothing identifies, and of what parents do beside their phases."""
+    """Seconds of unidentified code, and of parents' work outside their phases."""
     unknown_s = sum(p.self_s for p in own if is_unidentified(p.name))
     parents = (p for p in own if p.name in PARENTS and not _is_opaque_update(p, own))
     return unknown_s, sum(p.self_s for p in parents)
@@ -263,7 +263,7 @@ def _end_s(shard: Shard) -> float:
     return shard.windows[-1].end_ns / 1e9 if shard.windows else 0.0
 
 
-#: What torch calls a device of each kind.
+#: torch's name for each kind of device.
 _DEVICES = {"CUDA": "cuda", "ROCm": "cuda", "MPS": "mps"}
 
 
@@ -272,7 +272,7 @@ def _device_in_use(notes: Notes) -> str:
     return _DEVICES.get(notes.gpu.name, "cpu") if notes.gpu else "cpu"
 
 
-#: What processes of a run count each for themselves.
+#: Counters that each process of a run counts for itself.
 _SHARED = (ENV_STEPS, EPISODES, GRADIENT_STEPS, SAMPLES, SEQUENCES)
 
 

@@ -1,9 +1,8 @@
-"""What bounds a run: how the host's time in each phase was spent, in shares that add up to one.
+"""What bounds a run: how the host spent its time in each phase, as shares that add up to one.
 
-Samples give the states of a phase's own time: Python, native code, and waiting by its reason.
-Recordings of the device give what went into calls that launch, that copy, and that wait while
-kernels run; that time is inside what samples call native code or waiting. Time in no phase has
-samples of its own.
+Samples show the state of a phase's own time: Python, native code, or waiting, by reason. Recordings
+of the device show the time in calls that launch, copy, or wait while kernels run; samples count
+that time as native code or waiting. Time in no phase has its own samples.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from hotloop.analyze.model import Phase
 from hotloop.analyze.samples.states import States
 
 #: Phases in which blocking, where other processes take part, is waiting for these; in `wait`, it
-#: is waiting for threads where there are none.
+#: is waiting for threads if there are none.
 _FOR_OTHERS = frozenset(
     ("env.step", "env.reset", "env.render", "wait", "collect", "data.wait", "comm")
 )
@@ -42,7 +41,7 @@ class Bound:
         return max(vars(self), key=lambda name: float(getattr(self, name)))
 
 
-#: What each share is called in a report.
+#: The name of each share in a report.
 TITLES = {
     "python": "host Python",
     "native": "host native code",
@@ -113,7 +112,7 @@ def _bound(
 
 
 def _with_device(bound: Bound, device: PhaseDevice | None) -> Bound:
-    """What the device takes is in native code first, then in what looks like waiting."""
+    """Device time is taken from native code first, then from time that looks like waiting."""
     if device is None:
         return bound
     bound.launching, bound.moving, bound.kernels = device.launching, device.moving, device.waiting

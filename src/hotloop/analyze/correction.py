@@ -1,8 +1,8 @@
-"""Adds windows up and removes the cost of regions from their times.
+"""Adds up windows and removes the cost of regions from their times.
 
 An empty region costs `inner_ns` between its two clock readings and `outer_ns` around them. So the
-own time of a node shrinks by the inner overhead of its calls, that of its parent by their outer
-overhead, and every total above by both.
+own time of a node shrinks by the inner overhead of its calls, the own time of its parent by their
+outer overhead, and every total above by both.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from hotloop.phases import is_of_thread
 
 
 def add_up(windows: Iterable[Window]) -> dict[str, PhaseDelta]:
-    """Every node with what happened there in all these windows."""
+    """Every node with its sums over all these windows."""
     totals: dict[str, PhaseDelta] = {}
     for window in windows:
         for path, delta in window.phases.items():
@@ -42,7 +42,7 @@ def correct(totals: dict[str, PhaseDelta], cost: RegionCost) -> dict[str, Correc
     corrected: dict[str, Corrected] = {}
     outside: dict[str, float] = {}
     below: dict[str, float] = {}
-    # From the leaves up: what is deeper has more slashes, and the root comes last.
+    # From the leaves up: deeper nodes have more slashes, and the root comes last.
     for path in sorted(totals, key=lambda p: -p.count("/") if p else 1):
         delta = totals[path]
         inside = delta.calls * cost.inner_ns

@@ -1,4 +1,4 @@
-"""What the loop really waited for: host code, or kernels launched by some phase.
+"""The critical path: whether the loop waited for host code or for a phase's kernels.
 
 Launching is asynchronous. The host runs ahead until it asks for a result, copies, or fills the
 launch queue, and then waits inside whichever call comes next. That call's phase gets the host time;

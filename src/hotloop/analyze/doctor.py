@@ -1,7 +1,7 @@
 """How a machine and its Python environment would affect training: pure functions of a survey.
 
-`examine` turns what `run.survey` has found into checks: each describes a state, and a problem
-also says what to do. Nothing is read here.
+`examine` turns the findings of `run.survey` into checks: each describes a state, and a problem also
+says what to do. Nothing is read here.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Framework:
 
     name: str
     version: str = ""
-    #: What it was built for: "cuda 12.4", "rocm 6.1", "mps", "cpu", ...
+    #: The kind of build: "cuda 12.4", "rocm 6.1", "mps", "cpu", ...
     build: str = ""
     #: Devices that it sees, the CPU excluded.
     devices: list[str] = field(default_factory=list)
-    #: Threads of one operation, where it says.
+    #: Threads of one operation, if the framework reports them.
     threads: int | None = None
     error: str = ""
     #: Its import took longer than the survey waits.
@@ -54,7 +54,7 @@ class Survey:
     """Everything that was found."""
 
     cores: int = 1
-    #: Cores that other programs keep busy now; None where that cannot be read.
+    #: Cores that other programs keep busy now; None if that cannot be read.
     busy_cores: float | None = None
     quota_cores: float | None = None
     memory_bytes: int | None = None
@@ -63,7 +63,7 @@ class Survey:
     swap: tuple[int, int] | None = None
     accelerators: list[str] = field(default_factory=list)
     driver: str | None = None
-    #: Why the driver's figures of a card cannot be read; None where they can, or there is no card.
+    #: Why the driver's figures of a card cannot be read; None if they can, or there is no card.
     card_error: str | None = None
     #: Variables that hide devices: name -> whether it hides all of them.
     hidden_by: dict[str, bool] = field(default_factory=dict)

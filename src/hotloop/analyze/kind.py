@@ -1,4 +1,4 @@
-"""What kind of training a run is, judged by what was recorded."""
+"""Determines the kind of training from the recording."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def has_training_loop(analysis: Analysis) -> bool:
 
 
 def span_of(analysis: Analysis) -> str:
-    """What shares are of, in one word: a program without training steps has no loop to speak of."""
+    """The base of shares, in one word: a program without training steps has no loop."""
     return "loop" if has_training_loop(analysis) else "run"
 
 
@@ -73,13 +73,13 @@ def is_warm_up(analysis: Analysis) -> bool:
 
 
 def steps_per_s_after_warm_up(analysis: Analysis) -> float | None:
-    """Steps per second once learning began; None where it began with the loop."""
+    """Steps per second once learning began; None if it began with the loop."""
     windows = analysis.loop_windows
     if any(phase.name == "advantage" for phase in analysis.phases):
         return None  # on-policy: there is no warm-up before the first rollout
     first = next((i for i, w in enumerate(windows) if w.counters.get(GRADIENT_STEPS)), 0)
     before = sum(window.counters.get(ENV_STEPS, 0) for window in windows[:first])
-    # The window in which learning began is partly warm-up; on-policy rollouts are none.
+    # The window in which learning began is partly warm-up; on-policy rollouts are not.
     learning = windows[first + 1 :]
     seconds = sum(window.seconds for window in learning)
     if before <= LEAST_WARM_UP * analysis.run.env_steps or not seconds:
@@ -90,7 +90,7 @@ def steps_per_s_after_warm_up(analysis: Analysis) -> float | None:
 
 
 def learns_from_data(analysis: Analysis) -> bool:
-    """Whether gradient steps learn from a dataset: environments are stepped beside the training.
+    """Whether gradient steps learn from a dataset, and environments step outside of training.
 
     They fill the dataset before it, or evaluate what was learned. Nothing of a step is stored then,
     and batches come from a loader or from a library for datasets.
@@ -131,6 +131,6 @@ def phases_there_are(analysis: Analysis) -> list[tuple[str, float]]:
 
 
 def learning_starts(analysis: Analysis) -> int | None:
-    """Environment steps before the first update, where a library's setting says so."""
+    """Environment steps before the first update, if a library has such a setting."""
     setting = last(analysis.loop_windows, LEARNING_STARTS)
     return int(setting) if setting is not None else None

@@ -1,4 +1,4 @@
-"""RL on language models: what was generated and learned, in tokens and completions."""
+"""RL on language models: tokens and completions generated and learned."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Tokens:
 
 
 def tokens(analysis: Analysis) -> Tokens | None:
-    """What a run generated and learned; None where it generated nothing."""
+    """Tokens that a run generated and learned; None if it generated nothing."""
 
     def counted(name: str) -> int:
         return int(analysis.run.counters.get(name, 0))

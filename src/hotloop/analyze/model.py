@@ -71,9 +71,9 @@ class Phase:
     cpu_added_mb: float | None = None
     gpu_peak_mb: float | None = None
     gpu_reserved_mb: float | None = None
-    #: Device time of the kernels launched here and below; None where no device was recorded.
+    #: Device time of the kernels launched here and below; None if no device was recorded.
     device_s: float | None = None
-    #: Time on the critical path, here and below; None where no device was recorded. See `critical`.
+    #: Time on the critical path, here and below; None if no device was recorded. See `critical`.
     critical_s: float | None = None
     critical_self_s: float | None = None
     score: float = 0.0
@@ -82,7 +82,7 @@ class Phase:
     python_share: float | None = None
     native_share: float | None = None
     waiting_share: float | None = None
-    #: Standard error of the share, where calls were measured in stretches.
+    #: Standard error of the share, if calls were measured in stretches.
     share_error: float | None = None
 
     @property
@@ -111,7 +111,7 @@ class Caller:
 
     file: str
     line: int
-    #: Of the function's own time.
+    #: As a share of the function's own time.
     share: float
 
 
@@ -133,7 +133,7 @@ class Function:
     waiting_share: float
     of_program: bool
     hot_line: int = 0
-    #: Of the waiting: for a CPU core, for a lock or the GIL, for I/O or another process, sleeping.
+    #: As shares of the waiting: a CPU core, a lock or the GIL, I/O or another process, sleep.
     core_share: float = 0.0
     lock_share: float = 0.0
     io_share: float = 0.0
@@ -233,7 +233,7 @@ def seconds_of(samples: Iterable[Sample]) -> float:
 
 @dataclass
 class Overhead:
-    """What hotloop itself cost, and whether that was taken out of the figures."""
+    """hotloop's own cost, and whether it was removed from the figures."""
 
     region_ns: float
     regions: int
@@ -241,9 +241,9 @@ class Overhead:
     corrected: bool
     sampler_s: float
     recorder_s: float
-    #: What hooks took between regions: inspecting results, counting.
+    #: Time of hooks between regions: inspecting results, counting.
     hooks_s: float = 0.0
-    #: What recording the GPU took.
+    #: Time spent on recording the GPU.
     device_s: float = 0.0
     #: Share of the loop in which calls were measured; the rest is scaled from it (`resting`).
     measured: float = 1.0
@@ -251,7 +251,7 @@ class Overhead:
 
 @dataclass
 class Process:
-    """One process of the run, beside the others."""
+    """One process of the run, listed with the others."""
 
     name: str
     pid: int
@@ -259,7 +259,7 @@ class Process:
     busy_s: float
     memory_peak_mb: float | None
     ended: bool
-    #: What it left with, where that is known.
+    #: Its exit code, if known.
     exit_code: int | None = None
     #: CPU time of all its threads in its loop.
     cpu_s: float = 0.0
@@ -281,7 +281,7 @@ class RunRow:
     """One row of the run's table: a phase in one kind of processes, in seconds of the loop."""
 
     name: str
-    #: `main`, or what processes of one kind are called without their number.
+    #: `main`, or the name of processes of one kind without their number.
     process: str
     processes: int
     #: How the time was spent: see `run_table`.
@@ -292,12 +292,12 @@ class RunRow:
     file: str = ""
     line: int = 0
     function: str = ""
-    #: Where other processes are in no phase: the program's function, such as one that a pool calls.
+    #: For other processes in no phase: the program's function, such as one that a pool calls.
     inside: str = ""
 
     @property
     def label(self) -> str:
-        """What the row is called in a table."""
+        """The name of the row in a table."""
         return f"(in {self.inside})" if self.inside else self.name
 
     @property
@@ -330,7 +330,7 @@ class Analysis:
     #: Lines and values of the capture that could not be read.
     damaged: int
     damaged_values: int
-    #: What other threads of the main process ran, their waiting left out.
+    #: Functions of other threads of the main process, without their waiting.
     thread_functions: list[Function] = field(default_factory=list)
     #: Whole stacks of every process, for rules that ask who called whom.
     samples: list[Sample] = field(default_factory=list)
@@ -355,12 +355,12 @@ class Analysis:
     process_bounds: dict[str, Bound] = field(default_factory=dict)
     #: The loop across processes; empty for a run of one process. See `run_table`.
     run_table: list[RunRow] = field(default_factory=list)
-    #: What `hotloop prove` measured about this capture; None until it did.
+    #: The result of `hotloop prove` for this capture, or None.
     proof: Proof | None = None
 
     @property
     def largest_share_error(self) -> float:
-        """The largest standard error of a phase's share; 0 where every call was measured."""
+        """The largest standard error of a phase's share; 0 if every call was measured."""
         return max((phase.share_error or 0.0 for phase in self.phases), default=0.0)
 
     @property

@@ -16,7 +16,7 @@ from hotloop.phases import name_at, names_of
 BY_MEANING = frozenset({"import", "startup"})
 #: Phases whose only call, or only few calls, were for a start.
 FEW_CALLS = {"compile": 3, "env.reset": 1}
-#: A phase has ended for good where a loop does not enter it after this part of its progress.
+#: A phase has ended if a loop does not enter it after this part of its progress.
 COMPILES, EARLY = "compile", 0.5
 #: Counters that tell how far a loop has come, the best first.
 UNITS = (GRADIENT_STEPS, ENV_STEPS)
@@ -38,7 +38,7 @@ class Once:
     path: str
     name: str
     seconds: float
-    #: Paths below it -> what they took of it.
+    #: Paths below it -> their time in it.
     parts: Mapping[str, float] = field(default_factory=dict)
 
     def inside(self, paths: tuple[str, ...]) -> float:
@@ -48,7 +48,7 @@ class Once:
         return min(sum(self.parts.get(path, 0.0) for path in paths), self.seconds)
 
     def own_times(self) -> Iterator[tuple[str, float]]:
-        """(phase, seconds): what of it was each phase's own time."""
+        """(phase, seconds): the own time of each phase in it."""
         whole = {self.path: self.seconds, **self.parts}
         for path, seconds in whole.items():
             below = sum(s for each, s in whole.items() if each.rpartition("/")[0] == path)
@@ -106,7 +106,7 @@ def _goes_on(windows: Sequence[Window], path: str) -> bool:
 
 
 def _parts(windows: Sequence[Window], outer: str, paths: set[str]) -> dict[str, float]:
-    """What each path below `outer` took in its first call beyond what it took later."""
+    """The extra time of each path below `outer` in its first call, compared with later calls."""
     calls_of = [delta.calls if (delta := w.phases.get(outer)) else 0 for w in windows]
     ended = next((i for i, calls in enumerate(calls_of) if calls), len(windows))
     parts: dict[str, float] = {}

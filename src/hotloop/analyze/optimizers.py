@@ -1,4 +1,4 @@
-"""What was learned for each optimizer of a program that has several."""
+"""Learning by optimizer, in programs with several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process with other paths, as samples or its other phases show what they are."""
+"""Renames phases of a process once samples or other phases show what they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run as a whole: how long it took, what was counted in it, and the rates that follow."""
+"""The run as a whole: its duration, counters and rates."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Run:
         return seconds / self.loop_s if self.loop_s > 0 else 0.0
 
     def per_step(self, seconds: float) -> float | None:
-        """These seconds per environment step; None where no step was counted."""
+        """These seconds per environment step; None if no step was counted."""
         return seconds / self.env_steps if self.env_steps else None
 
     env_steps = Counted(schema.ENV_STEPS)

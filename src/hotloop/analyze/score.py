@@ -20,7 +20,7 @@ MEMORY_MB = 100.0
 
 
 def add_score(phase: Phase) -> None:
-    """Score a phase from 0 to 100, and mark what is unusual about it."""
+    """Score a phase from 0 to 100, and mark anything unusual."""
     added_mb = phase.cpu_added_mb or 0.0
     gpu_mb = phase.gpu_peak_mb or 0.0
     phase.score = 100 * (

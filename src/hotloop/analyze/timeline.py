@@ -72,7 +72,7 @@ def _loop_begin(window: Window) -> int:
 #: plays, searches or generates with its network. A single call only shows a shape.
 _PLAYS = "inference"
 _FEWEST_CALLS = 10
-#: Such calls in the loop, for each gradient step; a target network takes fewer.
+#: Such calls in the loop per gradient step; a target network makes fewer.
 _CALLS_PER_UPDATE = 2.0
 
 
@@ -105,7 +105,7 @@ def _from_first_call(startup: list[Window]) -> tuple[list[Window], list[Window]]
     if begin_ns <= startup[at].begin_ns:
         return startup[:at], startup[at:]
     before, since = split_at(startup[at], begin_ns)
-    # What is counted (inputs of networks) is counted from then on.
+    # Inputs of networks are counted from then on.
     since.counters, before.counters = before.counters, {}
     since.gauges, before.gauges = before.gauges, {}
     return [*startup[:at], before], [since, *startup[at + 1 :]]

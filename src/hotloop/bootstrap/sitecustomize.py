@@ -1,9 +1,9 @@
 """Lets a child process join its parent's run: Python imports this file at start-up.
 
 `hotloop run` puts this folder on PYTHONPATH and names the run in HOTLOOP_SESSION; workers that are
-spawned, forked by a server or started as programs of their own inherit both. The program sees none
-of it: the folder leaves `sys.path`, and `sys.modules["sitecustomize"]` is the user's own, or does
-not exist. An error in here never reaches the child.
+spawned, forked by a server or started as separate programs inherit both. The program sees none of
+it: the folder is removed from `sys.path`, and `sys.modules["sitecustomize"]` is the user's own, or
+does not exist. An error in here never reaches the child.
 """
 
 import os

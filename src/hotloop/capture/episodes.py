@@ -119,7 +119,7 @@ def from_row(row: list[Any]) -> EpisodeDelta:
 
 
 def taken(rows: Mapping[int, tuple[Any, ...]]) -> dict[str, EpisodeDelta]:
-    """What the native module counted since the last window, by kind."""
+    """Counts of the native module since the last window, by kind."""
     return {KINDS[kind]: EpisodeDelta(*row) for kind, row in rows.items()}
 
 

@@ -18,7 +18,7 @@ MOST_UNDECIDED = 64
 
 @dataclass
 class Shard:
-    """What one process recorded."""
+    """The recording of one process."""
 
     name: str
     header: Header = field(default_factory=Header)

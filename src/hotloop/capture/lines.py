@@ -35,7 +35,7 @@ _DIGITS = len(str(LARGEST))
 #: How the lines of windows and of summaries begin; their numbers follow.
 _WINDOW, _SUMMARY = b'{"w":[', b'{"m":['
 
-#: What the text of a histogram is made of.
+#: The characters of a histogram's text.
 _HISTOGRAM_LETTERS = b"0123456789:,;"
 
 #: Largest amount of a counter that is a fraction.
@@ -119,7 +119,7 @@ def _packed(kind: str, window: Window) -> str:
 
 
 class Numbers(NamedTuple):
-    """What can be read from a window's line without decoding it."""
+    """The numbers of a window's line that can be read without decoding it."""
 
     is_summary: bool
     first: int

@@ -6,7 +6,7 @@ close that file. So each write checks that the descriptor still is this file, an
 not.
 
 A program may also delete the folder with the capture in it (`shutil.rmtree("runs")`). Then writing
-continues in the deleted file, and `close` makes the folder and the file again.
+continues in the deleted file, and `close` creates the folder and the file again.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import zlib
 
-#: What unpacking damaged data raises.
+#: Errors raised by unpacking damaged data.
 DAMAGE = (ValueError, TypeError, zlib.error)
 
 

@@ -47,7 +47,7 @@ class TriedFix:
     #: The median of the runs' mean returns, without and with the fix.
     return_before: float | None = None
     return_after: float | None = None
-    #: What the change may do to learning, as declared; empty if nothing.
+    #: The declared effect of the change on learning; empty if none.
     learning: str = ""
     #: Why it was refuted, failed or was not tried; empty otherwise.
     why: str = ""
@@ -61,7 +61,7 @@ class Proof:
     """All that `prove` tried on one capture."""
 
     command: str
-    #: Where its runs are.
+    #: The folder of its runs.
     folder: str
     budget_s: float
     spent_s: float = 0.0

@@ -1,8 +1,8 @@
 """Reads a capture: everything that is valid, and a count of what is not.
 
-A capture may be of a program that was killed, is still running, or has been damaged. Reading never
-raises for that; it raises `HotloopError` only where there is no capture at all. A reader that is
-kept reads only what was added since it last looked.
+The program may have been killed or still be running, and the capture may be damaged. None of this
+raises an error; only a missing capture raises `HotloopError`. A reader that is kept reads only
+lines added since its last read.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Capture:
 
     @cached_property
     def proof(self) -> Proof | None:
-        """What `hotloop prove` measured about it, if anything."""
+        """The result of `hotloop prove` for it, if any."""
         return read_proof(self.folder)
 
     @property

@@ -180,7 +180,7 @@ class Field(Generic[T]):
 
 
 def optional(decode: Decode[T], meaning: str, key: str = "") -> Field[T | None]:
-    """A field that is None where it was not recorded."""
+    """A field that is None if it was not recorded."""
     return Field(decode, lambda: None, meaning, key=key)
 
 
@@ -190,12 +190,12 @@ def required(decode: Decode[T], default: T, meaning: str) -> Field[T]:
 
 
 def rows(decode: Decode[T], meaning: str) -> Field[list[T]]:
-    """A list, empty where it was not recorded."""
+    """A list, empty if it was not recorded."""
     return Field(list_of(decode), list, meaning)
 
 
 def table(decode: Decode[T], meaning: str) -> Field[dict[str, T]]:
-    """A dictionary, empty where it was not recorded; later keys join earlier ones."""
+    """A dictionary, empty if it was not recorded; later keys join earlier ones."""
     return Field(table_of(decode), dict, meaning, updates=True)
 
 

@@ -58,13 +58,13 @@ EPISODES: Final = _counter("episodes", "episodes", "episodes that ended")
 GRADIENT_STEPS: Final = _counter("gradient_steps", "updates", "optimizer steps")
 SAMPLES: Final = _counter("samples", "transitions", "transitions learned from: sum of batch sizes")
 SEQUENCES: Final = _counter(
-    "sequences", "sequences", "sequences that these transitions are of, where batches are of both"
+    "sequences", "sequences", "sequences of these transitions, if batches consist of sequences"
 )
 #: How the counters of one optimizer begin; the program's own name of it follows.
 OPTIMIZER_STEPS: Final = "optimizer_steps:"
 OPTIMIZER_NS: Final = "optimizer_ns:"
 ITERATIONS: Final = _counter("iterations", "iterations", "rounds of rollout and learning")
-LEARN_EVENTS: Final = _counter("learn_events", "calls", "events of learning, as a library reports")
+LEARN_EVENTS: Final = _counter("learn_events", "calls", "learning events reported by a library")
 
 GENERATE_CALLS: Final = _counter("generate_calls", "calls", "calls that generated completions")
 GENERATE_UNCACHED: Final = _counter("generate_uncached", "calls", "of these, without a KV cache")
@@ -75,11 +75,13 @@ DECODE_SLOTS: Final = _counter(
     "decode_slots", "tokens", "completions times the longest of their batch: tokens and padding"
 )
 TOKENS_LEARNED: Final = _counter("tokens_learned", "tokens", "completion tokens in losses")
-LEARN_SLOTS: Final = _counter("learn_slots", "tokens", "these tokens and their padding")
+LEARN_SLOTS: Final = _counter(
+    "learn_slots", "tokens", "completion tokens in losses, with their padding"
+)
 SEARCHES: Final = _counter("searches", "searches", "tree searches for a move")
 SIMULATIONS: Final = _counter("simulations", "simulations", "simulations of these searches")
 SEARCH_LEAVES: Final = _counter(
-    "search_leaves", "positions", "positions that networks judged there"
+    "search_leaves", "positions", "positions that networks evaluated in searches"
 )
 GAMES: Final = _counter("games", "games", "games whose moves a tree search chose")
 GENERATIONS: Final = _counter("generations", "generations", "populations that were tried")
@@ -278,7 +280,7 @@ class Header(Record):
     pid = required(whole, 0, "process id")
     parent = optional(whole, "process id of the parent")
     host = required(text, "", "name of the machine")
-    boot = optional(text, "which start of the machine's system: processes with one share a clock")
+    boot = optional(text, "boot of the machine: processes with the same one share a clock")
     command = rows(text, "command line of the program, secrets masked")
     python = optional(text, "version of Python")
     platform = optional(text, "operating system")
@@ -305,7 +307,7 @@ class End(Record):
 
 
 class Machine(Record):
-    """What the machine allows."""
+    """The limits of the machine."""
 
     cores = optional(number, "CPU cores by affinity")
     quota_cores = optional(number, "CPU cores by the container's quota")
@@ -424,7 +426,9 @@ class Notes(Record):
     weights = optional(record(Weights), "parameters at the end of a run of `--weights`")
     started_as = rows(text, "the words after `hotloop run` that name the program")
     started_in = optional(text, "the folder that it was started in")
-    own_package = optional(text, "the installed package that is the program: its folder or file")
+    own_package = optional(
+        text, "the installed package that is run as the program: its folder or file"
+    )
     # the machine and the libraries
     machine = part(Machine, "cores, memory, accelerators")
     libraries = table(record(LibraryUse), "libraries in use, by title")
@@ -444,20 +448,20 @@ class Notes(Record):
     gap_lines = table(list_of(text), "lines of gaps that nothing identifies, by their name")
     silent_loops = table(
         list_of(text),
-        "gap: the phase that it was given, lines of loops whose names show nothing of it",
+        "gap: its inferred phase, and lines of loops whose names do not show it",
     )
     by_priority = rows(text, "recognized buffers with priorities")
     named_phases = table(whole, "functions that each pattern of `--phase` matched")
     # the program
-    lines = table(table_of(line_calls), "what source lines call, by file and line")
+    lines = table(table_of(line_calls), "calls of source lines, by file and line")
     loops = table(
         table_of(pair_of(whole, whole)),
         "loops around such lines, by file and first line: last line, whether they pick by index",
     )
     recurrences = table(
-        table_of(list_of(text)), "functions that are given what came of them, by file and line"
+        table_of(list_of(text)), "functions that receive their own results, by file and line"
     )
-    polls = table(list_of(pair_of(whole, whole)), "first and last lines where a file polls")
+    polls = table(list_of(pair_of(whole, whole)), "first and last lines of a file's polling loops")
     running_sums = table(
         list_of(pair_of(whole, whole)), "first and last lines of loops that draw by weight"
     )
@@ -472,11 +476,11 @@ class Notes(Record):
     gpu_memory_peaks = table(number, "peak of allocated device memory, in bytes")
     gpu_sampled_peaks = table(pair_of(whole, whole), "sampled peaks: allocated, reserved, in bytes")
     # messages to the user
-    sampling_limits = optional(text, "what limits the samples of functions, as a sentence")
+    sampling_limits = optional(text, "limits of the samples of functions, as a sentence")
     remarks = rows(text, "remarks for the report")
     failures = table(scalar, "hooks that failed, and their error")
     waited_for = table(number, "seconds that the process waited for others, by their kind")
     # added when a capture is read or kept
-    trains_in = optional(text, "the process that trains, where the main one only started it")
+    trains_in = optional(text, "the process that trains, if the main one only started it")
     trains_beside = rows(text, "processes that train at the same time")
-    contention = optional(record(ContentionNote), "what other programs took from a baseline")
+    contention = optional(record(ContentionNote), "time that other programs took from a baseline")

@@ -27,7 +27,7 @@ ENDING = ".trace"
 _FIELDS = "QQII"
 SLICE = struct.Struct("=" + _FIELDS)
 _ON_DISK = {"little": struct.Struct("<" + _FIELDS), "big": struct.Struct(">" + _FIELDS)}
-#: What one block may unpack to: two million calls, many times what a window can hold.
+#: Maximum size of an unpacked block: two million calls, many times the content of a window.
 _LARGEST_BLOCK = 48 * 1024 * 1024
 
 #: Exceptions that reading an invalid block can raise.

@@ -28,7 +28,7 @@ class RegionCost:
         return {"inside_ns": self.inner_ns, "outside_ns": self.outer_ns}
 
 
-#: Of figures whose overhead stays in them.
+#: For figures that keep their overhead.
 NO_COST = RegionCost()
 
 
@@ -68,7 +68,7 @@ def source_line(value: object, damage: Damage) -> SourceLine:
 
 @dataclass(frozen=True)
 class LineCalls:
-    """What a source line calls."""
+    """The calls of a source line."""
 
     names: frozenset[str] = frozenset()
     #: First line of the loop around it; 0 outside any.

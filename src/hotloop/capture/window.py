@@ -13,7 +13,7 @@ from hotloop.histogram import added
 
 @dataclass(slots=True)  # a long run has millions of them
 class PhaseDelta:
-    """What happened at one node of the region tree during a window."""
+    """The change of one node of the region tree during a window."""
 
     calls: int = 0
     self_ns: int = 0
@@ -46,7 +46,7 @@ class PhaseDelta:
         self.histogram = added(self.histogram, other.histogram)
 
 
-#: (path, stack, mode) -> [number of samples, nanoseconds that they stand for]
+#: (path, stack, mode) -> [number of samples, nanoseconds that they represent]
 Samples = dict[tuple[str, int, int], list[int]]
 
 

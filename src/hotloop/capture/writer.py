@@ -23,7 +23,7 @@ from hotloop.capture.window import Window, nothing_before, same_part, thinned_sa
 #: Merged windows of one length before the length doubles. 64 keeps 60 phases over 24 hours
 #: below 20 MB, and is still more points than a trend needs.
 WINDOWS_PER_LENGTH = 64
-#: Different stacks that a merged window keeps; they stand for the others.
+#: Number of different stacks that a merged window keeps; they represent the others.
 MOST_SAMPLES = 120
 #: Windows that one summary covers: fewer than 40 summaries for eight hours.
 WINDOWS_PER_SUMMARY = 16

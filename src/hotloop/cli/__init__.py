@@ -20,7 +20,7 @@ from typing import NoReturn
 from hotloop import __version__
 from hotloop.errors import HotloopError
 
-#: Commands and what each does, in the order in which a new user meets them.
+#: Commands and their purpose, in the order in which a new user needs them.
 COMMANDS = {
     "run": "run a training program and record where its time goes",
     "report": "show where the time of a recorded run went",

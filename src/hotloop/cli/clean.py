@@ -66,7 +66,7 @@ def main(options: argparse.Namespace) -> int:
 def deletable(
     found: list[RecordedRun], older_than_s: float, keep: int, now: float
 ) -> list[RecordedRun]:
-    """What to delete: old enough, not among the newest to keep, and not in progress."""
+    """The recordings to delete: old enough, not among the newest to keep, not in progress."""
     return [
         each
         for each in found[keep:]

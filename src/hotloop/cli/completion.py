@@ -46,7 +46,7 @@ def _whole_parser(shtab: Any) -> argparse.ArgumentParser:
         module = importlib.import_module(f"hotloop.cli.{name}")
         command = commands.add_parser(name, help=what)
         module.add_arguments(command)
-        if hasattr(module, "parse"):  # what follows is the program and its own arguments
+        if hasattr(module, "parse"):  # the rest is the program and its own arguments
             command.add_argument("program", nargs=argparse.REMAINDER).complete = shtab.FILE  # type: ignore[attr-defined]
         for action in command._actions:
             _complete_values(action, shtab)

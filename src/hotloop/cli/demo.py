@@ -1,7 +1,7 @@
 """Profile one of five real training programs that come with hotloop, and show the report.
 
 hotloop demo                 the default one, which needs only PyTorch
-hotloop demo trading         another one; arguments after the name go to the program
+hotloop demo trading         another one; later arguments are passed to the program
 hotloop demo --list          list them
 """
 
@@ -62,7 +62,7 @@ DEMOS = {
     ),
 }
 DEFAULT = "snake"
-#: Where copies of installed programs go.
+#: The folder for copies of installed programs.
 COPIES = Path("runs/demo")
 
 
@@ -127,7 +127,7 @@ def program_folder(name: str) -> Path:
 
 
 def workloads_folder() -> Path:
-    """Inside the package once installed; beside `src` in a checkout."""
+    """Inside the package once installed; next to `src` in a checkout."""
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "workloads", package.parent.parent / "workloads"):
         if folder.is_dir():

@@ -1,4 +1,4 @@
-"""What `compare`, `sweep` and `investigate` share on the command line."""
+"""Options that `compare`, `sweep` and `investigate` share."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hotloop.run.folders import as_typed
 from hotloop.run.folders import make_folder as make_run_folder
 from hotloop.run.messages import notify as notify
 
-#: The end of a capture's name: date, time, and a number where several began within a second.
+#: The end of a capture's name: date, time, and a number if several began within a second.
 _WHEN = re.compile(r"-\d{8}-\d{6}(-\d+)?$")
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def add_return_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    """How long each run is, and where it takes place."""
+    """Options for the length and the place of each run."""
     group = add_place_arguments(parser)
     group.add_argument(
         "--steps", type=above_zero, metavar="N", help="end each run after N environment steps"
@@ -93,7 +93,7 @@ def add_judging_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def names_of(options: argparse.Namespace) -> tuple[str, str] | None:
-    """What `--names` says."""
+    """The names given by `--names`."""
     if options.names is None:
         return None
     names = [clean(name.strip()) for name in options.names.split(",")]
@@ -137,7 +137,7 @@ def _names_of_captures(first: Path, second: Path) -> tuple[str, str]:
 
 
 def add_place_arguments(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Where runs take place, and where their captures go."""
+    """Options for where runs take place and where their captures go."""
     group = parser.add_argument_group("the runs")
     group.add_argument("--folder", help="folder for the captures (default: below runs/hotloop)")
     group.add_argument("--on", choices=PLACES, default="here", help="where to run")
@@ -260,7 +260,7 @@ def make_folder(given: str | None, kind: str) -> Path:
 
 
 def place(options: argparse.Namespace) -> Place:
-    """Where the runs take place."""
+    """The place where the runs happen."""
     if options.on == "here":
         for name in ("cpus", "gpus"):
             if getattr(options, name) is not None:

@@ -1,4 +1,4 @@
-"""Export a recorded run to the format of another tool, chosen by the file's ending.
+"""Export a recorded run for another tool; the file's ending selects the format.
 
 hotloop export CAPTURE -o run.perfetto.json     Perfetto, chrome://tracing (needs `run --trace`)
 hotloop export CAPTURE -o run.speedscope.json   speedscope.app
@@ -41,7 +41,7 @@ def main(options: argparse.Namespace) -> int:
     from hotloop.report.output import put, render
 
     capture = read_capture(selected_capture(options.capture))
-    # Findings are not part of what other tools show.
+    # Other tools do not show findings.
     content = render(format, make_report(analyze(capture), [], RunHistory(capture)))
     put(content, options.output, options.force)
     return 0

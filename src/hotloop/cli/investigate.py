@@ -1,14 +1,14 @@
 """Test hypotheses about what makes training slow, as short experiments.
 
-  hotloop investigate --from CAPTURE -o plan.toml    draft a plan from what a capture shows
-  hotloop investigate plan.toml                      run it: the likeliest and cheapest first
-  hotloop investigate plan.toml --resume             continue one that was interrupted
-  hotloop investigate plan.toml --to-return 195      which change gets there soonest
+  hotloop investigate --from CAPTURE -o plan.toml    draft a plan from a capture
+  hotloop investigate plan.toml                      run it, the most likely and cheapest first
+  hotloop investigate plan.toml --resume             continue an interrupted investigation
+  hotloop investigate plan.toml --to-return 195      find the change that gets there soonest
 
 Each hypothesis is a change (arguments, environment variables, a patch, a phase to skip or to slow
-down), an expected gain and a confidence. The result has the expected and the measured gain and a
-verdict for each, the confirmed ones combined, whether the goal is met, and a Markdown record.
-With --to-return, or to_return in the plan's [goal], runs the baseline and every change over several
+down), an expected gain and a confidence. The result shows expected gain, measured gain and verdict
+of each, the confirmed ones combined, and whether the goal is met; a Markdown record is kept. With
+--to-return, or to_return in the plan's [goal], runs the baseline and every change over several
 seeds until the return reaches the target, as sweep does.
 """
 

@@ -1,4 +1,4 @@
-"""Draws a run in progress: reads new windows from its capture once a second."""
+"""Shows a run in progress: reads new windows from its capture once a second."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MOST_WINDOWS_OF_OTHERS = 32
 
 
 class Viewer:
-    """Reads what is new, and draws."""
+    """Reads new windows, and draws."""
 
     def __init__(
         self, folder: Path, screen: Screen, clock: Callable[[], float] = time.monotonic
@@ -64,7 +64,7 @@ class Viewer:
         last = capture.main.windows[-1].last if capture.main.windows else -1
         ended = capture.launcher.end is not None or self._killed
         header = capture.launcher.header
-        # A killed process wrote no end line. Read and show what it wrote last.
+        # A killed process wrote no end line. Read and show its last windows.
         self._killed = is_running(header.pid, header.host) is False
         if last != self._windows or ended:
             self._windows = last

@@ -31,7 +31,7 @@ def percent(text: str) -> float:
         value = float(text.strip().removesuffix("%")) / 100.0
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a percentage, such as 2%") from None
-    # 0.02 without a sign would be a fiftieth of a percent, hardly what was intended.
+    # 0.02 without a sign would be a fiftieth of a percent, which nobody intends.
     if not 0 < value < 10 or (value < 0.01 and not text.strip().endswith("%")):
         raise argparse.ArgumentTypeError(f"{text!r}: write a percentage, such as 2%")
     return value

@@ -74,7 +74,7 @@ def _is_of_experiment(path: Path) -> bool:
     name = path.name
     if name in _OF_EXPERIMENTS or _PATCH.fullmatch(name) or _TOKEN.fullmatch(name):
         return True
-    if path.suffix in (".log", ".json"):  # a run's output and outcome, beside its capture
+    if path.suffix in (".log", ".json"):  # a run's output and outcome, next to its capture
         return path.with_suffix("").is_dir() or "identity" in _parsed(path.with_suffix(".json"))
     return _is_in_plan(path)
 

@@ -6,10 +6,10 @@
   hotloop prove CAPTURE --apply              write the confirmed changes to your files
 
 Runs the program with and without each fix, in short interleaved pairs, in copies of the program's
-folder: your files do not change. Files too large to copy are linked, and are listed before the
-first run; a program that writes to them, or to a path outside its folder, writes to the real ones.
-The result is stored in the capture's folder, and `hotloop report` shows measured gains from then
-on. Run it in the folder in which the program was started.
+folder, so your files do not change. Files too large to copy are linked, and listed before the first
+run: a program that writes to them, or to a path outside its folder, writes to the real ones. The
+result is stored in the capture's folder, and `hotloop report` shows measured gains from then on.
+Run it in the folder in which the program was started.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def prove(
     allow_learning_changes: bool = False,
     say: Callable[[str], None] = experiments.notify,
 ) -> Proof:
-    """Try the fixes of a capture's findings and keep the result beside the capture."""
+    """Try the fixes of a capture's findings and keep the result next to the capture."""
     analysis = replace(analyze(read_capture(capture)), proof=None)
     findings = diagnose(analysis)
 

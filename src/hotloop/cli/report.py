@@ -1,4 +1,4 @@
-"""Show where the time of a recorded run went, or the result of an experiment.
+"""Show where the time of a recorded run went, or show the result of an experiment.
 
 hotloop report                      the newest capture or experiment below runs/hotloop
 hotloop report CAPTURE              as text

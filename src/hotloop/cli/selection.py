@@ -34,7 +34,7 @@ TAIL = 4096
 RUN, UNFINISHED = "run", "unfinished experiment"
 RUNNING, ENDED, KILLED, UNCERTAIN = "running", "ended", "killed", "running or killed"
 INTERRUPTED = "interrupted"
-#: What a user or a system stopped did not fail.
+#: Runs stopped by a user or a system did not fail.
 _STOPPED = {"KeyboardInterrupt": INTERRUPTED, "SIGTERM": "terminated"}
 
 
@@ -68,7 +68,7 @@ def selected(text: str | None) -> Path:
 
 
 def selected_capture(text: str | None, proven: bool = False) -> Path:
-    """The same where only a capture will do: of an experiment, its newest capture.
+    """The same for a capture; for an experiment, its newest capture.
 
     With `proven`, the newest is the newest that `hotloop prove` was run on, if there is one.
     """

@@ -5,10 +5,10 @@
   hotloop sweep --vary envs=1,4,16 --to-return 195 -- train.py --envs {envs} --seed {seed}
 
 Each round runs every setting once, in a different order. Reports steps per second, time per step
-by phase, memory, scaling efficiency, the scaling exponent, and the knee after which more brings
-little. --expect prints expected and actual scaling. With --to-return, runs every setting over
-several seeds until its return reaches the target: which reaches it soonest, and the Pareto front of
-steps per second and return.
+by phase, memory, scaling efficiency, the scaling exponent, and the knee beyond which larger values
+gain little. --expect prints expected and actual scaling. With --to-return, runs every setting over
+several seeds until its return reaches the target, and reports which one reaches it soonest and the
+Pareto front of steps per second and return.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Pure functions from an analysis to findings: what is slow, why, what to change.
 
-`diagnose` runs the rules, which are in `rules/`, one file per family of causes. What rules share
-is in `evidence` (time, calls, samples, source lines) and `recorded` (notes of the run). Their
-findings then pass `before_learning`, `busy_machine`, `proven`, `ranking` and `overlaps`; `verdict`
-sums them up in one sentence.
+`diagnose` runs the rules in `rules/`, one file per family of causes. `evidence` (time, calls,
+samples, source lines) and `recorded` (notes of the run) have what rules share. Findings then pass
+`before_learning`, `busy_machine`, `proven`, `ranking` and `overlaps`, and `verdict` sums them up in
+one sentence.
+
 Nothing here reads a file or prints. Uses `analyze`; knows nothing about `measure`, `hooks` or how
 a report looks.
 """
@@ -32,14 +33,14 @@ def diagnose(analysis: Analysis) -> list[Finding]:
     found = judged_early(analysis, lower_confidence(analysis, found))
     found = no_louder_than_sure(found)
     found = apply_proof(found, analysis.proof)
-    # What was refuted explains nothing, but is shown with its numbers.
+    # Refuted findings explain nothing but are shown with their numbers.
     refuted = [each for each in found if is_refuted(each)]
     shown = rank([each for each in found if not is_refuted(each)])
     return say_overlaps(analysis, shown) + refuted
 
 
 def _found_by(rule: Rule, analysis: Analysis) -> list[Finding]:
-    """What a rule finds. One that fails, over a program like none before, costs no other's."""
+    """The findings of a rule. If it fails, on a program unlike any before, others are kept."""
     try:
         return rule(analysis)
     except Exception as error:

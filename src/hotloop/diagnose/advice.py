@@ -1,8 +1,8 @@
 """A run in a few sentences, and what to do about it, in order of benefit.
 
-The findings come first. After them come answers to what people ask about every run
-(the size of the network and of its batches, half precision, conversions, hardware), each with the
-share of the loop that it could change at most.
+The findings come first, followed by answers to common questions about every run (the size of the
+network and of its batches, half precision, conversions, hardware), each with the largest share of
+the loop that it could change.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hotloop.phases import PARENTS, names_of
 
 #: Below this share of the loop, a change is not worth the effort.
 SMALL = 0.03
-#: Phases that people suspect first, named even where they turn out small.
+#: Phases that people suspect first, named even if they turn out to be small.
 SUSPECTS = (
     "data", "env.step", "env.reset", "env.render", "buffer.add", "buffer.sample", "advantage",
     "transfer", "log", "checkpoint", "evaluate",
@@ -27,7 +27,7 @@ MOST = 3
 
 
 def summary(analysis: Analysis) -> list[str]:
-    """Where the time went, as sentences."""
+    """Says in sentences where the time went."""
     run = analysis.run
     if not run.loop_s:
         return []
@@ -55,7 +55,7 @@ def summary(analysis: Analysis) -> list[str]:
 
 
 def recommendations(analysis: Analysis, findings: list[Finding]) -> list[str]:
-    """What to do, the most worthwhile first."""
+    """Recommendations, the most worthwhile first."""
     lines = [f"{each.title}. {each.fix} {_expected(each)}" for each in findings if each.is_problem]
     if analysis.run.loop_s:
         for advice in (_model_size, _batch_size, _precision, _conversions, _hardware):
@@ -71,7 +71,7 @@ def _expected(finding: Finding) -> str:
 
 
 def _top_phases(analysis: Analysis) -> list[Phase]:
-    """Outermost phases with a meaning, the largest first."""
+    """Outermost named phases, largest first."""
     found = [
         p
         for p in analysis.phases

@@ -6,12 +6,12 @@ from hotloop.analyze.kind import is_warm_up
 from hotloop.analyze.model import Analysis
 from hotloop.diagnose.finding import LOW, Finding
 
-#: Causes that rest on what a loop does besides: without updates, stepping and acting are all of it.
+#: Causes relative to the rest of the loop: without updates, stepping and acting are all of it.
 REST_ON_THE_WHOLE = frozenset({"env-bound", "single-env", "too-few-envs", "serial-heavy-env"})
 
 
 def judged_early(analysis: Analysis, findings: list[Finding]) -> list[Finding]:
-    """The findings that hold once learning begins, which takes time that is not known yet."""
+    """The findings that still hold once learning begins, whose time is not known yet."""
     if not is_warm_up(analysis):
         return findings
     kept = [each for each in findings if each.id not in REST_ON_THE_WHOLE]

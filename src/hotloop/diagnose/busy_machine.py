@@ -8,12 +8,12 @@ from hotloop.capture import schema
 from hotloop.diagnose.finding import CRITICAL, HIGH, LOW, MEDIUM, WARNING, Finding
 from hotloop.diagnose.recorded import gauge_rise
 
-#: From this share of waiting for a CPU core on, other programs distort every time in the report.
+#: If the share of waiting for a CPU core exceeds this, other programs distort all times.
 BUSY_MACHINE = 0.1
 #: A run that uses this share of the cores waits for itself.
 OWN_DOING = 0.75
 #: These compare times of different moments or of different processes. Other programs come and go,
-#: and slow down what happens to run beside them.
+#: and slow down whatever runs at the same time.
 NEED_QUIET = frozenset(
     ("growing-step-cost", "buffer-cost-grows", "denormals", "stragglers", "slow-rank")
 )
@@ -42,7 +42,7 @@ def keeps_cores_busy(analysis: Analysis) -> bool | None:
 
 
 def lower_confidence(analysis: Analysis, findings: list[Finding]) -> list[Finding]:
-    """The same findings, less certain where other programs took the cores."""
+    """The same findings, less certain if other programs took the cores."""
     busy = (cpu_wait_share(analysis) or 0.0) > BUSY_MACHINE
     if busy and not keeps_cores_busy(analysis):
         for each in findings:
@@ -51,7 +51,7 @@ def lower_confidence(analysis: Analysis, findings: list[Finding]) -> list[Findin
 
 
 def no_louder_than_sure(findings: list[Finding]) -> list[Finding]:
-    """The same findings; a cause that is not sure is worth a try, and no alarm."""
+    """The same findings; an uncertain cause is worth a try but does not raise an alarm."""
     for each in findings:
         if each.severity == CRITICAL and each.confidence == LOW:
             each.severity = WARNING

@@ -1,4 +1,4 @@
-"""What rules read from an analysis, and how they build findings.
+"""Helpers with which rules read an analysis and build findings.
 
 Every rule uses these, so that shares, gains and lines mean the same in all of them. Time is in
 seconds of the main process's training loop unless a name says otherwise.
@@ -35,13 +35,13 @@ REST_FASTER = 0.5
 #: The most that was taken off the rest of any loop.
 MOST_REST_FASTER = 0.38
 #: A fix that calls the same functions less often, or for more rows, leaves the rest's caches as
-#: they were: in a program of the sixth set, the rest took 5% less time without 68% of its loop.
+#: is: in a program of the sixth set, the rest took 5% less time without 68% of its loop.
 REST_FASTER_BESIDE_THE_SAME = 0.25
-#: From this expected gain on, the rest of the report matters less than this finding.
+#: Above this expected gain, the rest of the report matters less than this finding.
 CRITICAL_GAIN = 1.5
 #: A fix never removes everything: no prediction goes beyond this.
 MOST_OF_A_RUN = 0.99
-STRAY_SAMPLES = 0.15  #: Of the first line's: the phase of a gap is predicted, sometimes wrongly.
+STRAY_SAMPLES = 0.15  #: Of the first line's time: a gap's phase is predicted, sometimes wrongly.
 
 Match = Callable[[Frame], bool]
 
@@ -55,7 +55,7 @@ def phases_named(analysis: Analysis, *names: str, process: str = "main") -> list
     for phase in analysis.phases_of.get(process, ()):
         if phase.thread != "main" or phase.name not in names:
             continue
-        # What an evaluation does is the evaluation's.
+        # Work inside an evaluation belongs to the evaluation.
         above = names_of(phase.path)[:-1]
         if any(part in names or part == "evaluate" for part in above):
             continue
@@ -80,7 +80,7 @@ def seconds_in(analysis: Analysis, *names: str, process: str = "main") -> float:
 
 
 def calls_of(analysis: Analysis, *names: str, process: str = "main") -> int:
-    """How often these phases were entered from outside of them."""
+    """How often these phases were entered from outside."""
     return sum(phase.calls for phase in phases_named(analysis, *names, process=process))
 
 
@@ -96,7 +96,7 @@ def of_loop(analysis: Analysis, seconds: float) -> float:
 
 
 def whole_run_s(analysis: Analysis) -> float:
-    """The run from its first import to its end; the loop alone where the run was cut short.
+    """The run from its first import to its end, or the loop alone if the run was cut short.
 
     A run that `--stop-after` or a kill ended would have continued in its loop, so its start-up is
     no measure of its length.
@@ -106,7 +106,7 @@ def whole_run_s(analysis: Analysis) -> float:
 
 
 def vector_size(analysis: Analysis) -> int:
-    """How many environments step together; 1 where that is not known."""
+    """How many environments step together; 1 if unknown."""
     said = gauge(analysis, schema.ENVS)
     if said and said >= 1:
         return int(said)
@@ -136,7 +136,7 @@ def gain_of(share: float, low: float, high: float) -> Gain:
 
 
 def ceiling_of(share: float, rest: float = 0.0) -> float:
-    """The gain if all of this share went away, and all that it costs the rest."""
+    """The gain if all of this share went away, and all of its cost to the rest of the loop."""
     return _with_the_rest(share, 1.0, rest)
 
 
@@ -148,7 +148,7 @@ def _with_the_rest(share: float, part: float, rest: float) -> float:
 
 
 def rest_faster(analysis: Analysis, phase: str, id: str = "") -> float:
-    """How much faster the rest may get: not at all beside waiting, or for work on a device."""
+    """How much faster the rest may get: not at all for waiting, or for work on a device."""
     waits = bool(set(phase.split(".")) & _WAITING)
     computes = analysis.device is None and analysis.run.device == "cpu"
     if waits or not computes:
@@ -156,7 +156,7 @@ def rest_faster(analysis: Analysis, phase: str, id: str = "") -> float:
     return REST_FASTER_BESIDE_THE_SAME if id in _SAME_CODE else REST_FASTER
 
 
-#: Causes whose fix makes fewer calls of what runs in any case.
+#: Causes whose fix makes fewer calls of code that still runs.
 _SAME_CODE = frozenset(
     ["unbatched-policy", "single-env", "too-few-envs", "few-envs-per-runner", "too-many-envs",
      "stepwise-recurrence", "per-sample-update", "update-ratio", "evaluation", "generation-batch",
@@ -207,10 +207,10 @@ def gain_of_run(analysis: Analysis, gain: Gain) -> Gain | None:
 
 @dataclass
 class Use:
-    """Time under a phase in stacks with a certain frame, and who in the program called it."""
+    """Time under a phase in stacks with a certain frame, and the program's lines that called it."""
 
     seconds: float = 0.0
-    #: SourceLine of the program that led there -> seconds, the most first.
+    #: SourceLine of the program that led there -> seconds, largest first.
     lines: dict[SourceLine, float] = field(default_factory=dict)
     #: (file, function) of the frames that matched -> seconds.
     functions: dict[tuple[str, str], float] = field(default_factory=dict)
@@ -250,7 +250,7 @@ def samples_under(
 
 
 def use_of(samples: Iterable[Sample], match: Match) -> Use:
-    """Time in stacks that hold a matching frame, outermost match first."""
+    """Time in stacks that contain a matching frame, outermost match first."""
     use = Use()
     answers: dict[int, bool] = {}
     for sample in samples:
@@ -304,12 +304,12 @@ def in_package(*packages: str) -> Match:
 
 
 def inner_lines(samples: Iterable[Sample]) -> list[SourceLine]:
-    """The program's innermost lines, by the time in them and in what they called."""
+    """The program's innermost lines, by the time in them and in their calls."""
     return use_by(samples, lambda sample: sample.line).where()
 
 
 def largest_phase(samples: Iterable[Sample]) -> str:
-    """The phase with the most time in these samples; empty where they are in none."""
+    """The phase with the most time in these samples; empty if they are in none."""
     totals = summed((sample.phase, sample.seconds) for sample in samples)
     return max(totals, key=lambda name: totals[name], default="")
 
@@ -317,11 +317,11 @@ def largest_phase(samples: Iterable[Sample]) -> str:
 def where(
     analysis: Analysis, *names: str, processes: Iterable[str] = ("main",)
 ) -> list[SourceLine]:
-    """Where in the program's own code the time of these phases goes."""
+    """The lines of the program's own code in which these phases spend their time."""
     return inner_lines(samples_under(analysis, *names, processes=processes))
 
 
-#: Functions that are called by a loop, not the loop itself: where a phase begins.
+#: Functions called by a loop, not the loop itself, in which a phase begins.
 CALLED = frozenset(
     [
         "forward",
@@ -366,7 +366,7 @@ def gauge(analysis: Analysis, name: str) -> float | None:
 
 
 def uses(analysis: Analysis, *titles: str) -> bool:
-    """Whether one of these libraries was in use, by the titles that their tables give them."""
+    """Whether one of these libraries was in use, by the title in its table."""
     return any(title in analysis.notes.libraries for title in titles)
 
 
@@ -385,7 +385,7 @@ DRIVES = 0.9
 
 
 def without_drivers(analysis: Analysis, lines: list[SourceLine]) -> list[SourceLine]:
-    """The lines to edit: without one that drives the whole training, if there are others.
+    """The lines to edit, without any that drives the whole training if there are others.
 
     A line that does nearly all of it itself drives nothing.
     """
@@ -422,7 +422,7 @@ def finding(
     after: str = "",
     learning: str = "",
 ) -> Finding:
-    """A finding whose fix takes away between the two parts `saves` of these seconds of the loop.
+    """A finding whose fix removes between the two parts `saves` of these seconds of the loop.
 
     Its severity follows from the gain; what is too small to warn of is `info`, and `ranking`
     decides what is shown.
@@ -451,7 +451,7 @@ def finding(
         before=before,
         after=after,
         learning=learning,
-        # What is only called less often can never cost nothing.
+        # A cost that is only called less often can never become zero.
         ceiling=gain.high if id in _SAME_CODE else ceiling_of(of_loop(analysis, seconds), rest),
         run_gain=gain_of_run(analysis, gain),
     )

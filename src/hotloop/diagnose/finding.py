@@ -12,7 +12,7 @@ from hotloop.analyze.model import Analysis
 from hotloop.capture.proofs import TriedFix
 from hotloop.capture.schema import SourceLine
 
-#: How bad it is, the worst first. `healthy` explains something that looks like a fault.
+#: How bad it is, worst first. `healthy` explains something that only looks like a problem.
 CRITICAL, WARNING, INFO, HEALTHY = "critical", "warning", "info", "healthy"
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
@@ -20,18 +20,18 @@ HIGH, MEDIUM, LOW = "high", "medium", "low"
 
 @dataclass(frozen=True)
 class Gain:
-    """How many times faster something is expected to get, as a range."""
+    """An expected speedup, as a range."""
 
     low: float
     high: float
 
     @property
     def middle(self) -> float:
-        """The geometric middle: what severity and rank follow."""
+        """The geometric middle, which determines severity and rank."""
         return sqrt(max(self.low, 1.0) * max(self.high, 1.0))
 
     def capped(self, ceiling: float) -> Gain:
-        """The same range, nothing of it above a ceiling."""
+        """The same range, limited by a ceiling."""
         return Gain(min(self.low, ceiling), min(self.high, ceiling))
 
 
@@ -43,23 +43,23 @@ class Finding:
     severity: str
     title: str
     phase: str
-    #: Of the training loop: steps per second after the fix over steps per second now.
+    #: For the training loop: steps per second after the fix divided by steps per second now.
     gain: Gain
     confidence: str
     fix: str
     verify: str
     where: list[SourceLine] = field(default_factory=list)
     evidence: dict[str, Any] = field(default_factory=dict)
-    #: The change to the user's own lines as a unified diff; empty where that cannot be written.
+    #: The change to the user's own lines as a unified diff; empty if it cannot be written.
     patch: str = ""
     #: An example of the change, in the terms of the library in use.
     before: str = ""
     after: str = ""
     #: How the change may affect learning; empty if it does not.
     learning: str = ""
-    #: The gain if the fix removed all that it can remove: 1 / (1 - share). No promise is above it.
+    #: The gain if the fix removed all that it can: 1 / (1 - share). No predicted gain exceeds it.
     ceiling: float | None = None
-    #: The gain of the whole run, start-up included; None where the run was not complete.
+    #: The gain of the whole run, start-up included; None if the run was not complete.
     run_gain: Gain | None = None
     #: The gain that `hotloop prove` measured; None until then.
     measured_gain: float | None = None
@@ -94,7 +94,7 @@ class Finding:
 
     @property
     def is_of_run(self) -> bool:
-        """The fix makes the run faster more than its loop: it saves time before the loop."""
+        """Whether the fix mainly saves time before the loop, not in it."""
         # A run without start-up has the same gain, but for the rounding.
         return self.run_gain is not None and self.run_gain.middle > 1.005 * self.gain.middle
 

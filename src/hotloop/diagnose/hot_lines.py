@@ -1,4 +1,4 @@
-"""The hottest line of the program's own code, for what no rule explains."""
+"""The hottest line of the program's own code, for time that no rule explains."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import DRIVES, of_loop, samples_under
 from hotloop.diagnose.recorded import called_at
 
-#: The path is followed as long as one line holds this part of what is below the line before it.
+#: The path is followed as long as one line has this part of the time below the previous line.
 HOLDS = 0.5
 #: A line below this share of the loop is not named: the table of functions lists them.
 WORTH_NAMING = 0.05
@@ -24,7 +24,7 @@ class HotLine:
 
     line: SourceLine
     share: float
-    #: Functions that the line calls, as it names them.
+    #: Functions that the line calls, by the names used there.
     calls: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ def hottest_line(analysis: Analysis, phase: str | None = None) -> HotLine | None
     while stacks and held > 0:
         at = summed((lines[depth], seconds) for lines, seconds in stacks if len(lines) > depth)
         largest = max(at, key=lambda line: at[line], default=None)
-        # A line that everything is below says nothing, whatever it calls.
+        # A line that contains all of the time says nothing, whatever it calls.
         drives = held >= DRIVES * total
         if largest is None or (found and not drives and at[largest] < HOLDS * held):
             break

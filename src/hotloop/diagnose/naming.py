@@ -1,10 +1,10 @@
-"""Functions of the program as a title names them: so that a person finds them in the source."""
+"""Names functions of the program in titles so that a person finds them in the source."""
 
 from __future__ import annotations
 
 from hotloop.capture.schema import SourceLine
 
-#: What stands in a qualified name between a function and those that it defines.
+#: The part of a qualified name between a function and the functions that it defines.
 _INSIDE = "<locals>"
 
 
@@ -27,7 +27,7 @@ def name_of(function: str) -> str:
 
 
 def without_comprehensions(function: str) -> str:
-    """A qualified name; of a comprehension, that of the function that it is in."""
+    """A qualified name; for a comprehension, the name of the function around it."""
     parts = function.split(".")
     while len(parts) > 1 and parts[-1].startswith("<") and parts[-1] != "<lambda>":
         del parts[-2:]

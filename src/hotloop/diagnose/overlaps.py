@@ -1,4 +1,4 @@
-"""Findings that count the same time say so: their gains do not multiply."""
+"""Marks findings that count the same time: their gains do not multiply."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from hotloop.diagnose.evidence import share_of
 from hotloop.diagnose.finding import Finding
 from hotloop.phases import names_of
 
-#: Shares are off by a few hundredths: sums that are larger by less than this prove nothing.
+#: Shares are accurate to a few hundredths: sums larger by less than this prove nothing.
 SLACK = 0.05
 
 
 def say_overlaps(analysis: Analysis, findings: list[Finding]) -> list[Finding]:
-    """The same findings; what counts time that one before it counts says which one."""
+    """The same findings; one that counts the same time as an earlier one names it."""
     problems = [each for each in findings if each.is_problem]
     for i, later in enumerate(problems):
         same = [each.id for each in problems[:i] if _overlap(analysis, each, later)]
@@ -25,7 +25,7 @@ def say_overlaps(analysis: Analysis, findings: list[Finding]) -> list[Finding]:
 
 
 def _overlap(analysis: Analysis, one: Finding, other: Finding) -> bool:
-    """Whether two findings are surely about some of the same time."""
+    """Whether two findings certainly count some of the same time."""
     both = _share(one) + _share(other)
     if both > 1 + SLACK or set(one.where) & set(other.where):
         return True

@@ -10,7 +10,7 @@ from hotloop.diagnose.finding import INFO, Finding, Gain
 
 
 def apply_proof(findings: list[Finding], proof: Proof | None) -> list[Finding]:
-    """The same findings with what was measured; severity follows it."""
+    """The same findings with measured gains, which determine severity."""
     if proof is None:
         return findings
     return [

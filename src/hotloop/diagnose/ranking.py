@@ -1,7 +1,7 @@
 """Which findings are shown, and in which order.
 
-By what they are worth: the middle of the gain's range. The specific beats the general: a general
-finding is shown only if nothing more specific explains the same time. One cause gives one finding.
+Findings are ordered by the middle of their gain's range. A general finding is shown only if nothing
+more specific explains the same time. One cause gives one finding.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ YIELDS_TO: dict[str, frozenset[str]] = {
             "image-resize",
         ]
     ),
-    # A wrapper whose cost has a name of its own is no overhead.
+    # A wrapper whose cost has its own finding is not overhead.
     "framework-overhead": frozenset({"image-resize", "deepcopy-in-step", "pandas-in-step"}),
     "eager-generation": frozenset({"no-kv-cache"}),
     "too-many-envs": frozenset({"subprocess-overhead"}),
@@ -102,26 +102,26 @@ COMES_AFTER: dict[str, frozenset[str]] = {
     ),
 }
 #: One environment is a choice that most algorithms are published with, not a mistake: it yields to
-#: whatever else is wrong.
+#: any other finding.
 CHOICE = "single-env"
-#: These name the side that others wait for: whatever is wrong there says why.
+#: These name the side that others wait for: a finding there explains why.
 WHO_IS_SLOW = frozenset({"slow-actors", "slow-learner"})
 #: A loop that was found by its structure alone is whatever a rule with a name says it is.
 STRUCTURE = "python-loop"
 #: These only say where the time is, and explain nothing that another finding is about.
 ONLY_WHERE = frozenset({CHOICE, STRUCTURE, "env-bound", *WHO_IS_SLOW})
-#: The function of code that is in none.
+#: The function name of code outside any function.
 MODULE = "<module>"
 
 
 def rank(findings: list[Finding]) -> list[Finding]:
-    """What is worth showing, the largest gain first; explanations of healthy runs last."""
+    """The findings worth showing, largest gain first; explanations of healthy runs last."""
     kept = [each for each in _one_of_each(findings) if not _explained(each, findings)]
     problems = _specific_first(sorted((f for f in kept if f.is_problem), key=_weight))
     healthy = [f for f in kept if f.severity == HEALTHY]
     if problems:
         return problems + healthy
-    # The largest avoidable cost is what a healthy run's verdict names.
+    # A healthy run's verdict names the largest avoidable cost.
     notes = sorted((f for f in kept if f.severity == INFO), key=_weight)
     return healthy + notes[:1]
 

@@ -1,4 +1,4 @@
-"""What rules read from the notes; empty where a note is missing."""
+"""Reads notes for rules; empty if a note is missing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NETWORKS = ("policy.act", *LEARNING)
 
 
 def counted(analysis: Analysis, name: str) -> float:
-    """What a counter counted inside the training loop."""
+    """The value of a counter inside the training loop."""
     return sum(window.counters.get(name, 0.0) for window in analysis.loop_windows)
 
 
@@ -43,7 +43,7 @@ def gauge_rise(analysis: Analysis, name: str) -> float | None:
 
 
 def lines_of(analysis: Analysis, what: str) -> list[SourceLine]:
-    """The program's lines that were noted for this kind of call."""
+    """The program's lines recorded for this kind of call."""
     return list(analysis.notes.places.get(what, ()))
 
 
@@ -55,12 +55,12 @@ def at(lines: list[SourceLine]) -> str:
     return f" ({name}:{lines[0].line})"
 
 
-#: Of a line that nothing is known about.
+#: For a line without any information.
 NO_CALLS = LineCalls()
 
 
 def called_at(analysis: Analysis, at: Frame | SourceLine | None) -> LineCalls:
-    """What a line of the program calls, and the loop around it; nothing where that is not known."""
+    """The calls of a line of the program, and the loop around it; empty if unknown."""
     known = analysis.notes.lines.get(at.file, {}).get(str(at.line)) if at else None
     return known or NO_CALLS
 
@@ -71,7 +71,7 @@ class CodeLoop:
 
     first: int
     last: int
-    #: Whether it picks items by their number: `rows[i]` in `for i in …`.
+    #: Whether it selects items by index: `rows[i]` in `for i in …`.
     picks: bool
 
     def has(self, line: int) -> bool:
@@ -79,7 +79,7 @@ class CodeLoop:
 
 
 def loop_around(analysis: Analysis, line: Frame | SourceLine) -> CodeLoop | None:
-    """The innermost loop around a line of the program, where the capture has its end."""
+    """The innermost loop around a line of the program, if the capture has the loop's end."""
     first = called_at(analysis, line).loop_line
     known = analysis.notes.loops.get(line.file, {}).get(str(first))
     return CodeLoop(first, known[0], bool(known[1])) if known else None
@@ -116,7 +116,7 @@ def use_at_lines(analysis: Analysis, samples: Iterable[Sample], names: frozenset
 def use_with_lines(
     analysis: Analysis, samples: Iterable[Sample], match: Match, names: frozenset[str]
 ) -> Use:
-    """Time in frames that match, and at lines that call one of these where C has no frame."""
+    """Time in matching frames, and at lines that call one of these in C, which has no frame."""
     samples = list(samples)
     rest = [s for s in samples if not any(match(frame) for frame in s.frames)]
     return use_of(samples, match) + use_at_lines(analysis, rest, names)
@@ -177,7 +177,7 @@ def networks(analysis: Analysis) -> list[Network]:
 
 
 def parameters(analysis: Analysis) -> float | None:
-    """Parameters of the largest network; None where none was seen."""
+    """Parameters of the largest network; None if none was seen."""
     return max((each.parameters for each in networks(analysis) if each.parameters), default=None)
 
 
@@ -190,6 +190,6 @@ def torch_threads(analysis: Analysis, process: str = "main") -> int | None:
     seen.pop(0, None)
     if seen:
         return max(seen, key=lambda threads: seen[threads])
-    # What a note says is how it was at the very end.
+    # A note has the state at the very end.
     value = analysis.notes_of(process).threads.torch
     return int(value) if value and value >= 1 else None

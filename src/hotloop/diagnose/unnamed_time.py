@@ -14,7 +14,7 @@ MUCH = 0.05
 
 
 def unnamed_time(analysis: Analysis, findings: list[Finding]) -> str:
-    """A sentence on the time in no named phase; empty where there is little."""
+    """A sentence on the time in no named phase; empty if there is little."""
     unnamed = analysis.unexplained
     if not analysis.phases or unnamed < MUCH:
         return ""
@@ -51,5 +51,5 @@ def _is_unnamed(phase: str) -> bool:
 
 
 def _own_time(analysis: Analysis, parent: str) -> float:
-    """Seconds in a parent, but in none of the phases inside it."""
+    """Seconds in a parent outside all phases inside it."""
     return sum(p.loop_self_s for p in analysis.training_phases if p.name == parent)

@@ -1,7 +1,7 @@
 """The verdict: the summary, what it rests on, and what was not explained.
 
-A verdict never claims more than was checked. "No known cause matched" is what rules can say; that
-a run is healthy can only be said where little is left that anything could remove.
+A verdict never claims more than was checked. Rules can only say "No known cause matched"; a run is
+called healthy only if little is left that any change could remove.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ TAKES_PART = 0.5
 STARVED = 0.9
 
 QUIET, BUSY, UNKNOWN = "quiet", "busy", "unknown"
-#: What no phase covers, as a verdict names it.
+#: The name of time in no phase in a verdict.
 NOTHING_KNOWN = ""
 
 
@@ -65,7 +65,7 @@ class Verdict:
     headline: str
     #: Who waited for a CPU core, and what that does to every figure; empty on a quiet machine.
     starvation: str = ""
-    #: What the headline rests on and what limits it, a sentence each.
+    #: The basis of the headline and its limits, one sentence each.
     details: list[str] = field(default_factory=list)
     #: Share of the loop that no finding explains.
     unexplained_by_rules: float = 0.0
@@ -152,7 +152,7 @@ def without_rule(analysis: Analysis, findings: list[Finding]) -> dict[str, float
         removed = 1 - 1 / max(finding.ceiling or 1.0, 1.0)
         explained = min(removed, float(finding.evidence.get("share_of_loop") or removed))
         about = inside.get(finding.phase, set())
-        # What a finding's own phase does not cover is taken from the largest phases.
+        # Time that a finding's own phase does not cover is taken from the largest phases.
         for name in sorted(left, key=lambda name: (name not in about, -left[name])):
             part = min(left[name], explained)
             left[name] -= part
@@ -302,14 +302,14 @@ def _no_rl_loop(analysis: Analysis) -> str:
     )
 
 
-#: What the processes that are waited for do besides working.
+#: Rows in which the awaited processes do not work.
 _NO_WORK = (SLOWEST, BETWEEN, WAITING)
 #: Parts of a wait that a verdict names.
 _MOST_AWAITED = 3
 
 
 def _awaited(analysis: Analysis, left: dict[str, float]) -> str:
-    """Where the time goes that the loop waits for others, if that is the largest part of it."""
+    """Where the time spent waiting for others goes, if that is the largest part of the loop."""
     name = max(left, key=lambda name: left[name], default=NOTHING_KNOWN)
     rows = [row for row in analysis.run_table if row.process != "main" and row.kind not in _NO_WORK]
     rows.sort(key=lambda row: -row.share)

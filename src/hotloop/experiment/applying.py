@@ -12,7 +12,7 @@ from hotloop.capture.proofs import CONFIRMED, Proof
 from hotloop.errors import HotloopError
 from hotloop.experiment.patch import FilePatch, apply_to_text, parse_patch, unified_diff
 
-#: The patch that undoes the changes, beside the proof; later ones get a number.
+#: The patch that undoes the changes, next to the proof; later ones get a number.
 REVERSE = "reverse.patch"
 
 
@@ -76,7 +76,7 @@ def _read(path: Path) -> str:
 
 
 def _refuse_uncommitted(program: Path, names: list[str]) -> None:
-    """Refuse to overwrite what git cannot restore."""
+    """Refuse to overwrite files that git cannot restore."""
     status = _git(program, "status", "--porcelain", "--", *names)
     if status is None or status.returncode != 0:
         raise HotloopError(f"{program} is not under git; use --force to write the changes anyway")

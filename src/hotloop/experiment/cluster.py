@@ -147,7 +147,7 @@ def _at(job: Job) -> Job:
 
 @dataclass
 class Answer:
-    """What comes back from a node."""
+    """The answer of a node."""
 
     outcomes: list[Outcome]
     #: The files of the runs, by the folder that they belong to; empty on a shared file system.
@@ -155,7 +155,7 @@ class Answer:
 
 
 def do_on_node(job: Job, token: str) -> Answer:
-    """A job on whatever node this is; a failed run is tried once more."""
+    """A job on the current node; a failed run is tried once more."""
     launches = tuple(_fit_to_node(launch) for launch in job.launches)
     missing = next(
         (each for each in launches if not Path(each.command.folder or ".").is_dir()), None

@@ -18,7 +18,7 @@ _PYTHON = re.compile(r"python(\d+(\.\d+)?)?(\.exe)?")
 
 @dataclass(frozen=True)
 class Command:
-    """A program with its arguments, and what hotloop changes around it."""
+    """A program with its arguments, and hotloop's changes around it."""
 
     #: The program and its arguments, as `hotloop run` takes them.
     words: tuple[str, ...]
@@ -26,7 +26,7 @@ class Command:
     #: Further options of `hotloop run`.
     options: tuple[str, ...] = ()
     python: str = sys.executable
-    #: Where it runs; None is here.
+    #: The node on which it runs; None is this machine.
     folder: str | None = None
 
     def __str__(self) -> str:
@@ -51,7 +51,7 @@ class Command:
 
 
 def shown(written: str) -> str:
-    """A command, or part of one, as it may be shown: what looks like a secret is masked."""
+    """A command, or part of one, for display: anything that looks like a secret is masked."""
     try:
         words = shlex.split(written)
     except ValueError:
@@ -61,7 +61,7 @@ def shown(written: str) -> str:
 
 
 def parse_command(written: str | list[str]) -> Command:
-    """A command from its text or its words; a `HotloopError` says what is wrong with it."""
+    """A command from its text or its words; raises `HotloopError` if it is not valid."""
     text = written if isinstance(written, str) else shlex.join(written)
     try:
         words = shlex.split(text)
@@ -102,7 +102,7 @@ def check_exists(command: Command) -> None:
 
 
 def short_names(first: Command, second: Command) -> tuple[str, str]:
-    """What differs between two commands, if that is short; else "first" and "second"."""
+    """The difference between two commands, if short; otherwise "first" and "second"."""
     sides = []
     for own, other in ((first, second), (second, first)):
         settings = [

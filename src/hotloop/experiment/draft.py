@@ -1,8 +1,8 @@
 """Drafts an investigation's plan from a capture: its findings first, then its largest phases.
 
 A finding becomes a change to try: a fix that hotloop makes at run time, or the command that checks
-the finding. One that needs an edit waits for the user's patch. A large phase becomes a `skip`: the
-gain without it is the most that work on it can bring, and never a fix.
+the finding. If it needs an edit, the plan leaves room for the user's patch. A large phase becomes a
+`skip`: the gain without it is the most that any work on it can gain, and never a fix.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _run_time_fix(analysis: Analysis, finding: Finding) -> list[str] | None:
 
 
 def _verified_command(finding: Finding) -> str | None:
-    """The changed command of `hotloop compare "before" "after"`, if it is one to run as it is."""
+    """The changed command of `hotloop compare "before" "after"`, if it can be run unchanged."""
     try:
         words = shlex.split(finding.verify)
     except ValueError:

@@ -9,11 +9,11 @@ from hotloop.analyze.model import Analysis
 from hotloop.diagnose.finding import Finding
 from hotloop.experiment.command import Command
 
-#: What a fix may do to learning.
+#: Possible effects of a fix on learning.
 ROUNDING = "floating-point rounding differs"
 DRAWS = "random numbers are drawn in another order, from the same distribution"
-LESS_SEEN = "nothing, unless the program trains on what it returns"
-IF_UNCHANGED = "nothing, unless the program changes what is now shared"
+LESS_SEEN = "none, unless the program trains on its result"
+IF_UNCHANGED = "none, unless the program modifies data that is now shared"
 CHANGES = "changes how the agent learns: compare returns before keeping it"
 
 
@@ -31,7 +31,7 @@ class Fix:
     environment: dict[str, str] = field(default_factory=dict)
     #: The source patch, as a unified diff against the program's folder.
     diff: str = ""
-    #: What it may do to learning; empty if nothing.
+    #: Its possible effect on learning; empty if none.
     learning: str = ""
     #: Titles of libraries that it applies to; one of them must be in use.
     libraries: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Fix:
 #: Run-time fix of `hooks/fixes` -> (its name, how a user makes it, what it may do to learning).
 _SWITCHES: dict[str, tuple[str, str, str]] = {
     "anomaly-off": ("anomaly mode off", "remove torch.autograd.set_detect_anomaly(True)", ""),
-    "cached-tables": ("read files once", "keep tables that were read", ""),
+    "cached-tables": ("read files once", "keep tables in memory once read", ""),
     "dynamic-shapes": ("dynamic shapes", "torch.compile(..., dynamic=True)", ROUNDING),
     "eager": ("no torch.compile", "remove torch.compile", ROUNDING),
     "envs-in-process": (

@@ -20,7 +20,7 @@ class Job:
 
 
 class Place(Protocol):
-    """Where jobs run."""
+    """A place where jobs run."""
 
     #: Whether several jobs may be under way at once.
     does_many: bool

@@ -1,4 +1,4 @@
-"""The loop of an investigation: each hypothesis as a short experiment, the likeliest first."""
+"""The loop of an investigation: each hypothesis as a short experiment, most likely first."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Investigator:
         self.result = Investigation(
             str(plan.baseline), str(folder), plan.stop_after, plan.minimum, plan.stretch
         )
-        #: What was tried, with the hypothesis that it tries.
+        #: The hypotheses that were tried, with their results.
         self._tried: list[tuple[Hypothesis, Tried]] = []
         self._stopped = False
 

@@ -35,10 +35,10 @@ _SESSION = "HOTLOOP_SESSION"
 class Launch:
     """One run to make."""
 
-    #: What people call it: "first", "envs=64".
+    #: Its name for people: "first", "envs=64".
     name: str
     command: Command
-    #: Where its capture goes; its output and outcome go beside it.
+    #: The folder of its capture; its output and outcome are stored next to it.
     capture: str
     stop_after: str | None = None
     timeout_s: float | None = None
@@ -60,11 +60,11 @@ class Outcome:
     capture: str
     code: int | None
     seconds: float
-    #: Why it counts as failed; empty where it does not.
+    #: Why it counts as failed; empty if it does not.
     failure: str = ""
     last_lines: list[str] = field(default_factory=list)
     contention: Contention = field(default_factory=Contention)
-    #: Where it ran, and whether it was tried before.
+    #: The node on which it ran, and whether it was tried before.
     node: str = ""
     retried: bool = False
 
@@ -160,7 +160,7 @@ def last_lines(log: Path, most: int = LAST_LINES) -> list[str]:
 
 
 def read_outcome(launch: Launch) -> Outcome | None:
-    """How this run went when it was made before; None where it was not, or did not end well."""
+    """How this run went when it was made before; None if it was not, or did not end well."""
     try:
         document = json.loads(launch.outcome.read_text(encoding="utf-8"))
         marks = [(float(a), float(b)) for a, b in document["contention"]["marks"]]
@@ -227,7 +227,7 @@ def _environment(command: Command) -> dict[str, str]:
     return {**environment, **command.environment}
 
 
-#: What ends an experiment.
+#: Signals that end an experiment.
 _ENDING = (signal.SIGINT, signal.SIGTERM)
 
 

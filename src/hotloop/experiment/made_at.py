@@ -1,9 +1,8 @@
-"""The lines to edit for findings whose fix changes how something is made.
+"""The lines to edit for findings whose fix changes how something is created.
 
-An optimizer, a vector of environments or a number of threads takes its time where it is used, but
-is changed where it is made. Samples do not show that line, because making it takes no time; the
-source does. Only names of libraries are looked for, in files that are as they were when the run
-began.
+An optimizer, a vector of environments or a number of threads costs time where it is used, but is
+changed where it is created. Samples do not show that line, because it takes no time; the source
+does. Only names of libraries are searched for, in files that have not changed since the run began.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ NAME = "experiment.json"
 
 @dataclass(frozen=True)
 class Marker:
-    """What kind of experiment a folder is for, and the process that runs it."""
+    """The kind of experiment in a folder, and the process that runs it."""
 
     kind: str
     pid: int

@@ -38,7 +38,7 @@ class RunFailedError(HotloopError):
 
 
 def measured(outcome: Outcome, launch: Launch) -> Measured:
-    """What a run's capture says, or `RunFailedError` where there is nothing to compare."""
+    """The figures of a run's capture, or `RunFailedError` if there is nothing to compare."""
     if outcome.failure:
         raise RunFailedError(outcome, str(launch.command))
     try:

@@ -1,5 +1,4 @@
-"""Findings with the change written into the user's own lines, where its shape is mechanical, and
-with the lines that make what a fix changes."""
+"""Adds to findings patches of the user's own lines, and the lines that create what is fixed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loop of a comparison: pairs of runs, interleaved, until enough is known."""
+"""The loop of a comparison: interleaved pairs of runs until the result is clear."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Design:
 
 
 class PairedRuns:
-    """Two commands, run in turn."""
+    """Two commands that run alternately."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
-"""Tries a patch without touching the program: it is applied to a copy that runs instead.
+"""Tries a patch without touching the program: applies it to a copy and runs the copy.
 
-The copy holds all Python files of the folder; everything else in it links to the original, so that
-data is not copied. A patch never writes through such a link. `copy_folder` makes a copy to run in:
-there, only what is too large to copy is a link. Patches are unified diffs, as
+The copy contains all Python files of the folder; everything else in it links to the original, so
+that data is not copied. A patch never writes through such a link. `copy_folder` makes a copy to run
+in, where only files too large to copy are links. Patches are unified diffs, as
 `git diff` and `diff -u` write them.
 """
 
@@ -43,7 +43,7 @@ class Hunk:
 
 @dataclass
 class FilePatch:
-    """What a patch does to one file; `before` is None for a new one, `after` for a removed one."""
+    """The change of one file by a patch; `before` is None if it is new, `after` if removed."""
 
     before: str | None
     after: str | None
@@ -76,7 +76,7 @@ def _lines(text: str) -> list[str]:
 
 
 def unified_diff(name: str, before: str, after: str) -> str:
-    """What changes a file's text into another, as `git apply` takes it; empty if nothing does."""
+    """The diff from one text of a file to another, for `git apply`; empty if they are equal."""
     sides = ([f"{line}\n" for line in text.split("\n")] for text in (before, after))
     old, new = ([*lines[:-1], *filter(None, [lines[-1][:-1]])] for lines in sides)
     lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
@@ -146,7 +146,7 @@ def _changed(hunk: Hunk, own: list[str], ending: str) -> list[str]:
 
 
 def _find(lines: list[str], wanted: list[str], near: int) -> int | None:
-    """Where these lines are, nearest to where they should be."""
+    """The position of these lines that is nearest to the expected one."""
     starts = range(len(lines) - len(wanted) + 1)
     for at in sorted(starts, key=lambda start: abs(start - near)):
         if lines[at : at + len(wanted)] == wanted:
@@ -205,7 +205,7 @@ def copy_folder(program: Path, target: Path) -> Path:
 
 
 def linked_in_copy(program: Path) -> list[Path]:
-    """What a copy of the program's folder does not hold itself: runs use the real ones."""
+    """Files that a copy of the program's folder only links to: runs use the real ones."""
     found: list[Path] = []
     count = 0
     for folder, folders, files in os.walk(program):

@@ -52,7 +52,7 @@ TABLES = ("baseline", "goal", "hypothesis")
 
 @dataclass(frozen=True)
 class Change:
-    """What a hypothesis changes."""
+    """The change of a hypothesis."""
 
     arguments: tuple[str, ...] = ()
     without: tuple[str, ...] = ()

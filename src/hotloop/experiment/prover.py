@@ -44,7 +44,7 @@ from hotloop.experiment.scratch import ScratchPlace, removed_after, why_not_agai
 
 #: Pairs that a fix should get at least, and gets at most.
 FEWEST_PAIRS, MOST_PAIRS = 4, 14
-#: The first look at a fix that may get more pairs than the fewest.
+#: The first check of a fix that may get more pairs than the fewest.
 EARLY_LOOK = 3
 #: A run's loop takes at least this long, where the program itself does.
 SHORTEST_LOOP_S = 3.0
@@ -54,7 +54,7 @@ WIDTH = 0.15
 LATE = 4.0
 #: An interval that lies this many times above a finding's ceiling is not accepted.
 BEYOND = 2.0
-#: What the baseline is called.
+#: The name of the baseline.
 AS_IT_IS = "as it is"
 #: Phases whose skipping says nothing about a fix; the loop itself has no name at times.
 SAY_NOTHING = (*NOT_SKIPPED, "loop", "")
@@ -135,7 +135,7 @@ class Prover:
         run = analysis.run
         #: Whether the unchanged program is known to run again.
         self._runs_again = False
-        #: What a run costs besides its loop, the start of Python and hotloop included.
+        #: The time of a run outside its loop, including the start of Python and hotloop.
         self._aside_s = max(run.wall_s - run.loop_s, 0.0) + 1.0
         self._run_s = run.wall_s
         #: Whether the capture is of a run that came to its end.
@@ -221,7 +221,7 @@ class Prover:
     # -- one finding --
 
     def _try_each(self, finding: Finding, fixes: list[Fix], until: float) -> None:
-        """Its fixes in turn, until one is confirmed."""
+        """Try its fixes one after the other, until one is confirmed."""
         for number, fix in enumerate(fixes, 1):
             self.say(f"{finding.id}: {fix.name}")
             tried = self._try([finding], [fix], until)
@@ -244,7 +244,7 @@ class Prover:
     def _try(self, of: list[Finding], fixes: list[Fix], until: float) -> TriedFix:
         """The fixes of some findings, at once."""
         finding = of[0].id if len(of) == 1 else ""
-        # What is done before the loop makes the run faster, and not the loop.
+        # A fix of work before the loop makes the run faster, not the loop.
         of_run = any(each.is_of_run for each in of)
         folder = self.folder / slug(finding or "together") / slug(fixes[0].name)
         learned = LearningSeen()

@@ -52,7 +52,7 @@ def processes_in(folder: str) -> Iterator[int]:
         try:
             works_in = os.readlink(f"/proc/{name}/cwd").removesuffix(" (deleted)")
         except OSError:
-            continue  # it has ended, or belongs to somebody else
+            continue  # it has ended, or belongs to another user
         if works_in == real or works_in.startswith(real + os.sep):
             yield int(name)
 

@@ -1,8 +1,8 @@
-"""Whether two commands learn the same: weights after equal steps, else the returns.
+"""Whether two commands learn the same: weights after equal steps, otherwise returns.
 
-A change that should not change learning (threads, vectorized pushes, `no_grad`) leaves the weights
-as they are, bit for bit or up to rounding. Where runs made different numbers of steps, or programs
-choose their own seeds, only the distribution of the returns can be compared.
+A change that should not affect learning (threads, vectorized pushes, `no_grad`) keeps the weights,
+bit for bit or up to rounding. If runs made different numbers of steps, or programs choose their own
+seeds, only the distributions of returns can be compared.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SameLearning:
 
 
 class LearningSeen:
-    """What each pair learned: its weights and returns, and the baselines among themselves."""
+    """The learning of each pair: weights and returns, and the baselines among themselves."""
 
     def __init__(self) -> None:
         self._pairs: list[str] = []

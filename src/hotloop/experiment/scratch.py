@@ -22,7 +22,7 @@ MOST_NAMED = 3
 
 
 def links_in_words(program: Path) -> str:
-    """What runs share with the user's folder, as a sentence; empty where nothing."""
+    """The files that runs share with the user's folder, as a sentence; empty if none."""
     links = linked_in_copy(program)
     if not links:
         return ""

@@ -1,4 +1,4 @@
-"""The result of an experiment in its folder: written when it ends, read to render it again."""
+"""Stores the result of an experiment in its folder, and reads it to render it again."""
 
 from __future__ import annotations
 

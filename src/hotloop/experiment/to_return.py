@@ -1,8 +1,8 @@
 """Runs settings over several seeds until a return is reached: `--to-return`.
 
 `{seed}` in a command is replaced by the number of the round, so that all runs of a round have the
-same seed. A run ends when the mean return of its last 100 episodes reaches the target, at its own
-end, or at the limit that was asked for.
+same seed. A run ends when the mean return of its last 100 episodes reaches the target, when the
+program ends, or at the given limit.
 """
 
 from __future__ import annotations

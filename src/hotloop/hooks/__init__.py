@@ -1,9 +1,9 @@
-"""Hooks: what hotloop attaches to libraries and to the program while it runs.
+"""Attaches hotloop to libraries and to the program while it runs.
 
-`context.HookContext` holds the state of one run; the session makes it and nothing else does.
-`library` is what a library's table is made of, `wrapping` hooks a function where a plain region is
-not enough, `protocols` types what hooks share, and `install` attaches the tables as their libraries
-are imported and detaches everything again. Each folder's docstring describes the rest.
+`context.HookContext`, which only the session creates, holds the state of one run. `library` defines
+the parts of a library's table; `install` attaches the tables as their libraries are imported, and
+detaches everything again. `wrapping` hooks functions that need more than a region, and `protocols`
+has the shared types. For the rest, see each folder's docstring.
 
 Only this package knows names of libraries. It may use `measure`, `capture.schema` and `phases`; it
 knows nothing about `run`, `analyze`, `diagnose`, `report` or `integrations`.

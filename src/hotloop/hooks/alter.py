@@ -5,15 +5,15 @@
     hotloop run --slow env.step=20% train.py
     hotloop run --every evaluate=10 train.py       # what if it happened less often?
 
-*Skip*: the phase's function runs once; from then on it is not run and its last result is returned.
-*Slow*: a delay is added to each call; where things run in parallel, how much of it shows up in the
-whole says how much the phase matters (as in causal profiling, Curtsinger & Berger 2015).
+*Skip*: the phase's function runs once; later calls return its last result without running it.
+*Slow*: adds a delay to each call; if things run in parallel, the part of it that shows in the whole
+tells how much the phase matters (as in causal profiling, Curtsinger & Berger 2015).
 *Every*: the phase's function runs every Nth time and returns its last result in between. All of
 them change the program, and the capture records it.
 
 `install` and `redirect` call `HookContext.altered` for every function that gets a phase; phases are
-changed nowhere else. What has no function (a `with` block, a gap that is inferred
-from what surrounds it) cannot be skipped; a `with` block can be slowed.
+altered nowhere else. Phases without a function (a `with` block, an inferred gap) cannot be skipped;
+a `with` block can be slowed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _SECONDS = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 @dataclass(frozen=True)
 class Amount:
-    """How much slower: seconds per call, or a share of what the call itself took."""
+    """A slowdown: seconds per call, or a share of the call's own time."""
 
     seconds: float = 0.0
     share: float = 0.0
@@ -77,7 +77,7 @@ def parse_amount(text: str) -> Amount:
 
 
 def parse_every(text: str) -> tuple[str, int]:
-    """`evaluate=10`: the phase, and how many calls one stands for."""
+    """`evaluate=10`: the phase, and how many calls one run replaces."""
     phase, _, count = text.partition("=")
     if not phase or not count.isdigit() or int(count) < 1:
         raise HotloopError(f"--every {text}: needs a phase and a number, such as evaluate=10")
@@ -121,7 +121,7 @@ class Alterations:
         self._late_s = how_late_sleep_is() if slow else 0.0
 
     def notes(self) -> dict[str, Any]:
-        """What the capture says: that this training was changed, and where."""
+        """The note in the capture that this training was altered, and where."""
         return {
             Notes.altered: {
                 Altered.skip: {p: {SkippedPhase.calls: n} for p, n in self.skipped.items()},
@@ -209,7 +209,7 @@ class Alterations:
         def thin(*args: object, **kwargs: object) -> object:
             if not self._is_on(phase):
                 return function(*args, **kwargs)
-            # A dictionary or an array is what the call is about, not whose method it is.
+            # A dictionary or an array is an argument of the call, not its object.
             own = id(args[0]) if args and type(args[0]).__dictoffset__ else _NEW_OBJECTS
             whose = own if own in results else _NEW_OBJECTS
             since[whose] = since.get(whose, every if not results else 0) + 1
@@ -314,7 +314,7 @@ class _Inside(threading.local):
 
 
 class _Altering:
-    """While a phase is being altered, what it calls is left alone."""
+    """While a phase is being altered, its inner calls are left alone."""
 
     __slots__ = ("_alterations", "_phase")
 

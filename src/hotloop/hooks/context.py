@@ -1,9 +1,9 @@
-"""What the hooks of one run share: created by the session, passed to each library's table.
+"""The state that the hooks of one run share; the session creates it and passes it to each table.
 
-Nothing of a run lives at module level in `hooks`. A table is a function that receives a
-`HookContext` and keeps what it remembers in closures or in objects of that context, so a second run
-in the same process starts empty. A forked child continues with its own copy of the
-parent's context: the functions that are hooked there refer to it.
+No state of a run is at module level in `hooks`. A table is a function that receives a `HookContext`
+and keeps its state in closures or in objects of that context, so a second run in the same process
+starts empty. A forked child continues with its own copy of the parent's context, because its hooked
+functions refer to it.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class HookContext:
     def __init__(self, profiler: Profiler) -> None:
         self.profiler = profiler
         self.core: Core = profiler.core
-        #: What went wrong in a hook, by where; shared with the core. The report names these.
+        #: Errors in hooks, by hook; shared with the core. The report names these.
         self.failures: dict[str, str] = profiler.core.failures
-        #: Removes what was hooked, the last first.
+        #: Functions that remove hooks, the last one first.
         self.undo: list[Undo] = []
         #: Called with a module's name once it has been imported and hooked.
         self.on_import: list[Callable[[str], None]] = []
@@ -51,11 +51,11 @@ class HookContext:
         self.remarks: list[Callable[[], list[str]]] = [events.remarks]
         #: Seconds that this process waited for others, by their names.
         self.waited_for: dict[str, float] = {}
-        #: This process's part of the run, where there is one.
+        #: This process's part of the run, if there is one.
         self.process: RunProcess | None = None
         #: Called with (event, output) for outermost network calls that are shown, and some losses.
         self.output_watchers: list[Callable[[int, Foreign], None]] = []
-        #: Classes of torch modules whose outermost call is a phase of its own, subclasses included.
+        #: Classes of torch modules whose outermost call is a separate phase, subclasses included.
         self.module_phases: dict[type, str] = {}
         #: Classes of torch modules, as module.name, whose objects are for different purposes: what
         #: tells the event of a call, or None.
@@ -94,7 +94,7 @@ class HookContext:
         while self.undo:
             self.guard("uninstall", self.undo.pop())
 
-    # Each part is made when the first hook needs it: a program pays only for what it uses.
+    # Each part is created when the first hook needs it, so a program pays only for what it uses.
 
     @cached_property
     def flow(self) -> Flow:

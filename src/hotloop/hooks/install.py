@@ -51,9 +51,9 @@ class Hooks:
         #: Libraries whose `setup` waits for a package to be whole: (package, library).
         self._setups: list[tuple[str, Library]] = []
         self._undo = context.undo
-        #: What is hooked already, by its address, and whether that is still what it was.
+        #: Objects that are already hooked, by address, to check that they are still the same.
         self._hooked: dict[tuple[Any, ...], Callable[[], object]] = {}
-        #: Title -> what is known of a library: version, targets hooked, targets missing.
+        #: Title -> facts about a library: version, targets hooked, targets missing.
         self.libraries: dict[str, dict[str, Any]] = {}
         self._remarks = context.remarks
         #: Modules that were imported in the loop: nothing is to be done for these again.
@@ -72,7 +72,7 @@ class Hooks:
     # -- on and off --
 
     def install(self) -> None:
-        """Hook what is imported already, and what will be."""
+        """Hook libraries that are already imported, and those that will be."""
         for name in list(sys.modules):
             self._imported(name)
         core = self._profiler.core
@@ -214,7 +214,7 @@ class Hooks:
         self._undo.append(redirect(core, owner, name, make, weak=isinstance(owner, type)))
 
     def _follow_overrides(self, owner: Any, name: str, target: Target) -> None:
-        """Hook the method in every subclass that has its own, now and as they are made."""
+        """Hook the method in every subclass that has its own, now and when one is created."""
         self._followed.append((owner, name, target))
         for subclass in _all_subclasses(owner):
             raw = vars(subclass).get(name)
@@ -263,7 +263,7 @@ class Hooks:
 
 
 def _find(target: Target) -> tuple[Any, str, Any]:
-    """(owner, attribute, what is there now, unbound) of a target."""
+    """(owner, attribute, its current value, unbound) of a target."""
     owner: Any = sys.modules[target.module]
     *outer, name = target.name.split(".")
     for part in outer:
@@ -285,7 +285,7 @@ def _class_with(cls: type, name: str) -> type:
 
 
 def _reference(function: Any) -> Callable[[], object]:
-    """A weak reference, where there are such; anything else is kept."""
+    """A weak reference if possible; anything else is kept."""
     try:
         return weakref.ref(function)
     except TypeError:

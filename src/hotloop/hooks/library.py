@@ -23,7 +23,7 @@ class Target:
     #: Called after each call: counts transitions, episodes, bytes. If it raises it is switched off
     #: and the report names it.
     after: Note | None = None
-    #: A call inside the same phase is not timed again (wrappers that call what they wrap).
+    #: A call inside the same phase is not timed again (wrappers that call the wrapped object).
     outermost: bool = False
     #: Also hook every override of this method in subclasses, the program's own included.
     overrides: bool = False

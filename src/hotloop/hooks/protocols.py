@@ -1,4 +1,4 @@
-"""Types of what hooks share: the clock's parts, the order of events, functions that are hooked.
+"""Types that hooks share: the parts of the clock, the order of events, hooked functions.
 
 The native module has no annotations, and objects of a hooked library have types that
 hotloop cannot import. Both get their types here.
@@ -103,7 +103,7 @@ class EventOrder(Protocol):
 class Updates(Protocol):
     """Counts gradient steps and their batch sizes (native `Updates`, or `NoUpdates`)."""
 
-    #: Batch size of the next gradient step, where a table knows it better.
+    #: Batch size of the next gradient step, if a table knows it better.
     batch_size: int
 
     def forward(self, network: int, rows: int) -> None: ...

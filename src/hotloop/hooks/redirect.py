@@ -1,4 +1,4 @@
-"""Redirects the calls of a function to a hook, and leaves the function itself where it is.
+"""Redirects the calls of a function to a hook without replacing the function.
 
 The native core redirects Python functions, builtin functions, builtin methods and JAX's jitted
 functions in place (`native/inplace.c`): identity, signature, pickling and weak references stay
@@ -65,7 +65,7 @@ def replace(owner: Any, name: str, make: Wrapper) -> Undo:
 
 
 def raw_attribute(owner: object, name: str) -> object:
-    """An attribute as it is kept: a class's methods unbound."""
+    """An attribute as it is stored: a class's methods unbound."""
     if not isinstance(owner, type):
         return getattr(owner, name)
     for base in owner.__mro__:
@@ -75,7 +75,7 @@ def raw_attribute(owner: object, name: str) -> object:
 
 
 def function_in(raw: Any) -> Any:
-    """The function of a static or class method; anything else as it is."""
+    """The function of a static or class method; anything else unchanged."""
     return raw.__func__ if issubclass(type(raw), (staticmethod, classmethod)) else raw
 
 
@@ -131,7 +131,7 @@ def plain_function(raw: object) -> FunctionType | None:
 
 
 def function_behind(raw: object) -> FunctionType | None:
-    """The Python function in a class's attribute, also where it was compiled."""
+    """The Python function in a class's attribute, even if it was compiled."""
     function = function_in(raw)
     return plain_function(written(function) if type(function) in compiled_types else function)
 

@@ -1,9 +1,8 @@
-"""How a table hooks a function where a plain region is not enough.
+"""Hooks functions for which a plain region is not enough.
 
-Each helper here takes the context of the run and returns a `Wrapper` for `Target.wrapper`: called
-with the original function, it returns the one that replaces it. What a table adds (a choice, a
-note) never raises into the program: an error is recorded in `context.failures`, and the call goes
-through.
+Each helper takes the context of the run and returns a `Wrapper` for `Target.wrapper`: called with
+the original function, it returns the replacement. A choice or note that a table adds never raises
+into the program: the error is recorded in `context.failures`, and the call is made.
 """
 
 from __future__ import annotations
@@ -183,7 +182,7 @@ def count_bytes(
 
 
 def put_hook(owner: Foreign, name: str, wrapper: Wrapper) -> Undo:
-    """Hook `owner.name` itself, for what is not a target of a table. Returns what undoes it."""
+    """Hook `owner.name` itself, outside any table. Returns a function that removes the hook."""
     return redirect(Core, owner, name, wrapper)
 
 

@@ -4,7 +4,7 @@
 
 `recording` measures part of a program that continues afterwards; callbacks, notebooks and the
 pytest plugin (with `marked_test` and `baseline`) are thin layers over it. `scalars` writes phase
-times to the program's own learning curves, `profiler_reports` are those of a profiler without a
+times next to the program's own learning curves, and `profiler_reports` reports a profiler without a
 capture. A library is imported only when its integration is used. Imports nothing of `cli`.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KerasCallback", "Recording", "SB3Callback", "record"]
 
-#: What a session loads to write figures beside the program's own curves.
+#: The class that a session loads to write figures next to the program's own curves.
 SCALARS = f"{__name__}.scalars:Scalars"
 
 #: Name -> the file of this folder that it lives in.

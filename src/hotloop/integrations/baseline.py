@@ -1,7 +1,7 @@
 """Baselines of the pytest plugin: the speed to compare a test with, one small file per test.
 
 A baseline is the main shard of a capture without its samples, so that every statistic of a
-comparison can be computed from it. It contains no paths and no arguments of the machine.
+comparison can be computed from it. It contains no paths or arguments of the machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hotloop.capture.reader import Capture
 from hotloop.capture.schema import ContentionNote, Header, Notes
 from hotloop.errors import HotloopError
 
-#: What a comparison needs to know of a run beside its times.
+#: Facts about a run that a comparison needs besides its times.
 _NOTES = (Notes.altered, Notes.categories, Notes.device, Notes.libraries)
 _NOT_KEPT = (Header.hotloop, Header.command, Header.pid)
 
@@ -51,7 +51,7 @@ def store(path: Path, capture: Capture, contention: Contention) -> None:
 
 
 def load(path: Path) -> tuple[Analysis, Contention] | None:
-    """The decoded baseline, and what other programs took from it; None if there is none."""
+    """The decoded baseline, and the time that other programs took; None if there is none."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:

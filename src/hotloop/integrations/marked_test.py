@@ -1,4 +1,4 @@
-"""Holds a marked test's training against its limits; what `pytest_plugin` does, without pytest."""
+"""Checks the training of a marked test against its limits; pytest itself is in `pytest_plugin`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Limits:
 
     #: Phase -> its largest share of the training loop, 0.05 is 5%.
     max_share: dict[str, float] = field(default_factory=dict)
-    #: Steps per second beside the baseline's: 0.9 is at most 10% fewer.
+    #: Steps per second relative to the baseline's: 0.9 is at most 10% fewer.
     min_steps_per_s_ratio: float | None = None
     #: Phase -> how many times its own time per step in the baseline it may take.
     max_phase_ratio: dict[str, float] = field(default_factory=dict)

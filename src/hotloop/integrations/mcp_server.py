@@ -1,7 +1,7 @@
 """An MCP server: a coding assistant asks why training is slow and gets measurements.
 
-Four tools, each one command of hotloop in a process of its own, so that a program's output never
-mixes with the protocol. Results are short: an assistant pays for every word that it reads.
+Each of the four tools runs one command of hotloop in a separate process, so that a program's output
+never mixes with the protocol. Results are short, because an assistant pays for every word it reads.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _captures(folder: Path) -> list[Path]:
 
 
 def _hotloop(words: list[str], folder: str = ".") -> str:
-    """What a command of hotloop prints; an error quotes its last lines.
+    """The output of a command of hotloop; an error quotes its last lines.
 
     A command takes minutes: it ends with the client, which may leave before its answer.
     """

@@ -3,8 +3,8 @@
     %%hotloop
     model.learn(10_000)
 
-Libraries and classes of earlier cells are hooked while the cell runs, and no longer. What the cell
-leaves (names, output, an exception) is what it leaves without the first line.
+Libraries and classes of earlier cells are hooked only while the cell runs. Its names, output and
+exceptions are the same as without the first line.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The pytest plugin: a test that trains fails when its training has become slower, beyond noise.
+"""The pytest plugin: a test fails if its training has become slower by more than noise.
 
     @pytest.mark.hotloop(max_share={"log": 0.05}, min_steps_per_s_ratio=0.9)
     def test_training_stays_fast():

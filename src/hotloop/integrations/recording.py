@@ -3,8 +3,8 @@
     with record("runs/first"):
         train()
 
-What is imported already is hooked as well, and at the end every hook is taken off again. Under
-`hotloop run` everything is recorded anyway: then this does nothing.
+Modules that are already imported are hooked as well, and at the end all hooks are removed. Under
+`hotloop run`, everything is recorded anyway, so this does nothing.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def record(
     quiet: bool = False,
     scalars: bool = False,
 ) -> Recording:
-    """Begin to measure: until `.end()`, the end of a `with` block, or the program's exit.
+    """Start measuring, until `.end()`, the end of a `with` block, or the program's exit.
 
     `output` is the capture's folder (it must not exist), `name` a name for one below
     runs/hotloop; `phases` are as `hotloop run --phase` takes them; `quiet` prints no report;

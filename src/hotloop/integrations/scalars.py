@@ -1,11 +1,11 @@
 """Phase times next to the program's own curves: TensorBoard, Weights & Biases, SB3's logger.
 
-When the program writes a curve and enough time has passed, the figures since the last ones are
-written to the same place, at the same step. hotloop adds no writer, file or step. In TensorBoard
-they follow one of the program's tags, so that they share its axis. In Weights & Biases they join
-the row that the program logs. In SB3's logger they join the next dump, but not the table on
-standard output, which is the program's. No random number is drawn, and the cost of writing is
-removed from the figures.
+When the program writes a curve and enough time has passed, the figures since the previous point are
+written to the same place, at the same step. hotloop adds no writer, file or step. In TensorBoard,
+the points use the steps of one of the program's tags. In Weights & Biases, they join the row that
+the program logs. In SB3's logger, they join the next dump, but not the table on standard output,
+which is the program's. No random numbers are drawn, and the cost of writing is removed from the
+figures.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Device activity by phase: what each node of the region tree launched, copied and waited for.
+"""Device activity by phase: the launches, copies and waits of each node of the region tree.
 
 The input is a list of activities (calls of the driver on the host, kernels and copies on the
-device, joined by their correlation) and the slices of the same recording. A piece of device work
-belongs to the node that the main thread was at when it was launched, whenever it ran: a backward
-pass launches from one of autograd's threads while the main thread waits in `learn.backward`. Pure:
-no clock, no device.
+device, joined by their correlation) and the slices of the same recording. Device work belongs to
+the node in which the main thread was when the work was launched, whenever it ran: a backward pass
+launches from one of autograd's threads while the main thread waits in `learn.backward`. Pure
+functions: no clock, no device.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ COPIES = frozenset((TO_DEVICE, TO_HOST, ON_DEVICE))
 #: A kernel that begins this soon after its launch found an idle device.
 SHORT_QUEUE_NS = 100_000
 #: A launch returns within microseconds unless the queue is full: then it waits for a kernel to end.
-#: Blocked is what takes this many times the usual launch, and at least this long.
+#: A call is blocked if it takes this many times the usual launch, and at least this long.
 BLOCKED_TIMES, BLOCKED_NS = 5, 20_000
 
 
@@ -46,7 +46,7 @@ class Activity(NamedTuple):  # thousands are made while the program waits
 
 @dataclass(slots=True)
 class Call:
-    """A slice of the main thread: where, from when to when, and whether it is a whole call."""
+    """A slice of the main thread: node, begin, end, and whether it is a whole call."""
 
     path: str
     begin_ns: int
@@ -297,7 +297,7 @@ def _count_work(delta: DeviceDelta, each: Activity) -> None:
 def _count_idle(
     work: list[Activity], launched: dict[int, Activity], line: HostTimeline, found: RecordedWork
 ) -> None:
-    """Every period without a kernel, by what the next kernel was waiting for."""
+    """Every period without a kernel, by the reason why the next kernel waited."""
     begin_ns, end_ns = line.begin_ns, line.end_ns
     copies = union((a.begin_ns, a.end_ns) for a in work if a.kind in COPIES)
     kernels = sorted((a for a in work if a.kind == KERNEL), key=lambda a: a.begin_ns)

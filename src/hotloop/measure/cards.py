@@ -1,8 +1,8 @@
 """GPU cards as their driver reports them: load, memory, power, clocks, about once a second.
 
-NVIDIA's come from the driver's own library (NVML) through ctypes, AMD's from files that the kernel
-keeps. Nothing is installed, and nothing runs on the card. What a driver does not report is
-left out; if nothing can be read, one line of the report says why.
+NVIDIA's figures come from the driver's own library (NVML) through ctypes, AMD's from files of the
+kernel. Nothing is installed, and nothing runs on the card. Figures that a driver does not report
+are left out; if nothing can be read, one line of the report says why.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CardError(Exception):
 
 @dataclass(frozen=True)
 class Reading:
-    """One reading of a card; None is what the driver does not report."""
+    """One reading of a card; None for values that the driver does not report."""
 
     #: Share of the last sample period in which at least one kernel ran.
     busy: float | None = None

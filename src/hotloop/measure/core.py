@@ -1,4 +1,4 @@
-"""Chooses the region clock: the native one, or its Python twin where that could not be built."""
+"""Chooses the region clock: the native one, or its Python twin if that could not be built."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def make_mark(callback: Callable[[], None]) -> Any:
 
 
 def run_at_bottom(run: CodeType | Callable[..., Any], *args: Any) -> None:
-    """Execute code in its globals, or call a function, where no frame of hotloop is below it.
+    """Execute code in its globals, or call a function, without a frame of hotloop below it.
 
     The twin cannot hide frames; it runs the same things on top of them.
     """
@@ -93,7 +93,7 @@ def run_at_bottom(run: CodeType | Callable[..., Any], *args: Any) -> None:
 
 
 def print_error(error: BaseException) -> None:
-    """Do with an error of the program what Python does where nobody has caught it."""
+    """Handle an uncaught error of the program as Python does."""
     if NATIVE:
         from hotloop.measure import _native  # type: ignore[attr-defined]
 

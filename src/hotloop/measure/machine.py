@@ -1,7 +1,7 @@
 """The machine: cores, container limits, memory, accelerators.
 
-Everything is read from system files; no library is loaded, nothing is started. What a
-system does not report is None. Tests pass a `root` in place of `/`.
+Everything is read from system files; no library is loaded and nothing is started. Values that a
+system does not report are None. Tests pass a `root` in place of `/`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hotloop.measure.unpatched import getpid, listdir, open_file
 
 ROOT = Path("/")
 
-#: cgroup v1 writes a number of this size where there is no limit.
+#: cgroup v1 writes a number of this size if there is no limit.
 _NO_LIMIT = 1 << 60
 
 
@@ -57,7 +57,7 @@ def cpu_ticks() -> tuple[int, int] | None:
 
 
 def quota_cores(root: Path = ROOT) -> float | None:
-    """Cores' worth of time that the container may use; None where nothing limits it."""
+    """Cores' worth of time that the container may use; None if nothing limits it."""
     limits = [
         limit
         for folder in _group_folders("cpu", root)
@@ -81,7 +81,7 @@ def throttling(root: Path = ROOT) -> Throttling | None:
 
 
 def memory_limit(root: Path = ROOT) -> int | None:
-    """Bytes that the container may use; None where nothing limits it."""
+    """Bytes that the container may use; None if nothing limits it."""
     limits = []
     for folder in _group_folders("memory", root):
         for name in ("memory.max", "memory.limit_in_bytes"):

@@ -16,7 +16,7 @@ _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 def resident_bytes() -> int:
-    """Bytes of this process in memory now; 0 where that cannot be read."""
+    """Bytes of this process in memory now; 0 if that cannot be read."""
     if sys.platform.startswith("linux"):
         try:
             with open_file("/proc/self/statm", "rb") as statm:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 #: What the system calls these threads, the sampler's among them.
 NAME_PREFIX = "hotloop-"
 
-#: Marks each of these threads for itself: a forked child has none of them.
+#: Marks each of these threads individually: a forked child has none of them.
 _local = threading.local()
 
 
@@ -78,7 +78,7 @@ class OwnThread:
         return in_own_thread() and self._ident == _thread.get_ident()
 
     def _call(self) -> float | None:
-        _local.is_own = True  # each time: between its steps the thread is none of Python's
+        _local.is_own = True  # each time: between its steps, Python does not know the thread
         self._ident = _thread.get_ident()
         pause = None
         try:

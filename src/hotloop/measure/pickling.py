@@ -34,7 +34,7 @@ def same(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def reduce_timed(timed: Any, function: Callable[..., Any]) -> Any:
-    """A hooked function by its name where that finds it, else the function itself."""
+    """A hooked function by its name if that finds it, otherwise the function itself."""
     found: Any = sys.modules.get(getattr(function, "__module__", None) or "")
     for part in function.__qualname__.split("."):
         found = getattr(found, part, None)

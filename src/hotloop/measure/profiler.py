@@ -1,7 +1,7 @@
 """The profiler that programs use: regions, counters and their sums.
 
-One global profiler serves `hotloop.profile` and friends. Under `hotloop run` it is on and its
-windows go to the capture; in a program of its own it is off until `enable()`.
+One global profiler serves `hotloop.profile` and friends. Under `hotloop run`, it is enabled and its
+windows go to the capture; otherwise it is disabled until `enable()`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _no_reports() -> Reports:
 class Profiler:
     """Regions and counters of this process; `get_profiler()` returns the shared one."""
 
-    #: Loads what renders figures; set by the package, because measuring must not depend on it.
+    #: Loads the renderers of figures; set by the package, because measuring must not depend on it.
     reports: ClassVar[Callable[[], Reports]] = staticmethod(_no_reports)
 
     def __init__(self, clock: Callable[[], int] | None = None, shared: bool = False) -> None:
@@ -70,7 +70,7 @@ class Profiler:
         self.rested: set[str] = set()
         self.peaks = MemoryPeaks()
         self.sampler: Sampler | None = None
-        #: Adds up the rewards of episodes, where environments are stepped.
+        #: Adds up the rewards of episodes, if environments are stepped.
         self.returns: Any = None
         #: Keeps single calls, with `run --trace`.
         self.tracer: Tracer | None = None
@@ -78,7 +78,7 @@ class Profiler:
         self._sink: Callable[[Window], None] | None = None
         #: Called once, as the training loop begins.
         self.at_loop: list[Callable[[], None]] = []
-        #: Values as they are now (a buffer's length), copied into each window as it closes.
+        #: Current values (a buffer's length), copied into each window when it closes.
         self.gauges: dict[str, float] = {}
         #: Cost of the device watch since the last window, in nanoseconds.
         self.device_ns = 0

@@ -1,4 +1,4 @@
-"""The profiler that `hotloop.profile`, `hotloop.count` and a run share: one for each process."""
+"""The profiler that `hotloop.profile`, `hotloop.count` and a run share: one per process."""
 
 from __future__ import annotations
 

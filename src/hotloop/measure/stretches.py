@@ -23,7 +23,7 @@ from hotloop.phases import name_at
 FULL_S = 30.0
 #: Smallest share of the time that is measured. At 3%, a run of ten minutes has measured a minute.
 LOWEST_SHARE = 0.03
-#: Largest, right after what was measured in full: about one stretch a second.
+#: Largest share, right after measuring in full: about one stretch per second.
 HIGHEST_SHARE = 0.1
 #: Seconds that stretches measure, about, before their share falls.
 MEASURED_S = 10.0
@@ -126,7 +126,7 @@ class Stretches:
         return {name_at(path) for path, calls in self._calls.items() if calls}
 
     def _rests(self, name: str) -> bool:
-        """Phases of the loop, and whatever else has many calls.
+        """Phases of the loop, and other phases with many calls.
 
         A rare phase of the loop rests as well: it may be inferred, or entered by a hook of networks
         or tensors, and those rest all together.

@@ -1,4 +1,4 @@
-"""Functions of the program with every call inside a region, whatever kind of function they are."""
+"""Wraps functions of any kind so that every call is inside a region."""
 
 from __future__ import annotations
 

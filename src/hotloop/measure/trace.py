@@ -1,7 +1,7 @@
 """Keeps single calls for a trace, within a budget: `run --trace`.
 
-Until half of the budget is used, every call is kept. After that, whole windows are, with increasing
-pauses between them, so that the trace of a long run still shows its middle and its end.
+Until half of the budget is used, every call is kept. After that, whole windows are kept, with
+increasing pauses in between, so that the trace of a long run still shows its middle and its end.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Tracer:
         elif self._left > 0:
             self._waiting -= 1
             if self._waiting <= 0:
-                # A quarter of what is left, so that a burst does not use it all.
+                # A quarter of the rest, so that a burst does not use all of it.
                 self._begin(max(self._left // 4, 1))
 
     def pause(self, end_ns: int, paths: list[str]) -> None:
@@ -80,7 +80,7 @@ class Tracer:
             self._writer = None
 
     def write(self) -> None:
-        """Write what was kept; a disk that cannot take it ends the trace."""
+        """Write the kept calls; if the disk cannot take them, the trace ends."""
         while self._blocks:
             block = self._blocks.pop(0)
             try:

@@ -12,7 +12,7 @@ finished run.
 | `export/` | files for other tools: Perfetto, speedscope, pstats, collapsed stacks, CSV |
 | `results/` | results of experiments: comparisons, sweeps, investigations, proofs |
 
-`markdown`, `detailed` and `pictures` are one format each; `palette` and `figures` are what pages
-and pictures share. May use `analyze` and `diagnose`, and reads captures only through them or to
-export them. It knows nothing about `run`, `measure`, `hooks` or how experiments are run.
+`markdown`, `detailed` and `pictures` are one format each; pages and pictures share `palette` and
+`figures`. May use `analyze` and `diagnose`, and reads captures only through them or to export them.
+Knows nothing about `run`, `measure`, `hooks` or how experiments are run.
 """

@@ -1,4 +1,4 @@
-"""What is printed when a run has ended: its report, and what to type next."""
+"""Prints the report when a run has ended, and the commands to type next."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def show_end(
     is_newest: bool,
     refine: Refine | None = None,
 ) -> None:
-    """Print the report of what was just recorded, and what to type next.
+    """Print the report of the recording, and the commands to type next.
 
     `typed` is its folder as the user would type it; commands need no folder if it `is_newest`.
     `refine` is as in `report_of`.

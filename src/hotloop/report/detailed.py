@@ -1,7 +1,7 @@
 """Everything about one run in one JSON document, `hotloop.detailed/1`.
 
-The report's document with more inside: bottlenecks ranked by score, all functions, the windows as
-they went, and the tree of phases and functions. For your own charts and computations.
+The report's document with more detail: bottlenecks ranked by score, all functions, all windows, and
+the tree of phases and functions. For your own charts and computations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hotloop.report.view import DEFAULT_VIEW, View
 
 SCHEMA = "hotloop.detailed/1"
 
-#: What each mark means.
+#: The meaning of each mark.
 RECOMMENDATIONS = {
     "CRITICAL": "takes more than 30% of the loop: start here",
     "SLOW": "takes more than 100 ms per call",
@@ -48,7 +48,7 @@ def render(report: Report, view: View = DEFAULT_VIEW) -> str:
 
 
 def bottlenecks(analysis: Analysis) -> list[dict[str, Any]]:
-    """Phases by their weighted score, with what is unusual about each."""
+    """Phases by their weighted score, with their marks."""
     ordered = sorted(analysis.phases, key=lambda phase: -phase.score)
     return [_bottleneck(phase) for phase in ordered if phase.score > 0]
 

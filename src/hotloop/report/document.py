@@ -1,7 +1,8 @@
 """The report: one document that every renderer formats, and the same as JSON.
 
-`make_report` computes what a report says, once: findings, verdict, shares. Renderers only decide
-how it looks. Other tools build on the names in the JSON: fields may be added, never renamed.
+`make_report` computes the content of a report once: findings, verdict, shares. Renderers only
+decide how it looks. Other tools depend on the names in the JSON: fields may be added, never
+renamed.
 """
 
 from __future__ import annotations
@@ -204,7 +205,7 @@ def _functions_shown(analysis: Analysis) -> list[Function]:
 
 
 def bounds_document(analysis: Analysis) -> dict[str, Any] | None:
-    """Shares of the host's time by what it went into: the whole loop's, and each phase's own."""
+    """Shares of the host's time by its use: for the whole loop, and for each phase's own time."""
     if analysis.bound is None:
         return None
     return {

@@ -1,7 +1,7 @@
-"""What every picture shares: matplotlib without a display, one look, the same file each time.
+"""Shared by all pictures: matplotlib without a display, one style, reproducible files.
 
-matplotlib comes with `hotloop[pictures]` and is imported only here. No setting of the user's own is
-used or changed.
+matplotlib comes with `hotloop[pictures]` and is imported only here. The user's settings are neither
+used nor changed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def need_matplotlib() -> ModuleType:
 
 
 def drawn(format: str, inches: tuple[float, float], paint: Callable[[Figure], None]) -> bytes:
-    """A file of that format with what `paint` puts on it."""
+    """A file of that format, painted by `paint`."""
     matplotlib = need_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -88,7 +88,7 @@ def _settle(figure: Figure) -> None:
 
 
 def heading(axes: Axes, title: str, below: str, warning: str = "") -> None:
-    """The result, and what was run; above it a warning about all figures."""
+    """The result and the commands; above them, a warning about all figures."""
     axes.axis("off")
     axes.set_ylim(0, 1)
     if warning:
@@ -102,7 +102,7 @@ def heading(axes: Axes, title: str, below: str, warning: str = "") -> None:
 
 
 def shade(color: str, nth: int) -> str:
-    """A category's color for its nth phase: in turn darker and lighter."""
+    """A category's color for its nth phase, alternately darker and lighter."""
     towards = (48, 54, 61) if nth % 2 else (255, 255, 255)
     strength = min(0.22 * nth, 0.6)
     parts = [int(color[i : i + 2], 16) for i in (1, 3, 5)]

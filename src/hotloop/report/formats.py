@@ -14,7 +14,7 @@ from hotloop.errors import HotloopError
 
 @dataclass(frozen=True)
 class Format:
-    """A way to write a report: the endings of its files, and where its renderer is."""
+    """A format of a report: the endings of its files, and its renderer."""
 
     endings: tuple[str, ...]
     renderer: str

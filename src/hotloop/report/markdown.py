@@ -1,6 +1,6 @@
 """The report for an issue or a wiki: Markdown that shows the same on every site.
 
-Everything from a program is escaped: a name can neither end a table's cell nor become a link.
+All text from a program is escaped: a name can neither end a table's cell nor become a link.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hotloop.report.words.sampled import (
 )
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]#|~])")
-#: What would become an element, a mention of a user, or a link.
+#: Text that would become an element, a mention of a user, or a link.
 _ENTITIES = (
     ("&", "&amp;"),
     ("<", "&lt;"),
@@ -46,7 +46,7 @@ _ENTITIES = (
 )
 #: Rows below this share of the loop are left out.
 _SMALLEST_SHARE = 0.001
-#: What limits a process, the largest shares; and functions of each process but the main one.
+#: Limits of a process, the largest shares; and functions of each process but the main one.
 _MOST_LIMITS = 3
 _FEW_FUNCTIONS = 5
 
@@ -121,7 +121,7 @@ def _headline(analysis: Analysis) -> str:
 
 
 def _in_short(analysis: Analysis, findings: list[Finding]) -> str:
-    """The summary: what ran, and what to do, in order."""
+    """The summary of the run and the recommendations, in order."""
     said = [f"- {escape(line)}" for line in summary(analysis)]
     advised = [
         f"{number}. {prose(line)}"

@@ -30,7 +30,7 @@ OTHER_COLORS: Final = ("#e59dc6", "#d3b2e8", "#9ed3a6", "#e8c49a", "#93c7d8", "#
 
 
 def colors(categories: list[str]) -> dict[str, str]:
-    """A color for each of these; categories that a program made up get the spare ones in turn."""
+    """A color for each of these; a program's own categories get the spare ones in turn."""
     known = dict(CATEGORY_COLORS)
     spare = [name for name in categories if name not in known]
     known.update((name, OTHER_COLORS[i % len(OTHER_COLORS)]) for i, name in enumerate(spare))

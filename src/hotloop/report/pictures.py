@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Bars of the breakdown; what is smaller is summed up in one.
+#: Bars of the breakdown; smaller phases are combined into one.
 MOST_BARS = 10
 #: A smaller share of the loop has no visible bar.
 SMALLEST_BAR = 0.001
@@ -79,7 +79,7 @@ def _headline(analysis: Analysis) -> str:
 
 
 def _breakdown(axes: Axes, analysis: Analysis) -> None:
-    """Each phase's own time, in all places where it is, the largest first."""
+    """Each phase's own time, in all its nodes, largest first."""
     own: dict[str, tuple[float, str]] = {NO_PHASE_LABEL: (analysis.outside_s, NO_PHASE_LABEL)}
     for phase in analysis.training_phases:
         seconds, _ = own.get(phase.name, (0.0, ""))

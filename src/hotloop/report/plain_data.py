@@ -1,4 +1,4 @@
-"""Data that JSON can represent."""
+"""Converts values to data that JSON can represent."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from hotloop.analyze.model import Phase
 
-#: What `--sort` takes, and how each orders the phases of one level.
+#: The values of `--sort`, and how each orders the phases of one level.
 SORTS: dict[str, Callable[[Phase], float]] = {
     "total": lambda p: -p.loop_s,
     "self": lambda p: -p.loop_self_s,
@@ -30,5 +30,5 @@ class View:
     process: str = "main"
 
 
-#: Shown where no option selects anything else.
+#: The default view.
 DEFAULT_VIEW = View()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class CurveWriter(Protocol):
-    """Writes figures beside the program's own curves."""
+    """Writes figures next to the program's own curves."""
 
     def begin(self, cost: RegionCost | None) -> None: ...
 
@@ -31,7 +31,7 @@ class CurveWriter(Protocol):
 
 
 class Attachments:
-    """One process's hooks and what they report to the recorder."""
+    """One process's hooks and their reports to the recorder."""
 
     def __init__(self, profiler: Profiler, recorder: Recorder, settings: Settings) -> None:
         self._profiler = profiler
@@ -41,9 +41,9 @@ class Attachments:
         self.hooks: Hooks | None = None
         #: The program's own functions that are phases.
         self.own_code: OwnCode | None = None
-        #: What rules need besides times.
+        #: Facts that rules need besides times.
         self.telemetry: Telemetry | None = None
-        #: Watches the accelerator, where there is one.
+        #: Watches the accelerator, if there is one.
         self.watching: Watching | None = None
         self.curves: CurveWriter | None = None
 
@@ -79,7 +79,7 @@ class Attachments:
             self.write_curves(self._settings.scalars, cost)
 
     def inherit(self, parent: Attachments, process: RunProcess, cost: RegionCost | None) -> None:
-        """In a forked child: report what the parent's hooks collect here."""
+        """In a forked child: report the figures that the parent's hooks collect here."""
         self.context = parent.context
         if self.context is not None:
             from hotloop.hooks.program.source_lines import LineNames
@@ -94,7 +94,7 @@ class Attachments:
         self.measure_in_stretches()
 
     def write_curves(self, writer: str, cost: RegionCost | None) -> None:
-        """From now on, write figures beside the program's own curves, with `module:class`."""
+        """From now on, write figures next to the program's own curves, with `module:class`."""
         if self.curves is None and self.hooks is not None:
             module, _, name = writer.partition(":")
             self._record_curves(
@@ -139,7 +139,7 @@ class Attachments:
 
     def _watch_devices(self, context: HookContext) -> None:
         if not machine.accelerators():
-            return  # what watches them is not even imported
+            return  # the code that watches them is not even imported
         from hotloop.hooks.devices.watching import Watching
 
         watching = Watching.of_this_machine(context, self._settings.gpu)

@@ -1,8 +1,8 @@
-"""How much a run has done so far, over all of its processes.
+"""The progress of a run so far, over all of its processes.
 
-Each process counts for itself and writes that down with its windows, so that the sum is known to
-about a second. Workers of a vector environment count the same steps as the process that drives
-them: of a process and those that it started, the larger number counts.
+Each process writes its counts with its windows, so the sum is known to within about a second.
+Workers of a vector environment count the same steps as the process that drives them, so of a
+process and its children, the larger number counts.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ Process = tuple[str, int]
 
 
 class Counting:
-    """What all processes of a capture that still grows have done together."""
+    """The sum of all processes of a capture that is still growing."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._reader: CaptureReader | None = None
 
     def others(self) -> bool:
-        """Whether there is a process beside the main one."""
+        """Whether there is a process other than the main one."""
         try:
             return any(not path.name.startswith("main.") for path in self._folder.glob("*.jsonl"))
         except OSError:
             return False
 
     def total(self, counter: str) -> float:
-        """A counter so far; 0 where nothing can be read."""
+        """A counter so far; 0 if nothing can be read."""
         return total_of(self._shards(), counter)
 
     def trains(self) -> bool:

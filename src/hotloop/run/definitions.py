@@ -1,10 +1,10 @@
 """Marks where a script's definitions end, so that hooks can inspect them before they are used.
 
-An imported module can be inspected after its import. A script cannot: its loop runs at the
-end of the code that defines its classes. So a mark is inserted after each group of definitions: an
-expression that negates a constant, which is an object of hotloop. Everything else is compiled
-unchanged, in one piece and with its own line numbers, so functions and classes have the code that
-Python gives them.
+An imported module can be inspected after its import. A script cannot, because its loop runs at the
+end of the same code that defines its classes. So a mark is inserted after each group of
+definitions: an expression that negates a constant, which is an object of hotloop. Everything else
+is compiled unchanged, in one piece and with its own line numbers, so functions and classes have the
+same code as without hotloop.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FUTURE = 0x1FF0000
 
 
 def with_marks(code: CodeType, source: bytes | None, defined: Callable[[], None]) -> CodeType:
-    """The code of a whole script, which also calls `defined` where some definitions end."""
+    """The code of a whole script, which also calls `defined` at the end of definitions."""
     if source is None or _PLACEHOLDER in code.co_consts:
         return code
     try:

@@ -13,7 +13,7 @@ from typing import Any
 from hotloop.capture.schema import ExactFunction
 from hotloop.measure.core import Core, native_parts
 
-#: By cumulative time; the .prof file beside the capture has all of them.
+#: By cumulative time; the .prof file next to the capture has all of them.
 MOST_FUNCTIONS = 200
 
 

@@ -44,13 +44,13 @@ def run_program(
     if error is None:
         session.exit = {End.reason: "exit", End.code: 0}
         return 0
-    if type(error) is KeyboardInterrupt or sys.flags.inspect:  # `python -i` goes on
+    if type(error) is KeyboardInterrupt or sys.flags.inspect:  # `python -i` continues
         programs.raise_shown(error)
     return 1
 
 
 def _run(session: Session, program: programs.Program) -> BaseException | None:
-    """What the program has raised."""
+    """The exception that the program raised."""
     own_code = session.attached.own_code
     try:
         programs.execute(program, own_code.inspect_main if own_code else None)

@@ -1,7 +1,7 @@
 """Finishes the capture of a process at each of its exits.
 
-A normal end and `os._exit` finish it. For SIGTERM see `termination`. Any other signal that kills
-the process costs the last window: the reader treats a shard without an end as killed.
+A normal end and `os._exit` finish it. For SIGTERM, see `termination`. If any other signal kills the
+process, the last window is lost, and the reader treats the shard without an end as killed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Exits:
             self._undo.pop()()
 
     def _end(self) -> None:
-        """Finish, and let go of the program's functions: Python now frees what it has made.
+        """Finish, and release the program's functions: Python now frees the program's objects.
 
         What is still referred to then is never finalized: a file would not be flushed.
         """

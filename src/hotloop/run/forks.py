@@ -1,8 +1,8 @@
 """Forks in a process with hotloop's threads.
 
-From Python 3.12 on, `os.fork` warns in a process with several threads. hotloop's must not make a
-single-threaded program warn, so the warning is suppressed for exactly that case. The
-function object stays the program's own.
+Since Python 3.12, `os.fork` warns in a process with several threads. hotloop's threads must not
+cause that warning in a single-threaded program, so it is suppressed in exactly that case. The
+function object itself stays the same.
 """
 
 from __future__ import annotations

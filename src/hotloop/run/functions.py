@@ -70,7 +70,7 @@ class FunctionTimes:
             self._profiler.sampler.stop()
 
     def end_exact(self, recorder: Recorder) -> None:
-        """Write the exact times beside the capture, and the largest of them into it."""
+        """Write the exact times next to the capture, and the largest of them into it."""
         if self._exact is None:
             return
         from hotloop.run.exact import exact_functions

@@ -1,6 +1,7 @@
 """The header of a capture: the process and the machine that made it.
 
-Never environment variables; what looks like a secret is masked (`hotloop.masking`).
+It never contains environment variables, and anything that looks like a secret is masked
+(`hotloop.masking`).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ def notify(text: str) -> None:
 
 
 def _stream() -> TextIO | None:
-    """Standard error; the process's own where the program closed or removed it.
+    """Standard error, or the process's own if the program closed or removed it.
 
     While rich draws, `sys.stderr` is its own and prints above what it draws.
     """

@@ -26,7 +26,7 @@ def process_name(role: str) -> str:
 
 
 def create_file(folder: Path, role: str, create: Callable[[Path, str], T]) -> T:
-    """Create a file of this process's own in the capture, whatever names others use."""
+    """Create a file for this process in the capture, whatever names others use."""
     if role == MAIN:
         return create(folder, MAIN)
     stem = f"{re.sub(r'[^A-Za-z0-9_-]+', '-', process_name(role))[:40]}-{os.getpid()}"
@@ -61,7 +61,7 @@ def _by_target(process: Any) -> str | None:
     made_up = _MADE_UP.match(str(process.name))
     target: Any = getattr(process, "_target", None)
     if made_up is None or not issubclass(type(target), FunctionType):
-        return None  # an object of the program's own may answer anything
+        return None  # an object of the program may return anything
     name = target.__name__.strip("_")
     if target.__module__ not in ("__main__", "__mp_main__") or not name:
         return None

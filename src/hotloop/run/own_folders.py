@@ -1,8 +1,7 @@
-"""Lets the program make the folder `runs`, which exists only because its capture is in it.
+"""Lets the program create the folder `runs`, which exists only because of its capture.
 
-`os.mkdir("runs")` fails where hotloop has just made that folder. So a folder that hotloop made and
-that holds nothing else is the program's once the program makes it: that call succeeds, and a
-second one fails as it should.
+`os.mkdir("runs")` would fail because hotloop has just created that folder. So if hotloop created a
+folder and it contains nothing else, the program's call succeeds, and a second one fails as usual.
 """
 
 from __future__ import annotations

@@ -52,9 +52,9 @@ class Program:
     argv: list[str]
     path0: str
     load: Callable[[], tuple[CodeType, dict[str, Any]]]
-    #: The words that start it again, where these are not `argv`.
+    #: The words that start it again, if they differ from `argv`.
     again: list[str] = field(default_factory=list)
-    #: What Python hands to `runpy`: modules and, as `__main__`, folders and archives.
+    #: Programs that Python passes to `runpy`: modules and, as `__main__`, folders and archives.
     module: str | None = None
 
     @property
@@ -168,7 +168,7 @@ def find_module(name: str, arguments: list[str]) -> Program:
     _put_first(here)
     sys.argv = argv
     try:
-        # What `python -m` itself uses; cProfile and pdb rely on it too.
+        # `python -m` itself uses this; cProfile and pdb rely on it too.
         details: tuple[str, ModuleSpec, CodeType] = runpy._get_module_details(  # type: ignore[attr-defined]
             name
         )
@@ -192,7 +192,7 @@ def find_module(name: str, arguments: list[str]) -> Program:
 
 
 def _find_in_standard_input(arguments: list[str]) -> Program:
-    """`python - arguments`: the program is what standard input holds."""
+    """`python - arguments`: the program comes from standard input."""
 
     def load() -> tuple[CodeType, dict[str, Any]]:
         with open(0, "rb", closefd=False) as stdin:
@@ -229,7 +229,7 @@ _replaced: list[ModuleType] = []
 
 
 def execute(program: Program, defined: Callable[[], None] | None = None) -> None:
-    """Run the program as `__main__`. What it raises is raised here.
+    """Run the program as `__main__`. Its exceptions are raised here.
 
     `defined` is called whenever some of the script's definitions have just run.
     """
@@ -255,7 +255,7 @@ def execute(program: Program, defined: Callable[[], None] | None = None) -> None
         _run_as_module(program.module, spec, code)
 
 
-#: What `python -m` itself calls.
+#: The functions that `python -m` itself calls.
 _run_module_as_main: Any = runpy._run_module_as_main  # type: ignore[attr-defined]
 
 
@@ -315,7 +315,7 @@ def show_exception(error: BaseException) -> None:
 
 
 def forget_file(program: Program) -> None:
-    """Delete what Python deletes from a script's globals when it ends, except by `sys.exit`."""
+    """Delete the globals of a script that Python deletes when it ends, except by `sys.exit`."""
     main = sys.modules.get("__main__")
     if program.module is None and main is not None:
         for name in ("__file__", "__cached__"):
@@ -328,7 +328,7 @@ def exit_code_of(error: SystemExit) -> int:
     if code is None:
         return 0
     if isinstance(code, int):
-        code = code if -(2**63) <= code < 2**63 else -1  # what does not fit is -1
+        code = code if -(2**63) <= code < 2**63 else -1  # values that do not fit are -1
         return code & 0xFF if os.name != "nt" else code
     return 1  # a message
 
@@ -385,7 +385,7 @@ def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
 
 
 def _follow_links(script: str) -> str:
-    # Python looks for imports beside the file that a link points to.
+    # Python looks for imports next to the file that a link points to.
     for _ in range(40):
         if not os.path.islink(script):
             break

@@ -1,8 +1,8 @@
 """The thread that closes a window every second and hands it to the capture.
 
-It sleeps, wakes once a second and holds the GIL for about a millisecond. The program never waits
-for the disk: a window that closes in the program's own thread (as the loop begins) is written by
-this one, and no lock is held during a write. A bad item costs that item only.
+It wakes once a second and holds the GIL for about a millisecond. The program never waits for the
+disk: a window that closes in the program's own thread (when the loop begins) is written by this
+thread, and no lock is held during a write. A bad item costs only that item.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Recorder:
         self._notes[key] = value
 
     def ask(self, notes: Callable[[], dict[str, Any]]) -> None:
-        """Call this as each window closes; what changed joins the header."""
+        """Call this when each window closes; changes are added to the header."""
         self._note_sources.append(notes)
 
     def finish(self, end: dict[str, Any]) -> bool:
@@ -116,7 +116,7 @@ class Recorder:
             self._writer = None
 
     def _tick(self) -> float | None:
-        """Close a window if it is time, write what waits; return how long to pause."""
+        """Close a window if it is time, write pending data, and return how long to pause."""
         if self._end is not None:
             self._close()
             return None
@@ -190,7 +190,7 @@ class Recorder:
     def _write(self, window: Window) -> None:
         writer = self._writer
         assert writer is not None
-        # What a window refers to is written before it, so that a reader can resolve it.
+        # Stacks that a window refers to are written before it, so that a reader can resolve them.
         self._guarded("stacks", self._write_stacks, writer)
         self._write_notes(writer)
         for watch in self._watchers:

@@ -1,8 +1,8 @@
-"""Everything that hotloop does inside one process of a run, from its start to its end.
+"""A session: all of hotloop's work inside one process of a run, from start to end.
 
 The main process starts a session from the command line; a child starts its own (`children`). A
-session switches the shared profiler on, samples, records, and closes its shard however the
-process ends.
+session enables the shared profiler, samples, records, and closes its shard however the process
+ends.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Session:
     # -- start --
 
     def start(self, command: list[str] | None = None, only_forks: bool = False) -> None:
-        """Begin to measure this process.
+        """Start measuring this process.
 
         A process that only forks others (a fork server) gets no threads, because a fork copies
         none of them and may copy a lock that one of them holds. Nor is it a worker: what it
@@ -173,7 +173,7 @@ class Session:
         return stopper
 
     def write_curves(self, writer: str) -> None:
-        """From now on, write figures beside the program's own curves."""
+        """From now on, write figures next to the program's curves."""
         self.attached.write_curves(writer, self._cost)
 
     # -- end --

@@ -30,11 +30,11 @@ class Settings:
     every: list[str] = field(default_factory=list)
     #: Run-time fixes to apply in every process; see `hooks/fixes`.
     fixes: list[str] = field(default_factory=list)
-    #: Whether to record what the weights are when the run ends.
+    #: Whether to record a digest of the weights when the run ends.
     weights: bool = False
     #: How many single calls to keep for a trace.
     trace: int = 0
-    #: What writes figures beside the program's own curves, as `module:class`; empty for nothing.
+    #: The writer of figures next to the program's own curves, as `module:class`; empty for none.
     scalars: str = ""
     window_s: float = WINDOW_SECONDS
     #: How much of a device's activity to record: off, windows or full.
@@ -76,7 +76,7 @@ class Invitation:
         os.environ.update(variables)
 
     def remove(self) -> None:
-        """Restore what the variables were before."""
+        """Restore the previous values of the variables."""
         for name, value in self._before.items():
             if value is None:
                 os.environ.pop(name, None)

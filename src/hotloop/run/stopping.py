@@ -3,10 +3,10 @@
 Seconds count from the first training step: how long imports take depends on the machine.
 `60s-total` counts from the start of the program.
 
-The end is a SystemExit raised in the program's own thread, so that its `finally` blocks and
-`atexit` functions run as after `sys.exit()`. A main thread that waits for others in a system call
-is woken by a signal that is not used otherwise. What the main process counts ends it exactly; what
-others count (workers with environments of their own) ends it a second or two later (`counting`).
+It raises SystemExit in the program's own thread, so that `finally` blocks and `atexit` functions
+run as after `sys.exit()`. A main thread that waits in a system call is woken by a signal that is
+not used otherwise. Limits that the main process counts are exact; those counted by other processes
+(workers with their own environments) take effect a second or two later (`counting`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ HINT_SECONDS = 60.0
 
 
 class StopTraining(SystemExit):
-    """What ends the program; an exit with code 0."""
+    """The exception that ends the program, with exit code 0."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Stopper:
             self._began = self._clock()
 
     def watch_training(self, folder: Path) -> Callable[[], None]:
-        """What to call once a second, where other processes may be the ones that train."""
+        """A function to call once a second, if other processes may be the ones that train."""
         counting = Counting(folder)
 
         def check() -> None:
@@ -167,7 +167,7 @@ class Stopper:
         return check
 
     def stop_in(self, limit: StopAfter, is_over: Callable[[], bool]) -> Callable[[], float | None]:
-        """What a thread calls to stop the program when the seconds of a limit are over."""
+        """Called by a thread to stop the program when the seconds of a limit are over."""
         started = self._clock()
 
         def step() -> float | None:
@@ -195,7 +195,7 @@ class Stopper:
         return started + limit.amount + UNRECOGNISED_SECONDS
 
     def watch_counter(self, folder: Path, limit: StopAfter) -> Callable[[], None]:
-        """What to call once a second, where other processes may do what is counted."""
+        """A function to call once a second, if other processes may do the counted work."""
         counting = Counting(folder)
         hint_at = self._clock() + HINT_SECONDS
         hinted = False

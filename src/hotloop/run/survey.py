@@ -1,7 +1,7 @@
 """Surveys the machine and every installed framework, each in a separate process.
 
-A framework may crash, hang or take a device when imported; so a child imports it, within a time
-limit, and prints what it found as one line.
+A framework may crash, hang or take a device when imported, so a child process imports it, within a
+time limit, and prints the result as one line.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def busy_cores(seconds: float) -> float | None:
 
 
 def card_error() -> str | None:
-    """Why the first card's figures cannot be read; None where they can, or there is no card."""
+    """Why the first card's figures cannot be read; None if they can, or there is no card."""
     from hotloop.measure.cards import AmdCard, CardError, NvidiaCard
 
     kinds = machine.accelerators()
@@ -183,7 +183,7 @@ def _version(module: str) -> str:
 
 
 def ask(code: str, time_limit_s: float = TIME_LIMIT_S) -> dict[str, Any]:
-    """What a child process found; {"error": why} if nothing, {"unfinished": True} if too slow."""
+    """A child process's result; {"error": why} on failure, {"unfinished": True} if too slow."""
     mark = "hotloop-doctor:"
     program = f"{code}\nimport json\nprint({mark!r} + json.dumps(found, default=str))"
     environment = {

@@ -1,7 +1,7 @@
-"""Writes the last window of a process that SIGTERM ends, where there is time for it.
+"""Writes the last window of a process that SIGTERM ends, if there is time for it.
 
-See `measure/native/termination.c`: Python reports no handler, and a process that computes dies at
-once, with the loss of its last window.
+See `measure/native/termination.c`: Python reports no handler, and a process that is computing dies
+at once and loses its last window.
 """
 
 from __future__ import annotations

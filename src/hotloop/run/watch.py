@@ -1,6 +1,6 @@
 """Watches a process from outside: how long its main thread waits for a CPU core.
 
-Reads a small file of /proc a few times per second. Without /proc nothing is known.
+Reads a small file in /proc a few times per second. Without /proc, nothing is known.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LONGEST_END_S = 5.0
 
 @dataclass(frozen=True)
 class Observed:
-    """What a watch saw of a process and of the machine around it."""
+    """Observations of a process and of the machine around it."""
 
     #: (seconds since 1970, seconds that the main thread waited so far), in order.
     marks: list[tuple[float, float]] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Watch:
             self._thread.start()
 
     def stop(self) -> Observed:
-        """What was observed; the process has ended and been waited for."""
+        """Ends the watch and returns its observations, once the process has been waited for."""
         self._done = True
         if self._thread is not None:
             self._thread.wake()

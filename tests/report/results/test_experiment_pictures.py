@@ -48,7 +48,7 @@ def test_a_sweep_with_its_knee() -> None:
     assert "knee at 8" in text
     assert "in proportion" in text
     assert "Steps per second" in text
-    assert "What one environment step is made of" in text
+    assert "Time per environment step, by phase" in text
     assert "envs=16" in text
 
 

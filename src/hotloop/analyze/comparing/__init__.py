@@ -1,6 +1,6 @@
-"""Effect or noise: two captures, or many, compared.
+"""Compares two or many captures: effect or noise?
 
-`statistics` are the pure methods, `judgement` turns an interval into a verdict, `compare` and
-`unpaired` apply them to runs, `scaling`, `hypothesis`, `limits` and `time_to_return` to what is
-asked about many runs. Results are the plain data of `experiments`.
+`statistics` has the pure methods, and `judgement` turns an interval into a verdict. `compare` and
+`unpaired` apply them to two runs; `scaling`, `hypothesis`, `limits` and `time_to_return` to many.
+Results are plain data (`experiments`).
 """

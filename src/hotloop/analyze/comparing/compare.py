@@ -1,9 +1,9 @@
 """Two sides of a comparison: time per step, overall and by phase, and the verdict.
 
-What is compared is time per environment step over the same steps. A phase is judged by its own
-time, so that a slow environment does not also make everything around it slow; a parent's total
-is reported separately. Counters are compared too: a side that makes fewer gradient steps is not
-faster, it does less.
+Compares time per environment step over the same steps. A phase is judged by its own time, so that a
+slow environment does not make everything around it look slow; a parent's total is reported
+separately. Counters are compared too: a side that makes fewer gradient steps is not faster, it does
+less.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class WorkChange:
 
 @dataclass
 class PhaseJudgement:
-    """One phase: its own time, its time in all, and per gradient step where that counts."""
+    """One phase: its own time, its total time, and per gradient step if that matters."""
 
     name: str
     own: Judgement
@@ -258,7 +258,7 @@ def one_of(unit: str) -> str:
 
 
 def log_ratio(first: float, second: float) -> float:
-    """How many times faster the second is, on the log scale; NaN where one is zero."""
+    """How many times faster the second is, on the log scale; NaN if one is zero."""
     if first > 0 and second > 0 and math.isfinite(first) and math.isfinite(second):
         return math.log(first / second)
     return math.nan
@@ -281,7 +281,7 @@ def work_changes(pairs: Sequence[tuple[Figures, Figures]]) -> list[WorkChange]:
             differs = bool(first or second)
         else:
             beyond = abs(math.log(first / second)) > math.log1p(WORK_TOLERANCE + grain)
-            # A single pair has no spread to compare with: what it shows is taken as it is.
+            # A single pair has no spread to compare with, so its value is used as it is.
             differs = beyond and (evidence.n < 2 or evidence.p_value() <= ALPHA)
         if differs:
             changes.append(WorkChange(counter, first, second, matters))
@@ -355,7 +355,7 @@ def phase_names(pairs: Sequence[tuple[Figures, Figures]]) -> list[str]:
 
 
 def unfit(name: str, kind: str, pairs: Sequence[tuple[Figures, Figures]]) -> str:
-    """Why a phase cannot be judged; empty where it can."""
+    """Why a phase cannot be judged; empty if it can."""
     first, second = sides_of(pairs, name, kind)
     if not any(first) or not any(second):
         return "only in the second" if any(second) else "only in the first"
@@ -384,7 +384,7 @@ def _per_gradient_step(
 def responsible(comparison: Comparison) -> str | None:
     """The phase whose own time changed most in the direction in which the whole did.
 
-    None where the whole did not change, or where no phase is clearly part of it.
+    None if the whole did not change, or where no phase is clearly part of it.
     """
     direction = comparison.whole.verdict
     if direction not in (FASTER, SLOWER):

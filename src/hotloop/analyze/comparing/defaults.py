@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 #: A difference below this is called none, where the interval shows that it is: an effect of a few
-#: percent is worth knowing, but seldom worth another hour of runs. `--margin` changes it.
+#: percent is worth knowing, but rarely worth another hour of runs. `--margin` changes it.
 MARGIN = 0.05
 #: Interleaved pairs of a comparison, at most.
 MOST_PAIRS = 20
@@ -12,7 +12,7 @@ MOST_PAIRS_UNTIL = 60
 #: Rounds of a sweep.
 ROUNDS = 3
 
-#: What `--expect` takes, and what each means.
+#: The values of `--expect`, and their meaning.
 EXPECTATIONS = {
     "linear": "linear-throughput if runs are stopped early, otherwise linear-time",
     "linear-throughput": "twice the number, twice the steps per second",

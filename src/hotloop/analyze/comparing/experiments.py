@@ -29,7 +29,7 @@ class FailedRun:
 
 @dataclass
 class PairedResult:
-    """A comparison with what happened around it."""
+    """A comparison with failures and interruptions around it."""
 
     comparison: Comparison
     #: As they may be shown: secrets masked.
@@ -109,7 +109,7 @@ class Investigation:
     #: The baseline's time per unit, from its first run.
     unit: str = schema.ENV_STEPS
     baseline_s: float | None = None
-    #: All confirmed changes at once, beside the baseline.
+    #: All confirmed changes together, compared with the baseline.
     combined: Comparison | None = None
     combined_of: list[str] = field(default_factory=list)
     left_out: dict[str, str] = field(default_factory=dict)

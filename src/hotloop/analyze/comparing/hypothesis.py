@@ -13,14 +13,14 @@ from hotloop.analyze.comparing.statistics import ALPHA, Interval, Paired
 
 CONFIRMED = "confirmed"
 REFUTED = "refuted"
-#: Of a phase that was skipped: the gain without it is the most that work on it can bring.
+#: For a skipped phase: the gain without it is the most that any work on it can gain.
 CEILING = "a ceiling"
 FAILED = "could not be tried"
 
 #: "2x" without a range means about twice: within a fifth either way.
 ABOUT = 1.2
 
-#: How likely a claim is before it is tried, by what its author said.
+#: The probability of a claim before it is tried, by its author's confidence.
 CONFIDENCES = {"high": 0.8, "medium": 0.5, "low": 0.2}
 
 #: Names for the slope of time over delay, and their ranges. A phase on the critical
@@ -99,7 +99,7 @@ def judge_gain(expected: Expected, whole: Judgement, margin: float) -> ClaimVerd
 
 
 def as_ceiling(verdict: ClaimVerdict) -> ClaimVerdict:
-    """The same for a phase that was skipped: what was measured is a limit and confirms no fix."""
+    """The same for a skipped phase: the measurement is a limit and confirms no fix."""
     if verdict.verdict != CONFIRMED or verdict.measured is None:
         return verdict
     return ClaimVerdict(
@@ -167,7 +167,7 @@ def goal_met(goal: float, whole: Judgement | None) -> str:
 
 
 def priority(expected: Expected, confidence: str, runs: int = 2, is_slope: bool = False) -> float:
-    """Likeliest and cheapest first: how probable it is for each unit of time that it costs.
+    """Most likely and cheapest first: probability per unit of time.
 
     A round costs one run as it is and, for each change, one that is as much shorter as the change
     is expected to make it.

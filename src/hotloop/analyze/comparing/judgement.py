@@ -23,7 +23,7 @@ MOST_MORE_PAIRS = 1000
 
 
 class Evidence(Protocol):
-    """What a verdict rests on: log ratios of pairs, or two independent series."""
+    """The basis of a verdict: log ratios of pairs, or two independent series."""
 
     n: int
 
@@ -44,11 +44,11 @@ class Judgement:
     verdict: str
     #: Why it is not comparable, if it is not.
     why: str = ""
-    #: Above 1 the second is that many times faster. None where nothing is known.
+    #: Above 1 the second is that many times faster. None if nothing is known.
     estimate: float | None = None
     low: float | None = None
     high: float | None = None
-    #: What each side takes, the median of its runs.
+    #: The time of each side, as the median of its runs.
     first: float | None = None
     second: float | None = None
     #: With "no difference": the largest difference that there may be. 0.02 is 2%.
@@ -138,5 +138,5 @@ def judge_family(
 
 
 def finite(value: float) -> float | None:
-    """The value; None for what JSON does not have."""
+    """The value; None for numbers that JSON does not have."""
     return value if math.isfinite(value) else None

@@ -1,7 +1,7 @@
 """Limits on training time: kept, broken, or too close to tell.
 
-Shares are judged from the windows of the run itself, speeds from its comparison with a baseline,
-both with the intervals of `statistics`. A limit is broken only where the whole interval is beyond.
+Shares are judged by the windows of the run, speeds by its comparison with a baseline, both with the
+intervals of `statistics`. A limit is broken only if the whole interval is beyond it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHARE, SPEED, TIME = "share", "speed", "time"
 class LimitCheck:
     """One limit, and how a run compares with it."""
 
-    #: A phase's share, the training's speed, or a phase's time beside the baseline's.
+    #: A phase's share, the training's speed, or a phase's time compared with the baseline's.
     kind: str
     phase: str
     verdict: str

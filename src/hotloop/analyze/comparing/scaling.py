@@ -106,11 +106,11 @@ class Deviation:
 
 @dataclass
 class Expectation:
-    """A sweep compared with what was expected."""
+    """A sweep compared with the expectation."""
 
     kind: str
     variable: str
-    #: What `expected` and `actual` are: "steps_per_s", "loop_s" or "step_s".
+    #: The unit of `expected` and `actual`: "steps_per_s", "loop_s" or "step_s".
     quantity: str
     rows: list[Deviation]
     #: The phase with the largest part of the excess at the last value, and that part.
@@ -168,7 +168,7 @@ def _medians(rows: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def add_efficiency(points: Sequence[Setting], index: int) -> None:
-    """Throughput for each unit of a variable, beside that of its smallest value; 1 is perfect."""
+    """Throughput per unit of a variable, relative to its smallest value; 1 is perfect."""
     for point in points:
         others = point.values[:index] + point.values[index + 1 :]
         alike = [p for p in points if p.values[:index] + p.values[index + 1 :] == others]
@@ -271,7 +271,7 @@ def knee(points: Sequence[Setting], index: int, grows: bool) -> str | None:
 def expectation(
     trials: Sequence[Trial], kind: str, variable: str, index: int, cut: bool
 ) -> Expectation:
-    """Each value of a variable, compared with what the smallest one predicts."""
+    """Each value of a variable, compared with the prediction from the smallest one."""
     if kind == "linear":
         kind = "linear-throughput" if cut else "linear-time"
     quantity = {"linear-time": "loop_s", "constant": "step_s"}.get(kind, "steps_per_s")
@@ -333,7 +333,7 @@ def _same_but(one: Trial, other: Trial, index: int) -> bool:
 def _name_responsible(
     result: Expectation, trials: Sequence[Trial], index: int, base: str, value: str
 ) -> None:
-    """The phase whose own time exceeds what was expected of it by most."""
+    """The phase whose own time exceeds its expectation by most."""
     first, last = _of(trials, index, base), _of(trials, index, value)
     grown = float(value) / float(base)
     excess: dict[str, float] = {}
@@ -350,5 +350,5 @@ def _name_responsible(
 
 
 def _amount(kind: str, trial: Trial) -> float:
-    """Own times are per step; what a run's whole time is made of is that times its steps."""
+    """Own times are per step; the parts of a run's whole time are those times its steps."""
     return trial.steps if kind == "linear-time" else 1.0

@@ -1,4 +1,4 @@
-"""When to stop a comparison: planned looks at its pairs, each with its share of false alarms."""
+"""When to stop a comparison: planned checks, each with its share of the false alarms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Rule:
     #: Stop when half the interval is this narrow. 0.02 is 2%.
     until: float | None = None
     margin: float = MARGIN
-    #: Compare time per step even where the work per step differs.
+    #: Compare time per step even if the work per step differs.
     any_work: bool = False
 
     @property

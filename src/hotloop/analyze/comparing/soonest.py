@@ -26,12 +26,12 @@ class Soonest:
     folder: str
     attempts: tuple[list[Attempt], ...]
     equal_steps: float = 0.0
-    #: The setting that reaches the target soonest; None where none reached it.
+    #: The setting that reaches the target soonest; None if none reached it.
     best: int | None = None
     #: How many times sooner that is than each setting; None for itself.
     sooner: list[Factor | None] = field(default_factory=list)
     #: Settings that no other one beats in both steps per second and return after equal steps;
-    #: empty where a return is not known.
+    #: empty if a return is not known.
     front: list[int] = field(default_factory=list)
     #: Interquartile mean of the returns after equal steps, with its interval, per setting; None
     #: if no episode ended in a window before.
@@ -41,7 +41,7 @@ class Soonest:
 
 
 def judge_all(result: Soonest) -> None:
-    """Fill in what follows from the attempts."""
+    """Derive the results from the attempts."""
     if not result.attempts or not result.attempts[0]:
         return
     for side in result.attempts:

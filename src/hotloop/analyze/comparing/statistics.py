@@ -26,7 +26,7 @@ from hotloop.errors import HotloopError
 #: (neighboring pairs that are not quite independent).
 ALPHA = 0.04
 
-#: First look at the pairs of a comparison that may stop early: fewer say nothing about noise.
+#: First check of a comparison that may stop early: fewer pairs say nothing about noise.
 FIRST_LOOK = 4
 #: How much more there must be before looking again. Looks that are close together see nearly the
 #: same data, and each costs some of ALPHA.
@@ -56,7 +56,7 @@ class Interval:
 
     @property
     def half(self) -> float:
-        """Half of the width; infinite where nothing is known."""
+        """Half of the width; infinite if nothing is known."""
         return (self.high - self.low) / 2
 
     @property
@@ -73,7 +73,7 @@ def science() -> tuple[ModuleType, ModuleType]:
         raise HotloopError(f"comparing needs {missing}: pip install 'hotloop[compare]'") from None
 
 
-# -- one sample of log ratios: is it zero, and what is its interval? --
+# -- one sample of log ratios: is its center zero, and what is its interval? --
 
 
 class Paired:
@@ -167,7 +167,7 @@ def signed_rank_cdf(n: int) -> Sequence[float]:
 
 
 def rank_cut(n: int, level: float) -> int:
-    """The largest W at which the two-sided test of that level rejects; -1 where it never does."""
+    """The largest W at which the two-sided test of that level rejects; -1 if it never does."""
     cut = -1
     for w, p in enumerate(signed_rank_cdf(n)):
         if 2.0 * p > level:
@@ -180,7 +180,7 @@ def rank_cut(n: int, level: float) -> int:
 
 
 def looks(most: int) -> list[int]:
-    """Numbers of pairs at which a comparison of at most `most` pairs looks at its data."""
+    """Numbers of pairs at which a comparison of at most `most` pairs checks its data."""
     found: list[int] = []
     at = FIRST_LOOK
     while at < most:

@@ -103,7 +103,7 @@ class TimeToReturn:
 
     @property
     def trade(self) -> str:
-        """The combined verdict on speed and learning, where both are certain."""
+        """The combined verdict on speed and learning, if both are certain."""
         if self.speed is None or self.steps is None:
             return ""
         words = {
@@ -180,7 +180,7 @@ def log_difference(first: Sequence[Time], second: Sequence[Time]) -> float:
 
 def _differences(numpy: ModuleType, times: Sequence[Time], is_second: Any) -> Any:
     """The same for many ways to deal out the times: a row of `is_second` for each."""
-    # Where times are equal, what was observed comes before what was censored.
+    # If times are equal, observed ones come before censored ones.
     order = sorted(range(len(times)), key=lambda n: (times[n][0], not times[n][1]))
     at = numpy.array([times[n][0] for n in order])
     seen = numpy.array([times[n][1] for n in order])
@@ -263,7 +263,7 @@ def _dealt(numpy: ModuleType, pairs: int) -> Any:
 
 
 def _p_value(numpy: ModuleType, times: Sequence[Time], dealt: Any) -> float:
-    """How often runs that are dealt out anew differ as much as those in the first row."""
+    """How often permuted runs differ as much as those in the first row."""
     differences = numpy.abs(_differences(numpy, times, dealt))
     return float((differences >= differences[0] - 1e-12).mean())
 

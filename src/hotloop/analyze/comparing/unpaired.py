@@ -56,7 +56,7 @@ class Difference:
 
 
 def differences(first: Analysis, second: Analysis) -> list[Difference]:
-    """What differs between two captures beside the program."""
+    """Differences between two captures other than the program."""
     found: list[Difference] = []
 
     def note(what: str, values: Sequence[Any], refuses: bool = False) -> None:
@@ -153,7 +153,7 @@ Pair = tuple[Figures, Figures]
 
 
 class _Windows:
-    """What the windows of two runs say about one figure."""
+    """One figure in the windows of two runs."""
 
     def __init__(
         self, pair: Pair, runs: tuple[RunSeries, RunSeries], unit: str, last: float

@@ -12,7 +12,7 @@ ROUNDING_DISTANCE = 1e-3
 
 
 def compare_weights(first: Weights | None, second: Weights | None) -> str | None:
-    """How two runs' weights compare after equal steps; None where either recorded none."""
+    """How two runs' weights compare after equal steps; None if either recorded none."""
     if first is None or second is None or not first.tensors or not second.tensors:
         return None
     if first.digest == second.digest:
@@ -26,5 +26,5 @@ def compare_weights(first: Weights | None, second: Weights | None) -> str | None
 
 
 def worst(seen: list[str]) -> str:
-    """What to report of several pairs."""
+    """The result to report for several pairs."""
     return max(seen, key=(SAME, ROUNDING, DIFFER).index, default="")

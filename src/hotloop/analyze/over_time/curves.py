@@ -1,4 +1,4 @@
-"""Part of a run as a few named figures, to be drawn beside learning curves.
+"""Part of a run as a few named figures, to be drawn next to learning curves.
 
 Phases are listed with their own times, which add up to the time per step; `collect` and `learn` are
 also listed with their total times. Names do not change during a run: a phase that once had a curve

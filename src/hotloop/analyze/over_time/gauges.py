@@ -13,18 +13,18 @@ def values_of(windows: Iterable[Window], name: str) -> list[float]:
 
 
 def last(windows: Iterable[Window], name: str) -> float | None:
-    """The last value; None where it was not recorded."""
+    """The last value; None if it was not recorded."""
     values = values_of(windows, name)
     return values[-1] if values else None
 
 
 def largest(windows: Iterable[Window], name: str) -> float | None:
-    """The largest value; None where it was not recorded."""
+    """The largest value; None if it was not recorded."""
     return max(values_of(windows, name), default=None)
 
 
 def mean(windows: Iterable[Window], name: str) -> float | None:
-    """The mean over time; None where it was not recorded."""
+    """The mean over time; None if it was not recorded."""
     known = [window for window in windows if name in window.gauges]
     seconds = sum(window.seconds for window in known)
     total = sum(window.gauges[name] * window.seconds for window in known)

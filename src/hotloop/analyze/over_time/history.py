@@ -1,4 +1,4 @@
-"""A run as it went, for what shows more than its sums: series, events, processes, single calls."""
+"""The course of a run, beyond its sums: series, events, processes, single calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from hotloop.capture.slices import read_slices
 
 
 class RunHistory:
-    """What a capture contains besides its sums."""
+    """The contents of a capture besides its sums."""
 
     def __init__(self, capture: Capture) -> None:
         self._capture = capture
@@ -54,7 +54,7 @@ class RunHistory:
         return interruptions(self._capture.main.windows)
 
     def busy(self, end_s: float, cells: int) -> list[list[float | None]]:
-        """For each process its busy share in equal parts of the run; None where it did not run."""
+        """For each process its busy share in equal parts of the run; None if it did not run."""
         main = self._capture.main
         offsets = [(shard, offset_s(shard, main)) for shard in self._capture.shards]
         return [busy_shares(shard, -at, end_s - at, cells) for shard, at in offsets]

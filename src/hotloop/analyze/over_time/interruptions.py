@@ -45,7 +45,7 @@ def interruptions(windows: Iterable[Window]) -> list[Interruption]:
 
 
 def _in_window(window: Window) -> dict[str, tuple[float, float, float, int]]:
-    """Name -> begin, end, seconds and calls of what interrupted training in a window."""
+    """Name -> begin, end, seconds and calls of interruptions of training in a window."""
     found: dict[str, tuple[float, float, float, int]] = {}
     for path, delta in window.phases.items():
         name = name_at(path)

@@ -1,10 +1,10 @@
 """Returns of a run, over time, environment steps and gradient steps.
 
-Episodes of workers count once: where the process that trains saw episodes end (it drives a vector
-environment), those are the run's; where it saw none, those of its workers are. Where a recorder
-under the reward wrappers (`Monitor`, `RecordEpisodeStatistics`) noted returns, or hotloop itself
-added up the rewards below them, these are the figures, and what the program learns from (the
-shaped return) is reported beside them.
+Episodes of workers count once. If the training process saw episodes end (it drives a vector
+environment), those are the run's; otherwise those of its workers are. If a recorder below the
+reward wrappers (`Monitor`, `RecordEpisodeStatistics`) recorded returns, or hotloop added up the
+rewards below them, the report shows these, together with the shaped return that the program learns
+from.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class RunReturns:
 
     training: EpisodeDelta = field(default_factory=EpisodeDelta)
     evaluation: EpisodeDelta = field(default_factory=EpisodeDelta)
-    #: What the program learned from, where that differs from `training`.
+    #: The returns that the program learned from, if they differ from `training`.
     shaped: EpisodeDelta | None = None
     points: list[ReturnPoint] = field(default_factory=list)
     evaluations: list[ReturnPoint] = field(default_factory=list)
@@ -82,7 +82,7 @@ class RunReturns:
     best: float | None = None
     #: Whether wrappers change the rewards, and those of the environments are not seen.
     only_shaped: bool = False
-    #: Why there are no returns; empty where there are.
+    #: Why there are no returns; empty if there are.
     why_none: str = ""
     moments: list[_Moment] = field(default_factory=list)
 
@@ -182,7 +182,7 @@ def _why_none(capture: Capture, training: EpisodeDelta) -> str:
     return "no episode ended, or none whose end can be seen"
 
 
-# -- whose episodes --
+# -- which process's episodes --
 
 
 def _episodes(
@@ -248,7 +248,7 @@ def _points(loop: Sequence[Window], windows: list[EpisodeDelta | None]) -> list[
 
 
 def _last_part(loop: Sequence[Window], windows: list[EpisodeDelta | None]) -> EpisodeDelta:
-    """Episodes of the last tenth of the loop; of more where none ended there."""
+    """Episodes of the last tenth of the loop, or of more if none ended there."""
     total = EpisodeDelta()
     if not loop:
         return total

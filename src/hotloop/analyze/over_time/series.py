@@ -1,7 +1,7 @@
 """A run series: the values of a run over time, in points of a window or more.
 
-Every figure over time comes from here: charts and live views read the points, comparisons read a
-step range (the part of a run between two step counts), trends fit lines through them.
+All figures over time come from here: charts and live views read the points, comparisons read a step
+range (the part of a run between two step counts), and trends fit lines through the points.
 """
 
 from __future__ import annotations
@@ -235,7 +235,7 @@ def points(shard: Shard, most: int = MOST_POINTS) -> list[SeriesPoint]:
 
 @dataclass(frozen=True)
 class StepRange:
-    """What a run did between two step counts, and when (seconds of its clock)."""
+    """A part of a run between two step counts, with its times (seconds of its clock)."""
 
     amounts: SeriesPoint
     begin_s: float

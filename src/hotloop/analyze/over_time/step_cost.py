@@ -1,4 +1,4 @@
-"""What an environment step cost over the run: by phase, and how long it took to settle."""
+"""The cost of an environment step over the run, by phase, and when it settled."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def per_step(run: list[SeriesPoint], iterations: float = 0.0) -> list[SeriesPoin
     return parts
 
 
-#: A point is of learning where learning is at least this share of it.
+#: A point belongs to learning if learning is at least this share of it.
 MOSTLY = 0.5
 #: From this share of such points on, a program collects and learns in turns.
 IN_TURNS = 0.1
@@ -72,7 +72,7 @@ def _is_learning(point: SeriesPoint) -> bool:
     return not point.steps and own >= MOSTLY * point.seconds > 0
 
 
-#: The name of what is left beside the largest phases.
+#: The name for the rest besides the largest phases.
 OTHER_PHASES = "other phases"
 
 
@@ -108,7 +108,7 @@ def per_step_bands(parts: list[SeriesPoint], names: list[str]) -> dict[str, list
     return found
 
 
-#: A start that differs by less from what follows is not worth a mark.
+#: A start that differs by less from the rest is not worth a mark.
 NOTABLE_WARM_UP = 0.10
 #: Too few parts to separate a warm-up from noise.
 FEWEST_PARTS = 8

@@ -1,7 +1,7 @@
 """Slices as tracks: one per process and thread, in which slices nest or follow one another.
 
-Tasks of one thread take turns, and a region may be left after one that was entered later. Such
-slices cross, which a trace cannot show, so they go to a track of their own beside.
+Tasks of one thread take turns, so a region may be left after one that was entered later. A trace
+cannot show such crossing slices, so they get a separate track.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Track:
 
 @dataclass
 class ProcessTracks:
-    """All tracks of one process, and what to add to its times to be on the main clock."""
+    """All tracks of one process, and the offset from its times to the main clock."""
 
     name: str
     pid: int

@@ -1,8 +1,8 @@
 """How a run changes over time: time per step, steps per episode, memory, buffer length.
 
-A run that gets slower does so for two reasons that must not be mixed up: its episodes get longer
-(a healthy agent survives) or its steps get slower (the code). `split_slowdown` separates them,
-and the second by phases.
+A run gets slower for two reasons that must not be confused: its episodes get longer (a healthy
+agent survives), or its steps get slower (the code). `split_slowdown` separates the two, and splits
+the second by phase.
 
 A trend is a line through windows: Theil and Sen's slope (the median of the slopes of all pairs; H.
 Theil 1950, P. K. Sen 1968), which a few odd windows do not move, accepted where Mann and Kendall's
@@ -46,7 +46,7 @@ class Trend:
 
     @property
     def ratio(self) -> float:
-        """How many times the beginning the end is; 1 where that is unknown."""
+        """How many times the beginning the end is; 1 if that is unknown."""
         return self.last / self.first if self.first > 0 and self.last > 0 else 1.0
 
     @property
@@ -56,7 +56,7 @@ class Trend:
 
 @dataclass
 class Slowdown:
-    """From the first part of a run to its last: what an episode takes longer, and why."""
+    """From the first part of a run to its last: how much longer episodes take, and why."""
 
     #: How many times longer an episode takes, has more steps, and a step takes longer.
     episode: float
@@ -76,7 +76,7 @@ class Trends:
     """Every series of a run's loop."""
 
     points: list[SeriesPoint]
-    #: Points since gradient steps are made; all of them where there are none.
+    #: Points since the first gradient step; all of them if there are none.
     learning: list[SeriesPoint]
     per_step: Trend | None = None
     steps_per_episode: Trend | None = None
@@ -117,7 +117,7 @@ _ANY_CODE = "agent"
 
 
 def _per_call(points: Sequence[SeriesPoint], name: str) -> Trend | None:
-    """The trend of a phase's time per call, with what slowed everything else taken out.
+    """The trend of a phase's time per call, without general slowdowns.
 
     Other programs come and go, clocks change: that slows all phases alike, a cause in the program
     only its own. How slow a window was is told by its other phases, or by how long the main thread
@@ -137,7 +137,7 @@ def _per_call(points: Sequence[SeriesPoint], name: str) -> Trend | None:
 
 
 def _pace_of_rest(points: Sequence[SeriesPoint], name: str) -> dict[float, float]:
-    """Position of a point -> how fast the phases beside this one were in it, 1 being usual.
+    """Position of a point -> the speed of the other phases in it, 1 being usual.
 
     Empty where they are too little of the time to tell.
     """
@@ -190,7 +190,7 @@ def _inside(points: Sequence[SeriesPoint], name: str) -> set[str]:
 
 
 def trend_of(points: Sequence[SeriesPoint], value: object) -> Trend | None:
-    """The trend of one figure as the loop advances; None where it is not known."""
+    """The trend of one figure as the loop advances; None if it is not known."""
     assert callable(value)
     pairs = [(point.position, value(point)) for point in points]
     known = [(at, found) for at, found in pairs if found is not None]

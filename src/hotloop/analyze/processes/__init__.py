@@ -1,1 +1,1 @@
-"""Threads and processes: which of them trains, and what the others did while it waited."""
+"""Threads and processes: which one trains, and what the others did while it waited."""

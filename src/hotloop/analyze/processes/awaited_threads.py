@@ -1,7 +1,7 @@
-"""What the other threads of the process that trains did while it waited: read from their samples.
+"""What other threads of the training process did while it waited, from their samples.
 
-A thread that parses batches into a queue, or plays in the background, is seldom in a phase. Its
-samples say when it ran, in which phase if in any, and on which line.
+A thread that parses batches into a queue, or plays in the background, is rarely in a phase. Its
+samples show when it ran, on which line, and in which phase if any.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from hotloop.analyze.samples.states import BLOCKED
 from hotloop.capture.window import Window
 from hotloop.phases import NO_PHASE_LABEL, name_at
 
-#: What all other threads of a process are called together in the run's table.
+#: The common name of all other threads of a process in the run table.
 THREAD = "thread"
 
-#: Where a thread that is blocked does nothing.
+#: Phases in which a blocked thread does nothing.
 _IDLE = frozenset({NO_PHASE_LABEL, "wait", "data.wait"})
 
 #: (THREAD, phase) -> seconds
@@ -39,7 +39,7 @@ def work_of_threads(window: Window) -> Work:
 
 
 def within(work: Mapping[tuple[str, str], float], waited: float) -> Work:
-    """That work, at most as long as somebody waited."""
+    """That work, for at most as long as another process waited."""
     whole = sum(work.values())
     part = min(waited / whole, 1.0) if whole else 0.0
     return {key: seconds * part for key, seconds in work.items()}

@@ -1,12 +1,12 @@
 """Gradients that DDP reduces inside the backward pass, as a phase of their own.
 
-That happens in native code, where no region can be: the capture has DDP's own figures for how long
-backward passes computed and how long they waited. The waiting is moved here from `learn.backward`
+DDP reduces gradients in native code, where no region can be placed. The capture has DDP's own
+figures for how long backward passes computed and waited; the waiting is moved from `learn.backward`
 to a `comm` inside it.
 
-DDP times one pass in a hundred. On the CPU the system's clocks measure all of them: the time of a
-window in which the main thread neither ran nor was ready to run is waiting, and what of it no other
-phase has, the reductions have. With one thread per operation, that is all there is to wait for.
+DDP times one pass in a hundred. On the CPU, the system's clocks measure all of them: time in which
+the main thread neither ran nor was ready to run is waiting, and waiting that belongs to no other
+phase belongs to the reductions. With one thread per operation, there is nothing else to wait for.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _estimated_s(shard: Shard, whole_ns: int) -> float:
 
 def _blocked_shares(shard: Shard) -> Iterator[float | None]:
     """The part of each window's passes that waited, by the system's clocks; None if not known."""
-    yield None  # the clocks of the first window say nothing about what came before
+    yield None  # the clocks of the first window say nothing about the time before
     for before, window in pairwise(shard.windows):
         one_thread = window.gauges.get(schema.TORCH_THREADS) == 1 and shard.notes.gpu is None
         passes = _passes_ns(window)

@@ -1,10 +1,10 @@
 """CPU time that other programs took from a run: measured from outside and subtracted.
 
-On a machine that others use, the program waits for a core while others use it. That wait is
-not the program's, comes and goes, and can be many times larger than the effect to measure. Linux
-counts, for each thread, how long it was ready to run and did not (`run_delay` in
-/proc/PID/schedstat). Not all of it is caused by others: a program with more busy threads and
-workers than cores waits for itself. So the wait is divided by who used the CPU meanwhile.
+On a shared machine, the program waits for cores that other programs use. This waiting varies, is
+not the program's fault, and can be many times larger than the effect to be measured. Linux counts
+how long each thread was ready to run but did not (`run_delay` in /proc/PID/schedstat). Not all of
+it is caused by others: a program with more busy threads and workers than cores waits for itself. So
+the waiting is divided by who used the CPU in the meantime.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contention:
-    """How long a run's main thread waited for a core over time, and what part others caused."""
+    """A main thread's waiting for a core over time, with the part caused by other programs."""
 
     #: (seconds since 1970, seconds waited so far), in order.
     marks: list[tuple[float, float]] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Contention:
 def contention(
     marks: list[tuple[float, float]], main_s: float, tree_s: float, machine_s: float, usable: float
 ) -> Contention:
-    """What a watch of a process observed, with the part that other programs caused."""
+    """The waiting that a watch of a process observed, with the part caused by other programs."""
     if not marks:
         return Contention()
     return Contention(marks, share_due_to_others(main_s, tree_s, machine_s, usable))
@@ -66,7 +66,7 @@ def share_due_to_others(main_s: float, tree_s: float, machine_s: float, usable: 
 
 
 def cores_used(analysis: Analysis) -> float | None:
-    """CPU cores that the run's own processes kept busy on average; None where that is not known."""
+    """CPU cores that the run's own processes kept busy on average; None if that is not known."""
     if analysis.run.cpu_share is None or analysis.run.loop_s <= 0:
         return None
     # A process that lasted longer than the loop, such as a launcher, spread its time over that.

@@ -1,9 +1,9 @@
-"""A main process that hands out tasks to workers that do not learn.
+"""A main process that gives tasks to workers that do not learn.
 
 An evolution strategy scores its candidates in a `Pool` or in Ray actors: the workers step the
-environments, and the main process only draws candidates, waits and updates. It is the loop all the
-same: each generation begins and ends there. A launcher, in contrast, waits once for each process
-that it started.
+environments, and the main process only draws candidates, waits and updates. The training loop is
+still in the main process, because each generation begins and ends there. A launcher, in contrast,
+waits once for each process that it started.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def _span(workers: Sequence[Shard], main: Shard) -> tuple[int, int]:
         later_ns, loop = round(offset_s(worker, main) * 1e9), split_timeline(worker.windows)
         begins.append(loop.loop_begin_ns + later_ns)
         ends.append(loop.loop_end_ns + later_ns)
-    if any(worker.end is None for worker in workers):  # terminated: what it did last is not known
+    if any(worker.end is None for worker in workers):  # terminated: its last work is not known
         ends += [w.end_ns for w in main.windows if "wait" in w.phases and w.phases["wait"].calls]
     return min(begins), max(ends)
 

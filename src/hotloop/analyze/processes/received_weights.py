@@ -1,7 +1,7 @@
-"""What `load_state_dict` is in a process that the program started.
+"""The phase of `load_state_dict` in processes that the program started.
 
-One that learns copies weights into its target network. One that does not gets those that a learner
-sent: from a queue, a pipe, an object store.
+A process that learns copies weights into its target network. A process that does not learn receives
+weights from a learner, through a queue, a pipe or an object store.
 """
 
 from __future__ import annotations

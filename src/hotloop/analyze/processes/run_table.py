@@ -1,11 +1,11 @@
-"""The loop across processes: waiting replaced by what those that were waited for did.
+"""The loop across processes, with waiting replaced by the work of the processes it waited for.
 
-A process that trains may spend its loop waiting: for environment runners, loader workers, other
-ranks. Windows of all processes are put on one clock; within each window of the loop, a wait is
-filled with the work of the processes that it was for, group by group (processes of one kind work
-side by side). What one group's longest worked beyond its mean is waiting for the slowest; what is
-left, when none of the awaited processes worked, passed between processes: messages, scheduling.
-Where no process was waited for, other threads of the same one were (`awaited_threads`).
+A training process may spend its loop waiting for environment runners, loader workers or other
+ranks. The windows of all processes are put on one clock. Within each window of the loop, waiting is
+filled with the work of the awaited processes, group by group (processes of one kind work side by
+side). If the busiest of a group worked longer than the group's mean, the difference is waiting for
+the slowest. Time in which no awaited process worked passed between processes: messages, scheduling.
+If the wait was not for a process, it was for other threads of the same one (`awaited_threads`).
 
 The rows add up to the loop.
 """
@@ -42,7 +42,7 @@ _KINDS = {
     "comm.submit": COMMUNICATION,
 }
 
-#: What a row of these is called: no phase has the name.
+#: The name of a row of these; no phase has this name.
 _NAMES = {SLOWEST: "(waiting for the slowest)", BETWEEN: "(messages, scheduling)"}
 
 _MAIN = "main"
@@ -53,7 +53,7 @@ Work = dict[tuple[str, str], float]
 
 @dataclass
 class ProcessWork:
-    """What one process did in each window of the loop."""
+    """The work of one process in each window of the loop."""
 
     group: str
     phases: frozenset[str]
@@ -162,7 +162,7 @@ class _Others:
     def _with_children(
         self, shard: Shard, children: Mapping[tuple[str, int], list[Shard]]
     ) -> ProcessWork:
-        """A process whose waits are what its own children did."""
+        """A process whose waits are for its own children."""
         work = self.processes[id(shard)]
         below = children.get((shard.header.host, shard.header.pid), [])
         own = [self._with_children(child, children) for child in below]
@@ -172,7 +172,7 @@ class _Others:
         return work
 
     def fill(self, path: str, seconds: float) -> Work:
-        """What was done while the training process waited there."""
+        """The work done while the training process waited there."""
         waited_for = _waited_for(path, self._top, self._named)
         if not waited_for:
             return self._fill_with_threads(path, seconds)
@@ -182,7 +182,7 @@ class _Others:
         return total
 
     def _fill_with_threads(self, path: str, seconds: float) -> Work:
-        """What other threads did meanwhile; a loader's workers are processes."""
+        """The work of other threads in the meantime; a loader's workers are processes."""
         name = name_at(path)
         total: Work = defaultdict(float)
         if name == "wait":
@@ -214,7 +214,7 @@ class _Others:
 
 
 def _longer_in(slowest: ProcessWork, own: Work, index: int, waiting: float) -> Work:
-    """What the slowest rank did for longer than the one that waits for it, where that is known."""
+    """The phase in which the slowest rank spends longer than the one that waits, if known."""
     longer = {
         key: seconds - own.get((_MAIN, key[1]), 0.0)
         for key, seconds in slowest.busy[index].items()
@@ -259,7 +259,7 @@ def _waited_for(path: str, candidates: list[ProcessWork], named: set[str]) -> li
 
 
 def _filled(waited: float, processes: list[ProcessWork], index: int, idle: bool = True) -> Work:
-    """What fills a wait in one window; `idle`: also the time in which no process worked."""
+    """The work that fills a wait in one window; `idle`: also time in which no process worked."""
     groups: dict[str, list[ProcessWork]] = defaultdict(list)
     for each in processes:
         if each.present[index]:
@@ -281,7 +281,7 @@ def _filled(waited: float, processes: list[ProcessWork], index: int, idle: bool 
 
 
 def _work_of(shard: Shard, spans: list[tuple[float, float]], offset: float) -> ProcessWork:
-    """What a process did in each of these spans; time within a window is spread evenly."""
+    """The work of a process in each of these spans; time within a window is spread evenly."""
     count, group = len(spans), group_of(shard.role)
     made = ProcessWork(group, _phases_of(shard), [defaultdict(float) for _ in spans], [0.0] * count)
     made.present = [0.0] * count
@@ -310,7 +310,7 @@ def _phases_of(shard: Shard) -> frozenset[str]:
 
 
 def _window_work(window: Window, group: str, idle: _Idle) -> tuple[Work, float]:
-    """(what a process worked in a window, seconds that it waited)."""
+    """(the work of a process in a window, seconds that it waited)."""
     busy: Work = defaultdict(float)
     waited = 0.0
     for path, delta in window.phases.items():

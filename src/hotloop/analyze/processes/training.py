@@ -1,10 +1,10 @@
 """Decides which thread of which process trains: the subject of the report.
 
-Usually that is the main thread of the main process. But a GUI, a server or a notebook may occupy
-the main thread, and a program may start its trainer as a child process and wait for it. If the main
-thread or process does nothing of the training and another one does all of it, the two are swapped:
-the other becomes the run, and the main one is listed beside it. A main process that drives workers
-(it learns, chooses their actions or waits for each of their steps) stays the subject.
+Usually it is the main thread of the main process. But a GUI, a server or a notebook may occupy the
+main thread, and a program may start its trainer as a child process and wait for it. If the main
+thread or process does no training and another one does all of it, the two are swapped: the report
+is about the other one and lists the main one next to it. A main process that drives workers (it
+learns, chooses their actions or waits for each of their steps) stays the subject.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ NEXT_TO_NOTHING = 0.02
 DRIVES = 0.5
 #: Gradient steps that make a process the one that trains, however long the main one took to start.
 TRAINS = 10
-#: A process trains beside the busiest one with at least this fraction of its loop time.
+#: A process trains like the busiest one if it has at least this fraction of its loop time.
 AS_BUSY = 0.5
-#: Of processes with at least this fraction of the longest loop time, the first is the run.
+#: The run is the first process with at least this fraction of the longest loop time.
 EQUAL = 0.9
 
 #: Name of a main process that only started the one that trains.
 LAUNCHER = "launcher"
-#: Notes about what a process did, rather than about the machine or the command.
+#: Notes about a process's work, rather than about the machine or the command.
 _OWN_NOTES = (Notes.exact_functions, Notes.memory_peaks, Notes.gpu_memory_peaks, Notes.recognised,
               Notes.places, Notes.networks, Notes.remarks)  # fmt: skip
 
@@ -51,7 +51,7 @@ _MAIN = ""
 
 @dataclass
 class Work:
-    """What one thread contributed to training."""
+    """The part of one thread in training."""
 
     loop_ns: int = 0
     learned: int = 0
@@ -61,7 +61,7 @@ class Work:
     collectives: int = 0
 
     def drives(self, other: Work) -> bool:
-        """Whether it takes part in what the other does."""
+        """Whether it takes part in the work of the other."""
         return (
             self.loop_ns > NEXT_TO_NOTHING * other.loop_ns
             or self.learned > 0
@@ -178,14 +178,14 @@ def _training_thread_first(shard: Shard) -> Shard:
         return shard
     windows, begun = [], False
     for window in shard.windows:
-        # What came before the loop, imports above all, is the main thread's as it was.
+        # Time before the loop, above all imports, stays with the main thread.
         begun = begun or any(_is_loop(path) and _thread_of(path) == most for path in window.phases)
         windows.append(_swapped(window, most) if begun else window)
     return replace(shard, windows=windows)
 
 
 def _work_of(shard: Shard) -> dict[str, Work]:
-    """Thread -> what it did of the training."""
+    """Thread -> its part in the training."""
     found: dict[str, Work] = {}
     for window in shard.windows:
         for path, delta in window.phases.items():

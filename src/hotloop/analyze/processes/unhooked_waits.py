@@ -1,10 +1,10 @@
-"""Waits that no hook can time, as a phase: polling, and calls that block in C.
+"""Turns waits that no hook can time into a phase: polling, and calls that block in C.
 
-A loop that looks at a flag in shared memory until another process has set it is a wait, whether it
-sleeps between two looks or spins. So is `lock.acquire()`, which each lock binds itself. Only
-samples see them: a stack whose innermost line of the program polls, or is blocked in such a call.
-Their part of a phase's own time is moved to a `wait` inside it, and so is what a `transfer` is
-blocked: it waits for the one at the other end.
+A loop that checks a flag in shared memory until another process sets it is waiting, whether it
+spins or sleeps between checks. So is `lock.acquire()`, which every lock binds itself. Only samples
+show them: stacks whose innermost line of the program polls or is blocked in such a call. Their part
+of a phase's own time is moved to a `wait` inside it. The same is done for a blocked `transfer`,
+which waits for the other end.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from hotloop.capture.window import PhaseDelta, Samples, Window
 from hotloop.phases import is_of_thread, name_at, names_of
 
 WAIT = "wait"
-#: Phases whose waiting is theirs.
+#: Phases that keep their waiting.
 _WAIT_THEMSELVES = frozenset({WAIT, "data.wait", "comm", "log", "checkpoint", "import", "evaluate"})
-#: Calls that wait for somebody else when they block, as a line names them.
+#: Calls that wait for another thread or process when they block, as a line names them.
 _BLOCKS = frozenset(
     ["acquire", "wait", "wait_for", "join", "get", "recv", "recv_into", "recvfrom", "accept",
      "select", "poll", "recv_multipart", "recv_pyobj", "recv_json", "recv_string", "blpop", "brpop",
@@ -38,7 +38,7 @@ _Verdicts = Callable[[int], tuple[bool, bool]]
 
 
 def separate_waits(shard: Shard) -> Shard:
-    """The shard with what its samples show as waiting in `wait`."""
+    """The shard, with the waiting that its samples show moved to `wait`."""
     verdicts = _verdicts(shard)
     moves = shard.notes.gpu is None
     windows = [_separated(window, verdicts, moves) for window in shard.windows]

@@ -1,11 +1,11 @@
-"""Environments in worker processes: what the parent's step consists of.
+"""Environments in worker processes: the parts of the parent's step.
 
-The parent sends actions, waits, and reads results. While it waits the workers compute, side by
-side; it continues when the slowest has replied. So of the parent's step:
+The parent sends actions, waits, and reads results. While it waits, the workers compute side by
+side, and it continues when the slowest has replied. The parent's step consists of:
 
-- *computing* is what a worker spends in the environment, on the average of the workers;
-- *waiting* is the rest of the parent's waiting: for the slowest, for a free core, for the pipe;
-- *moving* is everything that is not waiting: packing, sending, reading, unpacking.
+- *computing*: the time that a worker spends in the environment, averaged over workers;
+- *waiting*: the rest of the parent's waiting, for the slowest worker, a free core or the pipe;
+- *moving*: everything except waiting: packing, sending, reading, unpacking.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class WorkerSplit:
 
 
 def split_steps(phases: list[Phase]) -> WorkerSplit | None:
-    """How the parent's environment steps split; None where no worker stepped."""
+    """How the parent's environment steps split; None if no worker stepped."""
     busy = summed(
         (phase.process, phase.total_s)
         for phase in phases
@@ -63,7 +63,7 @@ def split_steps(phases: list[Phase]) -> WorkerSplit | None:
     )
 
 
-#: What such a step consists of, and what may be around it.
+#: The parts of such a step, and the phases that may be around it.
 BARE_STEP = ("wait", "transfer")
 _AROUND = frozenset({"collect"})
 #: Waits of the parent for each step of a worker, from which it waits for steps: one that waits for

@@ -1,1 +1,1 @@
-"""What the sampler saw: functions and lines, thread states, flame graphs, imports."""
+"""Reads the samples: functions and lines, thread states, flame graphs, imports."""

@@ -15,7 +15,7 @@ from hotloop.phases import DEFAULT_CATEGORY, NO_PHASE_LABEL
 
 #: Below this share of the whole a box is narrower than a pixel on any screen.
 SMALLEST_SHARE = 0.0002
-#: Boxes in one tree: what keeps a page of an hour-long run well below a megabyte.
+#: Boxes in one tree, which keeps the page of an hour-long run well below a megabyte.
 MOST_BOXES = 2500
 #: Lines listed of one function.
 MOST_LINES = 5
@@ -28,7 +28,7 @@ ONLY_CALLS = 0.98
 
 ROOT, PHASE, FUNCTION = "root", "phase", "function"
 
-#: File, function and first line: what a function is known by.
+#: File, function and first line, which identify a function.
 _Name = tuple[str, str, int]
 
 
@@ -42,7 +42,7 @@ class Box:
     path: str
     total_s: float = 0.0
     self_s: float = 0.0
-    #: Time of what is inside but too small to be shown.
+    #: Time of inner nodes that are too small to be shown.
     hidden_s: float = 0.0
     waiting_s: float = 0.0
     calls: int = 0
@@ -51,7 +51,7 @@ class Box:
     of_program: bool = False
     #: Functions between the box above and this one that did nearly nothing but call it.
     skipped: int = 0
-    #: Line -> seconds in it and in what it called, the most first.
+    #: Line -> seconds in it and in its calls, largest first.
     lines: dict[int, float] = field(default_factory=dict)
     inside: list[Box] = field(default_factory=list)
 
@@ -71,7 +71,7 @@ class Box:
 def flame(
     analysis: Analysis, processes: Iterable[str] = ("main",), most: int = MOST_BOXES
 ) -> Box | None:
-    """The tree of these processes together, pruned; None where nothing was measured."""
+    """The tree of these processes together, pruned; None if nothing was measured."""
     wanted = set(processes)
     root = Box(ROOT, "training loop", DEFAULT_CATEGORY, "")
     phases = [p for p in analysis.phases if p.process in wanted and p.thread == "main"]

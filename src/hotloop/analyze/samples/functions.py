@@ -92,7 +92,7 @@ def find_functions(
 def find_thread_functions(
     windows: Iterable[Window], shard: Shard, process: str, whole_s: float
 ) -> list[Function]:
-    """What the process's other threads ran; their waiting, which is most of it, is left out."""
+    """Functions of the process's other threads, without their waiting, which is most of it."""
     samples: SampleSums = {}
     taken = 0  # a sample of a waiting thread counts, too: it shows how long the thread runs
     for (path, stack, mode), (count, ns) in sum_samples(windows).items():
@@ -174,7 +174,7 @@ def find_samples(windows: Iterable[Window], shard: Shard, process: str) -> list[
 
 
 def _frame(row: StackRow, frames: dict[tuple[str, str, int, int], Frame], own: str) -> Frame:
-    # Where a line is not known (0) the function's first one is a place that people can open.
+    # If the line is not known (0), use the function's first line, which people can open.
     key = (row.file, row.function, row.first_line, row.line or row.first_line)
     frame = frames.get(key)
     if frame is None:

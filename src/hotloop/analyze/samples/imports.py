@@ -18,19 +18,19 @@ SHORTEST_S = 2.0
 
 @dataclass(frozen=True)
 class ImportLine:
-    """An import statement of the program, with all that it imports in turn."""
+    """An import statement of the program, with everything that it imports indirectly."""
 
     file: str
     line: int
     seconds: float
-    #: Of the import time.
+    #: As a share of the import time.
     share: float
     #: Installed packages by the time spent in their own files, the longest first.
     packages: tuple[tuple[str, float], ...]
 
 
 def import_lines(analysis: Analysis) -> list[ImportLine]:
-    """Import statements by their time, the longest first; empty where little was imported."""
+    """Import statements by their time, the longest first; empty if little was imported."""
     whole = sum(p.total_s for p in analysis.startup if p.name == "import" and p.process == "main")
     found: dict[tuple[str, int], dict[str, float]] = {}
     for sample in analysis.startup_samples:
@@ -61,6 +61,6 @@ def _row(
 
 
 def _package_of(frames: tuple[Frame, ...]) -> str:
-    """The installed package of the innermost frame that is in one; empty where none is."""
+    """The installed package of the innermost frame that is in one; empty if none is."""
     found = (_PACKAGE.search(frame.file) for frame in frames)
     return next((match[1] for match in found if match), "")

@@ -1,10 +1,9 @@
-"""Takes back a phase that only names show, where samples show something else.
+"""Removes a phase that was inferred from names if samples contradict it.
 
-Between two events a program may store a transition and then simulate for a while. The names of the
-code show the storing; if most of the time was in loops without any such name, the code is called
-what it is: that between the two events. A phase that anything else shows too (other events, a
-function that was recognized or named by the user) keeps its name: samples do not tell which is
-which.
+Between two events, a program may store a transition and then simulate for a while. The names in the
+code show the storing. If most of the time was spent in loops without any such name, the code is
+listed as the gap between the two events instead. A phase with other evidence too (other events, a
+function recognized or named by the user) keeps its name, because samples cannot tell the two apart.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""States of sampled threads: in Python, in native code, or waiting, and for what."""
+"""States of sampled threads: Python, native code, or waiting, with the reason."""
 
 from __future__ import annotations
 

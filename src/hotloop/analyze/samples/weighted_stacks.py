@@ -1,4 +1,4 @@
-"""Phases and functions as plain stacks with weights: what other profilers' tools read."""
+"""Phases and functions as plain stacks with weights, as tools of other profilers read them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Scales what was measured in stretches, and sampled between them, to the whole loop."""
+"""Scales measurements in stretches, and samples between them, to the whole loop."""

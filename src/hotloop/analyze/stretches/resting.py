@@ -1,15 +1,15 @@
-"""Scales what was measured in stretches to the whole loop.
+"""Scales measurements in stretches to the whole loop.
 
-Between two stretches (`native/stretches.c`) time belongs to `(rest)`, a node below whatever was
-open. Phases that do not rest were measured inside it. What is left, the own times of `(rest)` and
-of these phases, is shared out over the phases that rested, in the proportion in which the stretches
-around it found them. So the sums of a window stay what they were, and everything that reads windows
-reads them as if every call had been measured. Samples are not scaled: those between stretches get
-the phases of their stacks (`resting_samples`).
+Between two stretches (`native/stretches.c`), time belongs to `(rest)`, a node below whatever was
+open; phases that do not rest were measured inside it. The rest of that time, the own times of
+`(rest)` and of these phases, is distributed over the resting phases in the proportions measured in
+the stretches around it. The sums of a window do not change, and everything that reads windows sees
+them as if every call had been measured. Samples are not scaled: those between stretches get the
+phases of their stacks (`resting_samples`).
 
-Proportions are those of many stretches together: an update may be in one stretch of twenty, and
-then in none of most. Samples between stretches say the same, less exactly for short phases and more
-so for long iterations, so the two are weighted by their errors (`resting_error`).
+Proportions come from many stretches together, because an update may occur in only one stretch of
+twenty. Samples between stretches estimate the same proportions, less exactly for short phases and
+more exactly for long iterations, so the two are weighted by their errors (`resting_error`).
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _are_samples(windows: Sequence[Window]) -> Iterator[bool]:
 
 
 def _below_rest(path: str) -> tuple[str, list[str]] | None:
-    """(what was open, names below the rest); None for what was measured in a stretch."""
+    """(open path, names below the rest); None for nodes measured in a stretch."""
     if REST not in path:
         return None
     names = path.split("/")
@@ -122,7 +122,7 @@ def _below_rest(path: str) -> tuple[str, list[str]] | None:
 
 
 def _measured(window: Window) -> Window:
-    """The window without what happened between stretches."""
+    """The window without the time between stretches."""
     return replace(
         window,
         phases={p: d for p, d in window.phases.items() if _below_rest(p) is None},
@@ -226,7 +226,7 @@ class _Proportions:
 
 @dataclass
 class _Part:
-    """One window: what was measured in stretches, and the time to be shared out."""
+    """One window: measurements in stretches, and the time to be distributed."""
 
     window: Window
     rested: frozenset[str]
@@ -240,7 +240,7 @@ class _Part:
     stretches: int = 0
     #: Node -> phases in which samples between stretches saw it, and for how long.
     seen: dict[str, dict[str, int]] = field(default_factory=dict)
-    #: (samples, the time that they stand for) of each stack that was seen between stretches.
+    #: (samples, the time that they represent) of each stack that was seen between stretches.
     seen_weights: list[tuple[int, int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -274,7 +274,7 @@ class _Part:
             self._kept.append((parent, node, delta))
 
     def _node(self, parent: str, names: list[str]) -> str:
-        """Where a phase that did not rest belongs: phases around it may have rested."""
+        """The node of a phase that did not rest; phases around it may have rested."""
         if not names:
             return parent
         own = "/".join(names)

@@ -1,10 +1,10 @@
-"""How far shares of the time between stretches may be off.
+"""The error of shares of the time between stretches.
 
 Stretches and samples are two estimates of the same shares. The error of stretches is that of a
-ratio of sums (Cochran, Sampling Techniques, section 6.3), with stretches as the units that were
-drawn. That of samples is binomial, with fewer of them where some stand for much more time than
-others, as on a busy machine. They are averaged with one weight for all phases, so that shares still
-add up to the whole: the one that makes the sum of all variances smallest.
+ratio of sums (Cochran, Sampling Techniques, section 6.3), with stretches as the sampled units. The
+error of samples is binomial, with a smaller effective number of samples if some stand for much more
+time than others, as on a busy machine. The two are averaged with one weight for all phases, so that
+shares still add up; the weight minimizes the sum of all variances.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FEWEST_SAMPLES = 50
 
 @dataclass
 class Unit:
-    """What one stretch (or a few, in a merged window) measured."""
+    """Measurements of one stretch (or of a few, in a merged window)."""
 
     elapsed: dict[str, int]
     measured_ns: int
@@ -48,7 +48,7 @@ class SharesError:
         else:
             self.weight_of_samples = total_units / (total_units + total_samples)
         weight = self.weight_of_samples
-        #: Node -> standard error of its share; empty where nothing is known.
+        #: Node -> standard error of its share; empty if nothing is known.
         self.of_shares = {
             path: ((1 - weight) ** 2 * of_units[path] + weight**2 * of_samples[path]) ** 0.5
             for path in of_units

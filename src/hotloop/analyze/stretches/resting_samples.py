@@ -1,10 +1,10 @@
 """Finds the phase of samples that were taken between stretches.
 
-The sampler does not rest, but between stretches it sees no phase, only the stack. What is open is
-decided by the code that runs, so a stack tells its phase: the one in which the same stack was seen
-while every call was measured. A stack that was never seen then counts as the part of it that was,
-from the outside in. A stack that belongs to several phases (two calls in one line) is divided in
-the proportion in which they were seen.
+The sampler does not rest, but between stretches it sees only the stack, not the phase. The running
+code determines the phase, so a stack belongs to the phase in which the same stack was seen while
+every call was measured. If a stack was never seen, its longest outer part that was seen counts. A
+stack that belongs to several phases (two calls in one line) is divided in the proportion in which
+they were seen.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class PhasesOfStacks:
         return number
 
     def of(self, stack: int, fits: Callable[[str], bool]) -> Parts:
-        """The phases of a stack, among those that fit; none where nothing like it was seen."""
+        """The phases of a stack, among those that fit; none if nothing like it was seen."""
         number = self._number(stack)
         found = _fitting(self._whole.get(number, {}), fits)
         while not found:

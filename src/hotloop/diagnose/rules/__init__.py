@@ -1,14 +1,14 @@
 """The rules: functions from an analysis to findings, one file per family of causes.
 
-| folder | causes in |
+| folder | causes |
 |---|---|
-| `environments/` | what a step, a reset and a frame cost, and how many environments run |
+| `environments/` | the cost of a step, a reset and a frame, and the number of environments |
 | `learning/` | updates, losses, searches, generation, and how often the loop learns and evaluates |
 | `processes/` | workers, ranks, actors and threads: waiting, sending, sharing cores |
-| `frameworks/` | how PyTorch, TensorFlow and JAX are called: devices, copies, compiling |
+| `frameworks/` | the use of PyTorch, TensorFlow and JAX: devices, copies, compiling |
 | `storage/` | buffers, data loaders, files and logs |
 
-`python_loops` is about code of any kind. Each file ends with its `RULES`; `FAMILIES` lists them in
+`python_loops` covers code of any kind. Each file ends with its `RULES`; `FAMILIES` lists them in
 the order in which equal findings are shown.
 """
 

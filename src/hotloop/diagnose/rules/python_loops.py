@@ -1,7 +1,7 @@
 """Causes found by structure alone: a Python loop of the program that runs item by item.
 
-Names do not matter, so code in any language or style is found: what counts is that a function
-which training calls again and again spends its time in a loop in pure Python.
+Names do not matter, so code in any language or style is found. It only matters that a function
+which training calls repeatedly spends its time in a loop in pure Python.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LOOP_SHARE = 0.15
 ARRAY_WINS = (0.6, 0.99)
 #: A floating-point operation takes tens of nanoseconds in Python and about a microsecond in NumPy.
 FLOAT_WINS = (0.75, 0.99)
-#: What a loop of the program's own calls in Python and is part of its cost.
+#: Python functions called by the program's own loop that are part of its cost.
 _HELPERS = in_package("random", "operator", "functools", "collections/__init__", "heapq", "bisect",
                       "statistics", "fractions", "itertools")  # fmt: skip
 #: NumPy's own Python around its kernels: on arrays of a few numbers, most of what a call costs.

@@ -68,7 +68,7 @@ def source_fixes(finding: Finding, folder: Path, recorded_in: str = "") -> list[
 
 
 def _edits(shape: Shape, source: Source, lines: list[int]) -> list[Edit]:
-    """What a shape changes at all of these lines; each place once.
+    """The edits of a shape at all of these lines, each place once.
 
     Users write code that no shape expects: an error costs this patch, not the report.
     """

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from hotloop.experiment.patches.source import Edit, Source, called, update_words
 
 _TENSORS = ("tensor", "as_tensor", "new_tensor", "FloatTensor", "Tensor", "LongTensor")
-#: What these return has no gradients, whatever they are called on.
+#: Functions whose results have no gradients, whatever they are called on.
 _WITHOUT_GRADIENTS = ("argmax", "detach", "item", "multinomial", "numpy", "tensor", "tolist")
 #: The same of these, if they are Python's own: `x.float()` keeps its graph.
 _NUMBERS = ("float", "int")
@@ -16,7 +16,7 @@ _NUMBERS = ("float", "int")
 _KEEPING = ("add", "append", "appendleft", "extend", "insert", "push", "put", "store")
 #: Statements that a `with` block takes in.
 _WRAPPED = (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)
-#: PIL's filters that look at many pixels for each new one.
+#: PIL's filters that read many pixels for each new one.
 _SLOW_FILTERS = ("LANCZOS", "BICUBIC", "ANTIALIAS", "HAMMING")
 #: Methods of a rolling window that pandas has itself.
 _ROLLING = ("mean", "max", "min", "sum", "std", "var", "median")
@@ -77,7 +77,7 @@ def _is_learned_from(source: Source, statement: ast.stmt) -> bool:
         if value is None or not _with_gradients(value) - source.modules():
             return False
         if isinstance(statement, ast.Return) or any(map(_is_result, _kept(statement))):
-            return True  # the caller may learn from it, or whoever reads what is kept
+            return True  # the caller may learn from it, or any code that reads the stored value
     tree = source.function_at(statement.lineno) or source.tree
     return _are_needed(_targets(statement), list(ast.walk(tree)))
 

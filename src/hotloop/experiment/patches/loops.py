@@ -1,4 +1,4 @@
-"""Patches of loops: what is done item by item is done for all items at once."""
+"""Patches of loops: work done item by item is done for all items at once."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _items(source: Source, loop: ast.For) -> tuple[str, dict[str, str]]:
     arguments = walked.args if isinstance(walked, ast.Call) else []
     how = called(walked) if isinstance(walked, ast.Call) else ""
     index = ""
-    # Of `range(1, n)` and `enumerate(x, 1)`, an index is not that of all items in their order.
+    # In `range(1, n)` and `enumerate(x, 1)`, the index does not number all items in order.
     if (how in ("range", "enumerate") and len(arguments) != 1) or _is_starred(arguments):
         raise NoFitError
     if how == "range" or (how == "enumerate" and len(names) == 2):
@@ -190,7 +190,7 @@ def _check_elementwise(source: Source, loop: ast.For, index: str) -> None:
 
 
 def _assigned(node: ast.AST) -> list[ast.expr]:
-    """What a statement assigns, each by itself."""
+    """The targets that a statement assigns, one by one."""
     targets = [node.target] if isinstance(node, ast.AugAssign) else getattr(node, "targets", [])
     pairs = (each.elts if isinstance(each, ast.Tuple) else [each] for each in targets)
     return [target for pair in pairs for target in pair]

@@ -44,7 +44,7 @@ class Source:
 
     @classmethod
     def read(cls, folder: Path, name: str) -> Source | None:
-        """A file below the program's folder; None where it cannot be read or parsed."""
+        """A file below the program's folder; None if it cannot be read or parsed."""
         try:
             return cls(name, (folder / name).read_text(encoding="utf-8"))
         except (OSError, ValueError, SyntaxError):
@@ -93,13 +93,13 @@ class Source:
                     yield node
 
     def indent(self, node: ast.stmt) -> str:
-        """What stands before a statement on its line: spaces, or tabs as the file has them."""
+        """The indentation of a statement: spaces, or tabs as in the file."""
         start = self._starts[node.lineno - 1]
         before = self._bytes[start : start + node.col_offset].decode()
         return before if before.isspace() else " " * node.col_offset
 
     def owns_lines(self, node: ast.stmt) -> bool:
-        """Whether nothing but comments stands beside a statement on its lines."""
+        """Whether a statement's lines contain nothing else but comments."""
         start, end = self._span(node)
         before = self._bytes[self._starts[node.lineno - 1] : start]
         after = self._bytes[end : self._starts[node.end_lineno or node.lineno]].strip()
@@ -168,7 +168,7 @@ class Source:
         return (result + self._bytes[at:]).decode()
 
     def diff(self, edits: list[Edit]) -> str:
-        """The edits as a unified diff; empty where they change nothing or break the file."""
+        """The edits as a unified diff; empty if they change nothing or break the file."""
         try:
             after = self.edited(edits)
             ast.parse(after)
@@ -207,5 +207,5 @@ def update_words(call: ast.Call) -> set[str]:
 
 
 def uses(node: ast.AST, name: str) -> list[ast.Name]:
-    """Where a variable is used below a node."""
+    """The uses of a variable below a node."""
     return [n for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name]

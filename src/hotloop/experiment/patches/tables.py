@@ -6,7 +6,7 @@ import ast
 
 from hotloop.experiment.patches.source import Edit, Function, Source, called, uses
 
-#: What a row has itself: `row.size` is not the column of that name.
+#: Attributes of a row itself: `row.size` is not the column of that name.
 _OF_SERIES = """
     T abs add add_prefix add_suffix agg aggregate align all any apply argmax argmin argsort
     array asfreq asof astype at at_time attrs autocorr axes backfill between between_time bfill
@@ -27,7 +27,7 @@ _OF_SERIES = """
     transform transpose truediv truncate tz_convert tz_localize unique unstack update
     value_counts values var view where xs
 """
-#: What gives a part of a table: an item that is assigned to it changes the table.
+#: Attributes that give a part of a table: assigning an item to it changes the table.
 _PARTS = ("at", "iat", "iloc", "loc", "values")
 #: Calls that give the same each time.
 _REPEATABLE = ("int", "len", "max", "min")
@@ -122,7 +122,7 @@ def _row_variable(
 
 
 def _column(source: Source, row: ast.Name) -> str:
-    """The column that is read of a row, as it is written; empty if a row is used otherwise."""
+    """The column read from a row, as written; empty if the row is used in another way."""
     node = source.parent(row)
     if not isinstance(getattr(node, "ctx", None), ast.Load):
         return ""
@@ -166,7 +166,7 @@ def _position(node: ast.AST) -> tuple[int, int]:
 
 
 def _changed(source: Source, node: ast.AST) -> list[str]:
-    """What an assignment to this node changes, as it is written."""
+    """The expression that an assignment to this node changes."""
     if isinstance(getattr(node, "ctx", None), ast.Load) or not hasattr(node, "ctx"):
         return []
     if not isinstance(node, ast.Subscript):
@@ -251,7 +251,7 @@ def _depends_on_arguments(owner: ast.ClassDef, function: Function) -> bool:
 
 
 def _passes_self_on(method: Function) -> bool:
-    """Whether a method hands its whole object to somebody, who may read any state."""
+    """Whether a method passes its whole object on, so that any state may be read."""
     owned = {n.value for n in ast.walk(method) if isinstance(n, ast.Attribute)}
     names = (n for n in ast.walk(method) if isinstance(n, ast.Name) and n.id == "self")
     return any(name not in owned for name in names)

@@ -1,4 +1,4 @@
-"""The patch of a target network that follows its network tensor by tensor."""
+"""The patch for target networks that are updated tensor by tensor."""
 
 from __future__ import annotations
 

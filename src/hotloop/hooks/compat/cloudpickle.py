@@ -1,9 +1,10 @@
 """Keeps hooks compatible with cloudpickle: classes of the program sent to other processes.
 
-cloudpickle sends the script's classes as they are, with whatever hotloop put into them. A hooked
-method must go with its class, not by its name: a worker may have imported the script again and has
-another class of that name, in whose method `super()` would fail. Where a class arrives it gets its
-methods after it was made, so it is hooked then. Ray, joblib and others bring a copy of cloudpickle.
+cloudpickle sends the script's classes as they are, including hotloop's changes. A hooked method
+must be sent with its class, not by name: a worker may have imported the script again and have
+another class of that name, in whose method `super()` would fail. On arrival, a class gets its
+methods after it was created, so it is hooked at that point. Ray, joblib and others include a copy
+of cloudpickle.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class ClassesByValue:
 
 
 def _goes_by_value(name: str, cloudpickle: ModuleType) -> bool:
-    """Whether this cloudpickle sends the classes of a module as they are."""
+    """Whether this cloudpickle sends the classes of a module by value."""
     main = sys.modules.get(cloudpickle.__name__.removesuffix("_fast"))
     named = getattr(main, "_PICKLE_BY_VALUE_MODULES", ())
     return any(f"{name}.".startswith(f"{each}.") for each in ("__main__", *named))

@@ -1,13 +1,14 @@
 """Keeps `torch.compile` from compiling hotloop's own code and from seeing its hooks.
 
-Below a compiled function, every new Python frame is compiled, including notes of hooks
-when they run: after a graph ends before `loss.backward()`, the note of that backward pass is next.
-So the compiler is suspended while hooks run their own code (`native/hidden.c`), which also covers
-what that code calls, and skips the functions of hotloop that a program calls itself.
+Below a compiled function, every new Python frame is compiled, including notes of hooks: if a graph
+ends before `loss.backward()`, the next frame is the note of that backward pass. So the compiler is
+suspended while hooks run their own code and everything it calls (`native/hidden.c`), and it skips
+functions of hotloop that a program calls itself.
 
-What a compiled function calls is compiled as if it had no hook. dynamo checks whether a function is
-exactly of type `function`, which a hooked one is not in Python 3.11 (`inplace_switch.c`). While a
-frame is compiled, all of them are; while compiled code runs, those in a graph are, for its guards.
+Functions called by a compiled function are compiled as if they had no hook. dynamo checks whether a
+function is exactly of type `function`, which a hooked one is not in Python 3.11
+(`inplace_switch.c`). While a frame is compiled, all hooked functions get that type back; while
+compiled code runs, those in a graph have it, for its guards.
 """
 
 from __future__ import annotations

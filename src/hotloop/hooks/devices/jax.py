@@ -1,7 +1,8 @@
-"""JAX's own profiler for device activity: what it returns is read with JAX's own reader.
+"""Records device activity with JAX's own profiler and reads it with JAX's own reader.
 
-A recording is bytes of a format of XLA's; `jax.profiler.ProfileData` reads them without any other
-library. Device work and the calls that launched it carry the same correlation, as with CUDA's own.
+A recording is in a format of XLA, which `jax.profiler.ProfileData` reads without any other library.
+Device work and the calls that launched it have the same correlation id, as in CUDA's own
+recordings.
 """
 
 from __future__ import annotations

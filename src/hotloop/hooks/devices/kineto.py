@@ -1,8 +1,8 @@
 """torch's own profiler, Kineto, for device activity only: CUDA and ROCm.
 
-Nothing of the CPU is recorded, so that operators are not slowed down. A recording is read
-back from the Chrome trace that Kineto itself writes: the one form that all versions of torch share,
-and the only one that has the bytes of copies.
+The CPU is not recorded, so operators are not slowed down. A recording is read from the Chrome trace
+that Kineto itself writes: the one format that all versions of torch share, and the only one that
+has the bytes of copies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The watch over accelerators, as part of a session: its start, and its notes in the capture."""
+"""Starts the device watch of a session and writes its notes into the capture."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Watching:
 
     @classmethod
     def of_this_machine(cls, context: HookContext, mode: str) -> Watching | None:
-        """A watch over what this machine has; None where there is nothing to watch."""
+        """A watch over this machine's devices; None if there are none."""
         if mode == OFF:
             return None
         devices = known_devices()

@@ -2,10 +2,10 @@
 
     hotloop run --fix threads=1 --fix flush-denormals train.py
 
-A fix waits for the module that it changes and replaces one call of it, in every process of the
-run. It counts how often it took effect, and the capture records that count: a fix that never took
-effect says nothing about the program. What each may do to learning is declared where `prove`
-chooses it (`experiment/fixes.py`).
+A fix waits for the module that it changes and replaces one call of it, in every process of the run.
+The capture records how often it took effect: a fix that never took effect says nothing about the
+program. Its possible effect on learning is declared in `experiment/fixes.py`, where `prove` chooses
+it.
 """
 
 from __future__ import annotations

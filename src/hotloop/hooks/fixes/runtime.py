@@ -92,7 +92,7 @@ class RuntimeFix:
 
 @lru_cache(maxsize=1)
 def known_fixes() -> dict[str, RuntimeFix]:
-    """Every run-time fix by its name; imported only where a run has any."""
+    """Every run-time fix by its name; imported only if a run has any."""
     from hotloop.hooks.fixes import keras_calls, standard_library, torch_calls, vector_envs
 
     return {
@@ -131,7 +131,7 @@ class Fixes:
         self._done: set[tuple[str, str]] = set()
 
     def install(self) -> None:
-        """Apply what can be applied now, and the rest as modules are imported."""
+        """Apply fixes that can be applied now, and the rest when modules are imported."""
         os.environ.update(environment_of(list(self._applied)))
         for name in list(sys.modules):
             self.imported(name)

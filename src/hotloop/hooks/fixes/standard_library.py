@@ -45,7 +45,7 @@ def _no_collections(applied: Applied, module: ModuleType) -> None:
 
 
 def _shallow_copies(applied: Applied, module: ModuleType) -> None:
-    """Copy containers one level deep and arrays whole; what they hold is shared."""
+    """Copy containers one level deep and arrays whole; the contents are shared."""
     shallow = module.copy
 
     def deepcopy(original: Function, *args: Any, **kwargs: Any) -> Any:
@@ -90,7 +90,7 @@ def _weighted_choice(applied: Applied, module: ModuleType) -> None:
 
 
 def _cached_tables(applied: Applied, module: ModuleType) -> None:
-    """Read the same file once: later reads get a copy of what the first one read."""
+    """Read the same file once: later reads get a copy of the first result."""
     for name in ("read_csv", "read_parquet", "read_json", "read_excel"):
         applied.redirect(module, name, lambda original: _reading_once(applied, original))
 

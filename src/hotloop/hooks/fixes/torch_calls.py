@@ -80,7 +80,7 @@ class _JoinedType:
 
 
 def _fused_optimizer(applied: Applied, optim: ModuleType) -> None:
-    """One kernel for all parameters, where the program has not chosen another way."""
+    """One kernel for all parameters, unless the program has chosen another way."""
 
     def init(original: Function, self: Any, params: Any, *args: Any, **kwargs: Any) -> None:
         params = list(params)

@@ -1,6 +1,6 @@
 """Deduces phases from the order of events: steps, network calls, backward passes, optimizer steps.
 
-For loops that no library table covers. Its objects belong to the context, and the native module
-decides (`measure/native`). Knows tensors and environments by their behavior only, and names by the
-vocabulary of `program`.
+For loops that no library table covers. Its objects belong to the context, and the decisions are
+made in the native module (`measure/native`). Recognizes tensors and environments only by their
+behavior, and names by the vocabulary of `program`.
 """

@@ -1,9 +1,9 @@
-"""The code that runs between two events, and what its names show.
+"""Infers the phase of the code between two events from the names in it.
 
 The order of events alone does not identify code: between an environment step and the next network
-call a program may store the transition, render, or parse a file. So the instructions between the
-two events are read, once for each pair of events, and a phase is inferred only where their names
-show it: `advantages` are computed, an `action` is chosen, a minibatch is indexed. Any other code is
+call, a program may store the transition, render, or parse a file. So the instructions between the
+two events are read, once for each pair of events, and a phase is inferred only if their names show
+it: `advantages` are computed, an `action` is chosen, a minibatch is indexed. Any other code is
 reported as the gap between two events, with its lines.
 """
 
@@ -105,7 +105,7 @@ def _around(code: CodeType, begin: int, end: int) -> list[CodeRange]:
 
 @functools.lru_cache(maxsize=256)
 def backward_jumps(code: CodeType) -> tuple[tuple[int, int], ...]:
-    """Where each loop of this code ends, and where it jumps back to."""
+    """The end of each loop of this code, and the start to which it jumps back."""
     jumps = [
         (each.offset, each.argval)
         for each in instructions(code)
@@ -182,7 +182,7 @@ def lines_of(code: list[CodeRange]) -> list[str]:
     return found
 
 
-# -- what names show --
+# -- evidence in names --
 
 
 def _shows_storing(code: Names) -> bool:

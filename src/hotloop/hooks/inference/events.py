@@ -1,8 +1,9 @@
 """The events of a training loop, and the object that follows their order.
 
-The native module does (`EventOrder` in `measure/native/events.c`). It infers what lies between two
-events and what each network call is for; no second implementation exists. Without the native module
-`NoEvents` takes its place: regions and library tables work, and nothing is inferred.
+The native module follows the order (`EventOrder` in `measure/native/events.c`). It infers the phase
+between two events and the purpose of each network call; there is no second implementation. Without
+the native module, `NoEvents` takes its place: regions and library tables work, and nothing is
+inferred.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from hotloop.measure.core import NATIVE
 
 #: What can happen, in the order of a training loop. PREPARE: gradients are set to zero or clipped.
-#: INFERENCE: a network was called without gradients, and nothing shows what for.
+#: INFERENCE: a network was called without gradients, for an unknown purpose.
 #: SCORE, REFERENCE: a language model judged completions, the one that wrote them or the one that it
 #: is compared with.
 #: The native module exports the same numbers; a test compares them.
@@ -21,7 +22,7 @@ STEP, ADD, SAMPLE, ACT, FORWARD, BACKWARD, OPTIMIZER, PREPARE, INFERENCE, SCORE,
 #: Instead of an event, for the result of a network inside a phase that chooses an action.
 ACT_INSIDE = -1
 
-#: The remark where phases cannot be inferred.
+#: The remark if phases cannot be inferred.
 NEEDS_NATIVE = (
     "Phases between the calls of libraries, gradient steps, batch sizes and transfers are not "
     "inferred: that needs hotloop's native module."
@@ -44,7 +45,7 @@ class NoEvents:
         self.envs = 0
 
     def happened(self, event: int) -> None:
-        """An event has ended; what follows is a gap until the next event."""
+        """An event has ended; a gap follows until the next event."""
 
     def stepped(self, envs: int) -> None:
         """That many environments were stepped once, together."""

@@ -1,13 +1,12 @@
-"""Names what a program does between the calls that hooks can see.
+"""Names the gaps between the calls that hooks can see.
 
 Single-file programs write their advantage, their loss and their storage inline, at module level, so
-there is nothing to put a region around. Two kinds of evidence name such a gap. The order of events
-is enough for some: what lies between a network's learning call and the backward pass is the loss,
-and what lies between the policy's output and the environment step brings the action there. For the
-others (`CANDIDATES`) the code between the two events must show it by its names; see
-`code_between`. A gap that nothing identifies is named after the two events, with its lines. The
-order also separates a network call that chooses an action from one that learns, which
-`torch.is_grad_enabled` alone does not.
+there is no function to put a region around. Two kinds of evidence name such a gap. For some, the
+order of events is enough: the code between a network's learning call and the backward pass is the
+loss, and the code between the policy's output and the environment step passes on the action. For
+the others (`CANDIDATES`), the names in the code must show it; see `code_between`. An unidentified
+gap is named after the two events, with its lines. The order also separates network calls that
+choose an action from those that learn, which `torch.is_grad_enabled` alone does not.
 
 The native `EventOrder` keeps the order and opens and closes the gaps; this module names them.
 Inside a library's own `collect` or `learn`, whose tables name the rest, only the loss is inferred.
@@ -44,7 +43,7 @@ from hotloop.phases import GAP, UNIDENTIFIED
 if TYPE_CHECKING:
     from hotloop.measure.profiler import Profiler
 
-#: A gap's phase where the order of events is evidence enough, by what was before and after it.
+#: A gap's phase if the order of events is enough evidence, by the events before and after it.
 DEDUCED: dict[tuple[int, int], str] = {
     # A buffer's own method ends it, or has begun it: a transition taken apart and stored.
     (STEP, ADD): "buffer.add",
@@ -128,7 +127,7 @@ MOST_LOST = 64
 #: Phases that hooks time themselves: a gap adds to what a call of these begins or ends with.
 TIMED_BY_HOOKS = frozenset({"policy.act", "learn.optimizer", "logprob.policy", "logprob.reference"})
 
-#: Libraries with gradients: where one is used, the order of events says more.
+#: Libraries with gradients: if one is used, the order of events shows more.
 GRADIENT_LIBRARIES = ("torch", "tensorflow", "keras", "jax")
 
 
@@ -213,7 +212,7 @@ class Flow:
     def _identify(self, before: int, after: int, circumstances: int) -> Region | None:
         """The region of a gap that has just ended for the first time, by the code in it.
 
-        None where the code cannot be found: the gap began in another thread, say.
+        None if the code cannot be found: the gap began in another thread, say.
         """
         begin = self._begin.get((before, circumstances), code_between.Position())
         code = code_between.ranges_between(begin, code_between.position())

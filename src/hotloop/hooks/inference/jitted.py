@@ -40,7 +40,7 @@ class Jitted:
         self.jitted: Callable[[], Foreign] = _nothing
         #: Environment steps of one call, and the trace that they were read from.
         self.steps = self.steps_of = 0
-        #: Phases of what the trace went through beside.
+        #: Phases of other calls in the trace.
         self.parts: set[str] = set()
         #: Which argument is the batch, since which trace.
         self.batch: int | None = None
@@ -57,7 +57,7 @@ class Jitted:
 
     @property
     def is_network(self) -> bool:
-        """Whether it is a forward pass only: the order of events decides what for."""
+        """Whether it is only a forward pass, whose purpose the order of events decides."""
         return bool(not self.learns and v.NETWORK & set(self.words))
 
     @property
@@ -183,7 +183,7 @@ class JittedCalls:
         self.rollouts: set[str] = set()
         #: Where the code of functions was written that have been traced.
         self.traced: set[object] = set()
-        #: Of both, those whose environment steps are known.
+        #: Those of both kinds whose environment steps are known.
         self.counted: set[str] = set()
         #: Functions that take gradients of others, and what detaches their hooks.
         self._gradients: weakref.WeakKeyDictionary[Function, Undo] = weakref.WeakKeyDictionary()
@@ -198,7 +198,7 @@ class JittedCalls:
             detach()
 
     def takes_gradients(self, function: object) -> bool:
-        """Whether a function, or what it wraps, takes gradients of another one."""
+        """Whether a function, or the function it wraps, takes gradients of another one."""
         found = (each for each in (function, wrapped_by(function)) if is_really(each, FunctionType))
         return any(each in self._gradients for each in found)
 

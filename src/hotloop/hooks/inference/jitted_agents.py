@@ -1,9 +1,9 @@
 """Jitted functions that choose the next action in the same call that learns.
 
-Some JAX agents are one function: it stores what the environment returned, learns, and returns
-the next action. No call shows that it acts; its context does. It is called once for every
-step of the environments, nothing else acts, and it returns something besides its own state that can
-be an action: whole numbers, or one row for each environment.
+Some JAX agents are one function that stores the result of the environment, learns, and returns the
+next action. Only its context shows that it acts: it is called once for every step of the
+environments, nothing else acts, and besides its own state it returns something that can be an
+action (whole numbers, or one row for each environment).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Calls of networks that are not torch modules: Keras models, compiled functions.
 
-The order of events decides what a call is for, to act or to learn, and batch sizes are counted by
-the same rules as for torch: see `measure/native/calls.c` and `measure/native/updates.c`.
+The order of events decides whether a call acts or learns, and batch sizes are counted by the same
+rules as for torch: see `measure/native/calls.c` and `measure/native/updates.c`.
 """
 
 from __future__ import annotations

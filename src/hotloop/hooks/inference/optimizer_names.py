@@ -1,7 +1,7 @@
-"""What a program calls an optimizer: the expression whose `step` it calls.
+"""The name of an optimizer in the program: the expression whose `step` it calls.
 
-`self.actor_opt.step()` steps `actor_opt`, and `self.critic.optimizer.step()` steps
-`critic.optimizer`. The instructions before the call are read, once for each optimizer; the frame's
+For example, `self.actor_opt.step()` gives `actor_opt`, and `self.critic.optimizer.step()` gives
+`critic.optimizer`. The instructions before the call are read once for each optimizer; the frame's
 variables are not.
 """
 
@@ -18,7 +18,7 @@ from hotloop.hooks.program.instructions import instructions
 _BELOW = ("hotloop", "torch", "accelerate")
 #: Frames that are searched for that code.
 _DEEPEST = 20
-#: What may stand between the name of an optimizer and its `step`.
+#: Instructions that may be between the name of an optimizer and its `step`.
 _PARTS = ("LOAD_ATTR", "LOAD_CONST", "BINARY_SUBSCR", "BINARY_OP", "LOAD_SMALL_INT", "CACHE")
 
 

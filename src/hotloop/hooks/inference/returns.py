@@ -127,7 +127,7 @@ def recorded_in(info: Foreign) -> list[tuple[float, int]]:
 
 
 def host_list(tensor: Foreign) -> list[Foreign] | None:
-    """A torch tensor's values; None on a device, where reading would wait."""
+    """A torch tensor's values; None on a device, because reading would wait."""
     if not tensor.is_cpu:
         return None
     # `tolist` is hooked, and this reading is not the program's.

@@ -1,9 +1,9 @@
-"""Which environments lie below the wrappers that change rewards.
+"""Finds the environments below wrappers that change rewards.
 
-`NormalizeReward`, `ClipReward`, `VecNormalize` and wrappers of the program's own give an agent
-other rewards than the environment's. The native module adds up both: those that the outermost
-`step` returned, and those of the environments found here. Where a program records returns itself,
-its figures are used instead.
+`NormalizeReward`, `ClipReward`, `VecNormalize` and the program's own wrappers give an agent
+different rewards than the environment. The native module adds up both: those returned by the
+outermost `step`, and those of the environments found here. If a program records returns itself, its
+figures are used instead.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from hotloop.hooks.telemetry.attributes import read
 
 #: Wrappers on top of each other that are looked through.
 _MOST_WRAPPERS = 32
-#: Where wrappers of Gymnasium and of Stable-Baselines3 keep what they wrap.
+#: Attributes in which wrappers of Gymnasium and Stable-Baselines3 keep the wrapped environment.
 _WRAPPED = ("env", "venv")
 #: Classes that note the return of an ended episode in `info`.
 _RECORDERS = ("Monitor", "VecMonitor", "RecordEpisodeStatistics")
-#: The methods that return rewards, and where in their result.
+#: Methods that return rewards, and the position in their result.
 _STEPS, _REWARD = ("step", "step_wait"), 1
 
 
@@ -39,7 +39,7 @@ class Below(NamedTuple):
 
 
 def below_changes(env: Foreign) -> Below | None:
-    """What lies below the wrappers of `env` that change rewards; None if none of them does."""
+    """The environment below the wrappers of `env` that change rewards; None if none does."""
     chain = list(_chain(env))
     last = _last_changing(chain)
     many = read(chain[-1], "envs")
@@ -58,7 +58,7 @@ def below_changes(env: Foreign) -> Below | None:
 
 
 def _chain(env: Foreign) -> Iterator[Foreign]:
-    """A wrapper, and what it wraps, down to the environment."""
+    """A wrapper and everything that it wraps, down to the environment."""
     for _ in range(_MOST_WRAPPERS):
         yield env
         wrapped = [each for name in _WRAPPED if (each := read(env, name)) is not None]
@@ -74,12 +74,12 @@ def _last_changing(chain: list[Foreign]) -> int | None:
 
 
 def changes_rewards(cls: type) -> bool:
-    """Whether a wrapper's `step` may return another reward than what it wraps.
+    """Whether a wrapper's `step` may return a different reward than the wrapped environment.
 
     It does not if its code returns the reward under the name that it had when it was unpacked, or
     the whole result of another `step`.
     """
-    # Not by `getattr`: a metaclass of the program's may answer anything.
+    # Not by `getattr`: a metaclass of the program may return anything.
     bases = reversed(type.__dict__["__mro__"].__get__(cls))
     methods = {name: value for base in bases for name, value in vars(base).items()}
     steps = [methods.get(name) for name in _STEPS]

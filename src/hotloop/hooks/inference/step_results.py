@@ -1,8 +1,8 @@
-"""What an environment's `step` returned: how many environments, rewards, and ended episodes.
+"""Reads the result of an environment's `step`: number of environments, rewards, ended episodes.
 
-Hand-written environments return many forms: three, four or five values, with names or without, one
-environment or many, plain numbers, NumPy, torch or JAX. Nothing is read from a device, which would
-wait for it: what is not on the host is not counted.
+Hand-written environments return many forms: three, four or five values, with names or without, for
+one environment or many, as plain numbers, NumPy, torch or JAX. Values on a device are not read or
+counted, because reading them would wait for the device.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class StepResult(NamedTuple):
     """The decoded result of one call of `step`."""
 
     envs: int
-    #: None where that could not be read without waiting.
+    #: None if that could not be read without waiting.
     ended: int | None
-    #: Rewards and ends of each environment, where that can be read without waiting.
+    #: Rewards and ends of each environment, if they can be read without waiting.
     rewards: list[float] | None = None
     ends: list[bool] | None = None
-    #: How many agents were stepped in them; 0 where an environment has one.
+    #: How many agents were stepped in them; 0 if an environment has one.
     agents: int = 0
 
 
@@ -97,7 +97,7 @@ def _first(result: object, names: tuple[str, ...]) -> object:
 
 
 def _positional(result: object) -> tuple[Any, list[Any]] | None:
-    """(reward, ends) of a tuple: what is true or false ends an episode."""
+    """(reward, ends) of a tuple: values that are true or false end an episode."""
     if not isinstance(result, tuple) or not 2 <= len(result) <= 6:
         return None
     flags: list[Any] = []
@@ -169,7 +169,7 @@ def _size(value: object) -> int | None:
 
 
 def rewards_of(reward: Any) -> list[float] | None:
-    """The rewards of each environment; None on a device, or where they are not numbers.
+    """The rewards of each environment; None on a device, or if they are not numbers.
 
     The return of several agents in one environment is the sum of theirs.
     """
@@ -189,7 +189,7 @@ def agents_of(reward: Any) -> int:
 
 
 def ends_of(ends: list[Any], envs: int) -> list[bool] | None:
-    """Whether each environment's episode has ended; None where that cannot be read at once."""
+    """Whether each environment's episode has ended; None if that cannot be read at once."""
     try:
         values = [_on_host(end) for end in ends]
         if not values or any(value is None for value in values):
@@ -227,7 +227,7 @@ def _exact(value: float) -> float:
 
 
 def _one_on_host(value: Any) -> Any:
-    """One value of a list or a dict; raises where reading it would wait for a device."""
+    """One value of a list or a dict; raises if reading it would wait for a device."""
     if not is_on_host(value):
         raise ValueError("on a device")
     if isinstance(value, (int, float)):

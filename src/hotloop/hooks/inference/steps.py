@@ -1,9 +1,9 @@
-"""Notes after an environment, or a vector of them, was stepped.
+"""Notes after the step of an environment, or of a vector of environments.
 
-Every table of environments has one of these beside its `env.step`. The native module counts steps,
-ended episodes and their returns, records the event, and from time to time calls `inspect_*`
-(`measure/native/steps.c`), because it runs beside steps of a few microseconds. It calls Python for
-results that it cannot read. Without it, a note only counts.
+Every table of environments has one of these for its `env.step`. Because steps may take only a few
+microseconds, the native module (`measure/native/steps.c`) counts steps, ended episodes and their
+returns and records the event. It calls Python only for results that it cannot read and, from time
+to time, `inspect_*`. Without it, a note only counts.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from hotloop.hooks.protocols import Foreign, Note
 if TYPE_CHECKING:
     from hotloop.hooks.context import HookContext
 
-#: result -> what it says; None if it is no step's.
+#: result -> its contents; None if it is not the result of a step.
 Reader = Callable[[Foreign], "StepResult | None"]
 #: (result, environment, environments stepped, episodes ended)
 Inspect = Callable[[object, object, int, int], None]
 
-#: Steps inside these are not part of the training: evaluations, and what callbacks of a library do.
+#: Steps inside these are not part of the training: evaluations, and callbacks of a library.
 NOT_TRAINING = ("evaluate", "callback")
 
 #: Where a vector's result has one entry for each environment.

@@ -31,7 +31,7 @@ _DEPTH = 3
 
 
 class Tabular:
-    """Whether the program of one run learns in a table, and where."""
+    """Whether the program of a run learns in a table, and where."""
 
     def __init__(self, context: HookContext) -> None:
         self._order = context.order
@@ -60,7 +60,7 @@ class Tabular:
             frame = frame.f_back
 
     def something_ended(self, *_: object, **__: object) -> None:
-        """A recognized part has ended; what follows is the loop's own code again."""
+        """A recognized part has ended; the loop's own code continues."""
         if self._order.is_table:
             self._order.happened(ADD)
 

@@ -31,7 +31,7 @@ _CMAES = {
 
 
 class Generations:
-    """Times `ask`, `tell` and what is between them."""
+    """Times `ask`, `tell` and the code between them."""
 
     def __init__(self, context: HookContext) -> None:
         self._context = context
@@ -51,7 +51,7 @@ class Generations:
         return time_as(self._context, original, ("candidates",), self._was_asked)
 
     def _was_asked(self, *_: object, **__: object) -> None:
-        # A network or a library with events knows better what follows.
+        # A network or a library with events identifies the next code better.
         if self._has_gaps and not self._context.order.active:
             self._fitness.gap()
 

@@ -1,9 +1,9 @@
 """Gymnasium: single environments, vector environments, and wrappers around either.
 
-Every class with its own `step` is hooked, the program's own too. Only the outermost call counts:
-wrappers call what they wrap, vector environments step what they hold. A vector step counts once per
-environment, and an episode ends where `terminated` or `truncated` is set. With Gymnasium's default
-autoreset the step after that only resets; it still counts, as programs count it.
+Every class with its own `step` is hooked, including the program's. Only the outermost call counts,
+because wrappers and vector environments call the environments inside them. A vector step counts
+once per environment, and an episode ends if `terminated` or `truncated` is set. With Gymnasium's
+default autoreset, the step after that only resets; it still counts, as programs count it.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """JAX: dispatch separated from compiling and from waiting for results.
 
-A jitted call returns before its work is done, so its region is the *dispatch*; the time until
-results are there is `wait`, where the program asks for them, and `transfer` the copy to the host.
-Tracing, lowering and compiling are `compile`. What a jitted function is for is deduced from what
-its trace called (a gradient, an environment) and from its name; an unknown one gets a phase of its
-own name, `jax.<name>`.
+A jitted call returns before its work is done, so its region is the *dispatch*. When the program
+asks for results, the time until they are ready is `wait`, and the copy to the host is `transfer`.
+Tracing, lowering and compiling are `compile`. The purpose of a jitted function is deduced from the
+calls in its trace (a gradient, an environment) and from its name; an unknown one gets its own
+phase, `jax.<name>`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from hotloop.hooks.wrapping import guarded, observe
 #: Attributes of a jitted function that programs use.
 _JIT_ATTRIBUTES = ("lower", "trace", "eval_shape", "clear_cache", "_cache_size", "_clear_cache")
 
-#: After these events, random numbers are for what comes next.
+#: After these events, random numbers belong to the next event.
 _BEFORE_RANDOM = (STEP, OPTIMIZER)
 _DRAWS = "PRNGKey key split fold_in uniform normal randint categorical bernoulli choice permutation"
 
@@ -88,7 +88,7 @@ class JitHooks:
         return decorator
 
     def _hook(self, jitted: Function, function: Function) -> Function:
-        """The jitted function itself, its calls hooked; where that is impossible, another one."""
+        """The jitted function itself with its calls hooked, or another one if impossible."""
         name = getattr(function, "__name__", None) or type(function).__name__
         about = Jitted(self._context, "lambda" if name == "<lambda>" else name, function)
         # The hook refers to `original`, never to `jitted`: it must not keep it alive.
@@ -271,10 +271,10 @@ def _reading(context: HookContext, original: Foreign) -> Foreign:
 
 
 def _reading_item(context: HookContext) -> Function:
-    """`item()`, which reads a CPU's memory itself: what it waits for is waited for before."""
+    """`item()`, which reads a CPU's memory itself: the wait for its array comes first."""
 
     def wait_first(array: Foreign, *_: object) -> None:
-        # While a function is traced, it is called for what has no value yet.
+        # While a function is traced, it is called for arrays that have no value yet.
         computes = hasattr(array, "is_ready") and not array.is_deleted() and not array.is_ready()
         if computes:
             array.block_until_ready()
@@ -290,7 +290,7 @@ def library(context: HookContext) -> Library:
     core, order, compiled = context.core, context.order, CompileTime()
 
     def before_draw(*_: object, **__: object) -> None:
-        # Random numbers that a loop draws itself are for what comes next, an action or a batch:
+        # Random numbers that a loop draws itself belong to the next event, an action or a batch:
         # the last transition is stored by then, and an update is over.
         if order.last in _BEFORE_RANDOM and order.envs and core.innermost() is None:
             order.happened(ADD)

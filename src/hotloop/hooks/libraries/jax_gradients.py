@@ -33,7 +33,7 @@ class GradientHooks:
         self._depth = _Nesting()
 
     def transform(self, original: Function) -> Function:
-        """`jax.grad` and `jax.value_and_grad`: what they return takes gradients when called."""
+        """`jax.grad` and `jax.value_and_grad`: their results take gradients when called."""
 
         @functools.wraps(original)
         def transform(*args: object, **kwargs: object) -> object:
@@ -86,7 +86,7 @@ class GradientHooks:
             self._depth.gradient -= 1
 
     def loop(self, original: Function) -> Function:
-        """`lax.scan` and the like: what is traced inside iterates in compiled code."""
+        """`lax.scan` and the like: code traced inside iterates in compiled code."""
         depth, context = self._depth, self._context
         is_open = context.core.is_open
         update = context.core.region("learn.step").wrap(original, outermost=True)

@@ -1,8 +1,8 @@
-"""Whole training loops in one compiled call: how long one compiles and computes, from outside.
+"""Whole training loops in one compiled call: measures compiling and computing from outside.
 
-The call returns at once, so its computing is where the program waits for its results. A program
-that never reads them waits when Python exits, when nothing is measured anymore; so hotloop waits
-for them just before that.
+The call returns at once, so its computing shows as waiting for its results. A program that never
+reads them waits when Python exits, after measuring has ended, so hotloop waits for them just
+before.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class CompiledLoops:
                 return
 
     def wait(self, original: Function) -> Function:
-        """A function of JAX that waits, in the phase of what it waits for."""
+        """A function of JAX that waits, in the phase of the call it waits for."""
         is_open = self._context.core.is_open
 
         def choose(*_: object, **__: object) -> Region | None:
@@ -86,7 +86,7 @@ class CompileTime:
             self.seconds += monotonic() - self._began
 
     def remarks(self) -> list[str]:
-        """Advice where the next run will compile the same again."""
+        """Advice if the next run will compile the same code again."""
         if self.seconds < WORTH_A_CACHE_S:
             return []  # JAX may still be half imported
         config: Foreign = sys.modules["jax"].config

@@ -1,4 +1,4 @@
-"""Flax and Optax where no `jax.jit` of the program's own is around them."""
+"""Flax and Optax calls outside any `jax.jit` of the program."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FlaxHooks:
         self._later = _Later()
 
     def apply(self, original: Function) -> Function:
-        """A network of Flax that is called as it is."""
+        """A network of Flax that is called directly."""
         networks, order, is_open = self._context.networks, self._context.order, self._core.is_open
 
         @functools.wraps(original)

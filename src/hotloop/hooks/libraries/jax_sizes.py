@@ -29,7 +29,7 @@ class Stepped(NamedTuple):
 
 
 def environment_steps(jitted: Foreign, args: Foreign, kwargs: Foreign) -> Stepped | None:
-    """The steps of a call with these arguments; None where they cannot be known.
+    """The steps of a call with these arguments; None if they cannot be known.
 
     JAX keeps the trace that it made for the call, so nothing is traced here.
     """

@@ -1,8 +1,8 @@
 """Keras 3 on TensorFlow, torch or JAX.
 
-A call of `fit` or `train_on_batch` is `learn`; inside it `learn.fit` is Keras's own work around the
-gradient steps (data pipeline, callbacks, metrics) and `learn.step` one call of the compiled train
-function, which is opaque on TensorFlow and JAX. Where it is not (torch, `run_eagerly`), the forward
+A call of `fit` or `train_on_batch` is `learn`. Inside it, `learn.fit` is Keras's own work around
+the gradient steps (data pipeline, callbacks, metrics), and `learn.step` is one call of the compiled
+train function, which is opaque on TensorFlow and JAX. Otherwise (torch, `run_eagerly`), the forward
 pass, the loss and the optimizer show inside it.
 """
 
@@ -120,7 +120,7 @@ class TrainerHooks:
         return make_train_function
 
     def _train_function(self, model: Foreign, function: Function) -> Function:
-        """The same function, its calls timed; where that is impossible, another one."""
+        """The same function with its calls timed, or another one if that is impossible."""
         if function in self._timed:
             return function
         known = ref(model)
@@ -186,7 +186,7 @@ class TrainerHooks:
         return predict
 
     def call(self, original: Function) -> Function:
-        """`model(x)`; its layers are parts of it, and so is what a trace calls."""
+        """`model(x)`; its layers, and the calls in a trace, are parts of it."""
         is_open = self._core.is_open
 
         @functools.wraps(original)
@@ -236,7 +236,7 @@ def _is_symbolic(args: tuple[Foreign, ...]) -> bool:
 
 
 def _has_gradients() -> bool:
-    """Whether what is computed now can be differentiated later."""
+    """Whether current computations can be differentiated later."""
     record = sys.modules.get("tensorflow.python.eager.record")
     if record is not None and record.could_possibly_record():
         return True

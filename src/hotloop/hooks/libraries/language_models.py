@@ -1,8 +1,8 @@
-"""Which language model of a program is the policy, and which one it is compared with.
+"""Determines which language model is the policy and which one is the reference.
 
-The policy learns or writes completions. Called without gradients beside `generate`, it computes
-their log-probabilities once more. A second model of the same class and size that never learns is
-the reference.
+The policy learns or writes completions. Called without gradients outside `generate`, it computes
+their log-probabilities again. A second model of the same class and size that never learns is the
+reference.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """PettingZoo: environments of many agents, which act together or in turns.
 
 One step of a parallel environment is one environment step, however many agents act in it; their
-steps are counted beside it. In an environment of turns, each action is a step; removing an agent
-that is done (`step(None)`) is none. An episode ends with the last agent. Wrappers and conversions
-between the two kinds call what they wrap, and only the outermost call counts.
+steps are counted separately. In a turn-based environment, each action is a step, but removing an
+agent that is done (`step(None)`) is not. An episode ends with the last agent. Wrappers and
+conversions between the two kinds call the environment inside them, and only the outermost call
+counts.
 """
 
 from __future__ import annotations

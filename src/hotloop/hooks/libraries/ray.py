@@ -22,7 +22,7 @@ from hotloop.hooks.wrapping import guarded, observe
 _WORKER = "ray._private.worker"
 _MANAGER = "ray._private.function_manager"
 
-#: The address that asks Ray for a cluster of its own, whatever runs on this machine.
+#: The address that makes Ray start its own cluster, whatever runs on this machine.
 _NEW_CLUSTER = "local"
 
 
@@ -122,7 +122,7 @@ def with_invitation(runtime_env: Foreign, invitation: Mapping[str, str]) -> Fore
         return runtime_env
     variables = {**invitation, **(runtime_env.get("env_vars") or {})}
     bootstrap = invitation["PYTHONPATH"].split(os.pathsep)[0]
-    # Ray replaces ${…} by what the cluster's own nodes have.
+    # Ray replaces ${…} by the value on the cluster's own nodes.
     path = (runtime_env.get("env_vars") or {}).get("PYTHONPATH", "${PYTHONPATH}")
     variables["PYTHONPATH"] = os.pathsep.join([bootstrap, path])
     merged = type(runtime_env)(**runtime_env) if runtime_env else {}

@@ -16,7 +16,7 @@ from hotloop.hooks.protocols import Foreign, Function, Wrapper
 from hotloop.hooks.wrapping import guarded, observe
 from hotloop.measure.core import Core
 
-#: Parameters that are true where a method evaluates.
+#: Parameters that are true if a method evaluates.
 _EVALUATES = frozenset(
     ["test", "test_mode", "testing", "is_test", "evaluate", "evaluation", "eval_mode", "is_eval",
      "eval", "is_evaluation"]

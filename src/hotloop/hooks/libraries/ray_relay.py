@@ -1,9 +1,9 @@
 """Ray workers on machines without the capture's folder: their shards travel over Ray to the driver.
 
-Such a worker writes its shard to a folder of its own and puts what was added since into the
-cluster's key-value store, once per window. The driver takes it out every few seconds and when Ray
-shuts down, and writes it to the capture as if the worker had. Shards only grow, so a part and its
-place in the file are enough. What a worker did in the last second before the shutdown may be lost.
+Such a worker writes its shard to its own folder and puts new parts of it into the cluster's
+key-value store, once per window. The driver collects them every few seconds and when Ray shuts
+down, and writes them to the capture as the worker would have. Shards only grow, so a part and its
+position in the file are enough. The last second before the shutdown may be lost.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Relay:
             return  # nothing recorded so far
         sender = self._sender
         if len(store._internal_kv_list(f"{sender}/", namespace=NAMESPACE)) > MOST_WAITING:
-            return  # nobody takes them: the driver is gone
+            return  # nothing collects them: the driver is gone
         names = sorted(each.name for each in folder.iterdir() if _FILE.match(each.name))
         for name in names:
             self._send_file(store, folder / name, f"{sender}/{name}")

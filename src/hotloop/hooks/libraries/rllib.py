@@ -1,8 +1,8 @@
 """RLlib's new API stack: environment runners, connectors, learners, weight synchronization.
 
 Environment runners and learners are in this process or in Ray actors; the targets are the same. The
-process that trains waits for the actors, and counts what they sampled from the episodes that they
-send. Between the environment and the network are connectors, a large part of every step.
+training process waits for the actors and counts steps in the episodes that they send. Connectors
+between the environment and the network take a large part of every step.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def library(context: HookContext) -> Library:
             _every(
                 "connectors.connector_pipeline_v2", "ConnectorPipelineV2.__call__", "connectors"
             ),
-            # Episodes are what transitions are stored in.
+            # Transitions are stored in episodes.
             _every(_EPISODE, "SingleAgentEpisode.add_env_reset", "buffer.add"),
             _every(_EPISODE, "SingleAgentEpisode.add_env_step", "buffer.add"),
             _every(_EPISODE, "SingleAgentEpisode.to_numpy", "buffer.add"),

@@ -15,7 +15,7 @@ from hotloop.hooks.protocols import Foreign, Function
 
 
 def only_overrides(module: str, name: str, phase: str) -> Target:
-    """A method where a subclass has its own: the base's is shorter than a region."""
+    """A method only in subclasses that have their own: the base's is shorter than a region."""
     return Target(module, name, phase, outermost=True, only_overrides=True)
 
 
@@ -28,7 +28,7 @@ _POLICIES = f"{_COMMON}.policies"
 _BUFFERS = f"{_COMMON}.buffers"
 
 
-#: Phases that are not among the canonical ones, and where they belong.
+#: Phases that are not among the canonical ones, and their categories.
 _CATEGORIES = {
     "callback": "Logging",  # the program's; most of them log, save or evaluate
     "learn.target": "Model",
@@ -52,7 +52,7 @@ def library(context: HookContext) -> Library:
         context.core.count(SAMPLES, gradient_steps * batch_size)
 
     def time_train(original: Function) -> Function:
-        # SBX makes its updates in a compiled loop, where nothing can be counted.
+        # SBX makes its updates in a compiled loop, in which nothing can be counted.
         compiled = str(getattr(original, "__module__", "")).startswith("sbx.")
         note = note_compiled_updates if compiled else None
         return learn.wrap(original, after=note, outermost=True, always=compiled)

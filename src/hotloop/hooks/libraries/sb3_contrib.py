@@ -1,6 +1,6 @@
 """sb3-contrib: its algorithms override methods that the table of Stable-Baselines3 follows.
 
-What is left are the policies with a base class of their own, and names bound at import.
+Only policies with their own base class, and names bound at import, need targets here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """TensorFlow: tracing, compiled functions, gradients, and what is read back from tensors.
 
-A `tf.function` is opaque once it is traced. What its trace called (an optimizer, a gradient, a
-network) decides what its calls are: an update, or a network that acts. Hooks that run while a
-function is traced only note that; the trace itself is `compile`.
+A `tf.function` is opaque once it is traced. The calls in its trace (an optimizer, a gradient, a
+network) decide whether it is an update or a network that acts. Hooks that run during a trace only
+note these calls; the trace itself is `compile`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class FunctionHooks:
         self._backward = core.region("learn.backward")
         self._depth = _TraceDepth()
         self._traced: WeakKeyDictionary[Foreign, Traced] = WeakKeyDictionary()
-        #: Tapes whose `learn.loss` is open: where they began, and the steps by then.
+        #: Tapes whose `learn.loss` is open: their start, and the steps by then.
         self._recording: WeakKeyDictionary[Foreign, tuple[Where, int]] = WeakKeyDictionary()
         #: Where tapes begin that record whole episodes: acting, stepping, and a loss at the end.
         self._episodes: set[Where] = set()
@@ -136,7 +136,7 @@ class FunctionHooks:
         return dispatch(self._context, choose, after)(original)
 
     def begin_tape(self, original: Function) -> Function:
-        """What is computed under a tape is what a gradient will be taken of: the loss."""
+        """Computations under a tape are the loss: a gradient will be taken of them."""
 
         def begin(result: object, tape: Foreign) -> None:
             if self._core.enabled and not self._core.is_open("compile", "learn.loss"):

@@ -1,7 +1,7 @@
 """Waiting for other threads: queues, events, futures, pools.
 
 `queue.Queue`, `threading.Event`, `concurrent.futures` and the results of `multiprocessing.Pool` all
-wait in a condition. Behind a future or a pool, the one that is waited for is another process.
+wait for a condition. With a future or a pool, the wait is for another process.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from hotloop.hooks.context import HookContext
 from hotloop.hooks.library import Library, Target
 from hotloop.hooks.wrapping import timed
 
-#: Phases whose waiting is theirs: a logger that waits for its own thread is logging.
+#: Phases that keep their waiting: a logger that waits for its own thread is logging.
 _WAIT_THEMSELVES = ("log", "checkpoint", "import")
 
 

@@ -1,7 +1,7 @@
 """Tianshou 2: its trainer, collectors, vector environments, buffers, algorithms and loggers.
 
-Small problems spend much of their time in what Tianshou does around the networks: constructing a
-`Batch` for each step, switching networks between training and evaluation, searching the buffer for
+Small problems spend much of their time in Tianshou's own work around the networks: constructing a
+`Batch` for each step, switching networks between training and evaluation, checking the buffer for
 NaN. Each of these is a separate phase.
 """
 
@@ -78,7 +78,7 @@ def library(context: HookContext) -> Library:
             every("tianshou.env.venvs", "BaseVectorEnv.reset", "env.reset", after_reset),
             every("tianshou.env.venvs", "BaseVectorEnv.render", "env.render"),
             once(_COLLECTOR, "Collector._compute_action_policy_hidden", "policy.act"),
-            # Episodes and steps are made of batches; networks are switched to evaluation and back.
+            # Episodes and steps consist of batches; networks are switched to evaluation and back.
             once("tianshou.data.batch", "Batch.__init__", "batch"),
             Target(
                 "tianshou.data.batch",

@@ -1,12 +1,12 @@
 """torch.distributed: collectives are `comm`, and so is what DDP's backward pass waits for.
 
-A collective that the program or a library calls (FSDP's are such) is a region. DDP reduces
-gradients inside the backward pass, in native code: its own clock measures when that pass had its
-last gradient ready, and what follows is waiting for the reduction. DDP times its first ten
-iterations and then one in 100, or at the rate that the program sets. How long a reduction takes
-varies by a factor of ten from one iteration to the next, so one in 100 says little; how long a pass
-computes hardly varies unless a reduction takes its core. So both are counted: what the last timed
-pass waited, and the lower quartile of what timed passes computed.
+A collective that the program or a library calls (such as FSDP's) is a region. DDP reduces gradients
+inside the backward pass, in native code. Its own clock measures when the pass had its last gradient
+ready; the time after that is waiting for the reduction. DDP times its first ten iterations and then
+one in 100, or at the rate that the program sets. The duration of a reduction varies by a factor of
+ten between iterations, so one in 100 says little; the computing time of a pass varies little unless
+a reduction takes its core. So both are recorded: the waiting of the last timed pass, and the lower
+quartile of the computing times.
 """
 
 from __future__ import annotations

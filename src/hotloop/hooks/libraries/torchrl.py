@@ -87,7 +87,7 @@ class RolloutHooks:
             self._context.updates.batch_size = size.numel()
 
     def begin_collecting(self, collector: Foreign) -> Note | None:
-        """A collector's `__iter__`: `collect` is what happens between two batches."""
+        """A collector's `__iter__`: the code between two batches is `collect`."""
         self._has_collector = True
         if not hasattr(collector, "procs"):
             return None

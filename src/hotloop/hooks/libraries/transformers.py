@@ -1,9 +1,9 @@
 """Transformers: text generation, tokenizers and the trainer that TRL is built on.
 
-`generate` is one phase: its first forward pass over the prompts is `generate.prefill`, the passes
-that add a token each are `generate.decode`, and what is left is sampling and stopping. What was
-generated is counted from its result, once per call. A result on a device is counted by its shape,
-padding included, because reading it would wait for the device.
+In `generate`, the first forward pass over the prompts is `generate.prefill`, the passes that add
+one token each are `generate.decode`, and the rest is sampling and stopping. Tokens are counted from
+the result, once per call. A result on a device is counted by its shape, padding included, because
+reading it would wait for the device.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FROM_SHAPES = (
 
 
 class TokenSums:
-    """Sums of token masks, read only where nothing has to wait for them."""
+    """Sums of token masks, read only if nothing has to wait for them."""
 
     def __init__(self) -> None:
         self._had_device = False
@@ -58,7 +58,7 @@ class TokenSums:
 
 
 class Generations:
-    """Counts what `generate` returned: tokens, completions, padding."""
+    """Counts the results of `generate`: tokens, completions, padding."""
 
     def __init__(self, context: HookContext, sums: TokenSums, models: LanguageModels) -> None:
         self._core = context.core

@@ -63,7 +63,7 @@ class Rewards:
         return calculate
 
     def wrap_before_advantage(self, original: Function) -> Function:
-        """`_calculate_rewards` of GRPO and RLOO: what follows it is the advantage."""
+        """`_calculate_rewards` of GRPO and RLOO: the code after it is the advantage."""
         calculate = self.wrap_calculation(original)
 
         @functools.wraps(original)
@@ -76,7 +76,7 @@ class Rewards:
         return scored
 
     def after_scoring(self, *_: Foreign, **__: Foreign) -> None:
-        """The batch is complete: what followed the rewards was the advantage."""
+        """The batch is complete: the code after the rewards was the advantage."""
         if self._has_gaps:
             self._core.claim_gap(self._advantage)
             self._context.profiler.mark("advantage", "inferred")

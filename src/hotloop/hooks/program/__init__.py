@@ -1,5 +1,5 @@
-"""The user's own code: which of its functions are which phase, and how they are timed.
+"""Recognizes the phases of the user's own code, and times them.
 
 May use the context, `install`, `redirect`, `wrapping` and `inference`. Knows the vocabulary of
-training programs, and which files are the program's; no library by name.
+training programs and which files are the program's, but no library by name.
 """

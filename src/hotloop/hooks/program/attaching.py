@@ -1,9 +1,9 @@
 """Finds hand-written parts of a program and times them as their phases.
 
 Most programs have their own replay buffer, advantage function, agent or environment. `recognition`
-decides what a class or a function is; this attaches the phases once its module is imported. For
-the script itself, `run.definitions` marks when its definitions have run (`inspect_main`). Only the
-program's own files are inspected, and never a class that a library's table has hooked.
+decides the phase of a class or a function, and this module attaches it once the module is imported.
+For the script itself, `run.definitions` marks when its definitions have run (`inspect_main`). Only
+the program's own files are inspected, and never a class that a library's table has hooked.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _MAIN = ("__main__", "__mp_main__")
 
 
 class Shapes:
-    """Inspects the program's modules as they are imported."""
+    """Inspects the program's modules when they are imported."""
 
     def __init__(self, hooks: Hooks, profiler: Profiler, named: NamedPhases | None = None) -> None:
         self._hooks = hooks
@@ -65,7 +65,7 @@ class Shapes:
         #: Module of the script -> its names when it was last inspected.
         self._sizes: dict[str, int] = {}
         self._hooked_packages = {name for wakers in LIBRARIES.values() for name in wakers}
-        #: Phase -> what was recognized as it, and called.
+        #: Phase -> functions that were recognized as it and called.
         self.used: dict[str, list[str]] = {}
         #: Those that store or draw by priority.
         self.by_priority: list[str] = []
@@ -73,7 +73,7 @@ class Shapes:
         self._hooked: WeakSet[FunctionType] = WeakSet()
 
     def notes(self) -> dict[str, Any]:
-        """The notes on what was recognized."""
+        """The notes on recognized functions."""
         notes: dict[str, Any] = {Notes.shapes: {p: list(names) for p, names in self.used.items()}}
         if self.by_priority:
             notes[Notes.by_priority] = list(self.by_priority)
@@ -127,7 +127,7 @@ class Shapes:
             self._put_on(Recognized(owner, name, (), "game"), [])
 
     def inspect_unpickled(self, cls: type) -> None:
-        """Inspect a class that came by value, whatever file it was written in."""
+        """Inspect a class that was sent by value, whatever file it was written in."""
         try:
             self._inspect_class(cls, lambda each: each.__module__ == cls.__module__)
         except Exception as error:
@@ -152,7 +152,7 @@ class Shapes:
     # -- putting on --
 
     def _put_on(self, found: Recognized, hooks: list[Undo]) -> None:
-        """Hook what was found; `hooks` are those of the same class."""
+        """Hook the found functions; `hooks` are those of the same class."""
         function = plain_function(vars(found.owner)[found.name])
         if function is None or function in self._hooked or self._named.has(function):
             return
@@ -189,7 +189,7 @@ class Shapes:
 
     def _first(self, found: Recognized, label: str) -> None:
         if found.kind == "network" or found.phases == ("evaluate",):
-            return  # each call is judged by what surrounds it
+            return  # each call is judged by its surroundings
         for phase in found.phases:
             self._profiler.mark(phase, "shape")
             self.used.setdefault(phase, []).append(label)
@@ -312,7 +312,7 @@ def _event_note(context: HookContext, kind: int) -> Callable[..., None]:
 
 
 def _network(context: HookContext, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A network that is a function of its weights and its input, called as it is."""
+    """A network that is a function of its weights and its input, called directly."""
     from hotloop.hooks.inference.networks import WHOLE, batch_size_of
 
     is_open, networks, order = context.core.is_open, context.networks, context.order

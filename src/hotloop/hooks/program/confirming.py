@@ -1,7 +1,7 @@
-"""Takes back a label that rests on a name where the code does something else.
+"""Removes a label that is based on a name if the code does something else.
 
-A class `Writer` may write text with a network, and `prepare_data` may play games: what runs
-networks, steps environments or learns neither logs, draws nor loads.
+A class `Writer` may write text with a network, and `prepare_data` may play games. Code that runs
+networks, steps environments or learns is not logging, drawing or loading.
 """
 
 from __future__ import annotations

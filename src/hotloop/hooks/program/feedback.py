@@ -1,9 +1,8 @@
-"""Lines on which state is made from itself: what a simulation does, and an observation does not.
+"""Lines that compute state from itself, as a simulation does and an observation does not.
 
 `v = self.flow(v)` in a loop, `self.state = advance(self.state, action)` and the lines of a function
 that moves `self.x` by `self.v` and back are a recurrence. Its steps have to be computed one after
-another, so that no table can replace them. Data flow decides, because the names are in any
-language.
+another, so no table can replace them. Only data flow counts, because names may be in any language.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class _Call:
 
 @dataclass
 class _Statement:
-    """Which names a statement sets, from which ones, and what it calls with which arguments."""
+    """The names that a statement sets, their sources, and its calls with their arguments."""
 
     line: int
     #: The outermost loop around it, or 0, and the innermost.
@@ -127,7 +126,7 @@ def _drawn_at(header: _Statement, body: list[_Statement]) -> int:
         # A `while` counts its items itself.
         counted = set[str]().union(*(other.targets for other in added if other is not each))
         items = _reached(flows, header.targets if header.kind == "for" else counted)
-        # A sum is made from itself as well: what matters is what is added to it.
+        # A sum is computed from itself as well: only the added term matters.
         if not items & (set(each.sources) - each.targets):
             continue
         for test, leaves in pairwise(body):
@@ -142,7 +141,7 @@ def _fed_back(function: _Function, flows: dict[str, set[str]]) -> Iterator[tuple
     own = f"{function.object}."
     for statement in function.statements:
         reached = _reached(flows, statement.targets)
-        if not statement.loop:  # called again only with what the object keeps
+        if not statement.loop:  # called again only with state that the object keeps
             kept = {name for name in reached if name.startswith(own)}
             reached = _reached(flows, kept)
         for call in statement.calls:
@@ -291,7 +290,7 @@ def _with_depth(tokens: list[tuple[str, str, int]]) -> Iterator[tuple[str, str, 
 
 
 def _assignment(tokens: list[tuple[str, str, int]], word: str) -> int:
-    """Where the last assignment's right side begins; 0 where nothing is set."""
+    """Where the last assignment's right side begins; 0 if nothing is set."""
     depth, found = 0, 0
     for i, (kind, text, _) in enumerate(tokens):
         depth += (kind == "open") - (kind == "close")
@@ -309,8 +308,8 @@ def _kept(name: str, owner: str) -> str:
 
 
 def _calls(tokens: list[tuple[str, str, int]], owner: str) -> Iterator[_Call]:
-    """Each call; what follows it, such as a slice of its result, is added to it afterwards."""
-    #: For each open bracket: its call, if it is one, and the names of what it is an index of.
+    """Each call; the code after it, such as a slice of its result, is added to it afterwards."""
+    #: For each open bracket: its call, if it is one, and the names of the indexed object.
     around: list[tuple[_Call, set[str]]] = []
     closed = _Call(0, "")
     previous = ("", "", 0)

@@ -1,4 +1,4 @@
-"""Whose file it is: the program's own, a library's, Python's or hotloop's.
+"""Whether a file belongs to the program, a library, Python or hotloop.
 
 An installed package is a library, unless it is the program: `python -m package.train`, or the
 command that it installs.

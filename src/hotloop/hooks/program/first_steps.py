@@ -1,7 +1,8 @@
-"""Whether a method that looks like an environment's step is one, by its first call.
+"""Decides at its first call whether a method that looks like an environment's step is one.
 
-A part of the result says whether an episode has ended. A simulator of many environments may have no
-episodes: it is given one action for each of them, and returns an observation and a reward for each.
+One value of the result must say whether an episode has ended. A simulator of many environments may
+have no episodes: it takes one action for each of them and returns an observation and a reward for
+each.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from hotloop.measure.core import Core
 
 #: Arrays, whose shape can be read without running code of the program.
 _ARRAYS = ("numpy", "torch", "jax", "jaxlib")
-#: Calls of networks: what makes one chooses actions, or predicts.
+#: Calls of networks: code that makes one chooses actions, or predicts.
 _NETWORKS = ("policy.act", "inference", "generate", "learn.forward")
 
 
 class FirstStep:
-    """What the first call of such a method was given, and what its calls return."""
+    """The arguments of the first call of such a method, and the results of its calls."""
 
     def __init__(self, core: Core) -> None:
         self._networks = [core.region(name) for name in _NETWORKS]

@@ -9,13 +9,13 @@ import dis
 import functools
 from types import CodeType
 
-#: Code objects to keep decoded: the training loop and what it calls, not every function there is.
+#: Number of code objects to keep decoded: the training loop and its functions, not all of them.
 _MOST_DECODED = 64
 
 
 @functools.lru_cache(maxsize=_MOST_DECODED)
 def instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
-    """The instructions, each with what its argument stands for."""
+    """The instructions, each with the meaning of its argument."""
     return tuple(dis.get_instructions(code))
 
 

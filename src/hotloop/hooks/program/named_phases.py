@@ -182,12 +182,12 @@ def names_of(module: ModuleType, name: str) -> list[str]:
 
 
 def _matches(module: ModuleType, pattern: Pattern) -> Iterator[tuple[Any, str, Any]]:
-    """(owner, attribute, what is there) of everything that a pattern names in a module."""
+    """(owner, attribute, value) of everything that a pattern names in a module."""
     first, *rest = pattern.name.split(".")
     for name, value in list(vars(module).items()):
         if not _fits(name, first):
             continue
-        # A wildcard means what the module itself defines; a full name means what it says.
+        # A wildcard matches the module's own definitions; a full name is taken literally.
         own = getattr(value, "__module__", None) == module.__name__
         if not own and not pattern.is_exact:
             continue
@@ -209,7 +209,7 @@ def _methods(cls: type, name: str, exact: bool) -> Iterator[tuple[Any, str, Any]
 
 
 def _known(raw: Any) -> Function | None:
-    """The function in an attribute, plain or compiled; None where it is something else."""
+    """The function in an attribute, plain or compiled; None if it is something else."""
     return function_in(raw) if function_behind(raw) is not None else None
 
 

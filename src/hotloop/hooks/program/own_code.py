@@ -47,7 +47,7 @@ class OwnCode:
             self._inspecting.release()
 
     def notes(self) -> dict[str, Any]:
-        """The notes on recognized functions, and on whose code the program is."""
+        """The notes on recognized functions, and on the program's own code."""
         package = own_package()
         own = {Notes.own_package: package} if package else {}
         return {**self.named.notes(), **self.shapes.notes(), **own}

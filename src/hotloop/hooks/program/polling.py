@@ -1,9 +1,9 @@
-"""Where the program polls: loops and branches that do nothing but look until something has changed.
+"""Finds where the program polls: loops and branches that only check until something has changed.
 
-`while flag.value == 0: pass` is a wait, though its thread computes; `time.sleep(0.001)` between two
-looks is one as well. A loop polls if nothing in its body makes progress: it looks at values, sleeps
-or leaves. So it can only end from outside, by another process or thread. A loop that looks at
-nothing but a clock is a pause of the program's own.
+`while flag.value == 0: pass` is a wait although its thread computes, and so is `time.sleep(0.001)`
+between two checks. A loop polls if nothing in its body makes progress: it only checks values,
+sleeps or leaves. So it can only be ended from outside, by another process or thread. A loop that
+checks nothing but a clock is a pause of the program itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-#: Calls that look at something and change nothing; of a method, its name.
+#: Calls that read something and change nothing; for a method, its name.
 _LOOKS = frozenset(
     ["all", "any", "len", "int", "bool", "float", "str", "abs", "min", "max", "sum", "range",
      "list", "tuple", "set", "sorted", "enumerate", "zip", "isinstance", "getattr", "print",
@@ -85,7 +85,7 @@ def _search(block: Iterable[Statement], in_loop: bool, found: list[tuple[int, in
 
 
 def _polls(loop: Statement) -> bool:
-    """Whether nothing in a loop makes progress, and what it looks at is not its own."""
+    """Whether nothing in a loop makes progress, and the values it checks are not its own."""
     inside = list(loop.below())
     if not inside or not _looks(loop.condition) or not all(map(_is_idle, loop.body)):
         return False
@@ -142,7 +142,7 @@ def _is_idle(statement: Statement) -> bool:
 
 
 def _sleeps_only(block: list[Statement]) -> bool:
-    """Whether a loop's body is a sleep of a fixed length: what it asks for is in its condition."""
+    """Whether a loop's body is a sleep of a fixed length, with the check in its condition."""
     return bool(block) and all(
         s.head in ("pass", "continue") or (_SLEEP.match(s.text) and _fixed(s)) for s in block
     )
@@ -158,14 +158,14 @@ def _fixed(sleep: Statement) -> bool:
 
 
 def _paces(sleep: Statement, branch: Statement) -> bool:
-    """Whether a sleep keeps a rate: its length is what its condition measured."""
+    """Whether a sleep keeps a rate: its length is the time measured by its condition."""
     found = _SLEEP.match(sleep.text)
     names = set(_NAME.findall(found[1])) if found else set()
     return not _fixed(sleep) or bool(names & set(_NAME.findall(branch.condition)))
 
 
 def _looks(expression: str) -> bool:
-    """Whether an expression calls nothing but what looks."""
+    """Whether an expression calls only functions that read."""
     rest = _CLOCK.sub("", expression)
     called = (found[1] for found in _CALL.finditer(rest))
     return all(keyword.iskeyword(name) or name.rpartition(".")[2] in _LOOKS for name in called)
@@ -261,7 +261,7 @@ def _lines(text: str) -> Iterator[tuple[int, Statement]]:
 
 
 def _split_header(statement: Statement) -> tuple[str, str]:
-    """(header, what follows its colon) of a compound statement."""
+    """(header, the code after its colon) of a compound statement."""
     if statement.head not in _COMPOUND:
         return statement.text, ""
     depth = 0

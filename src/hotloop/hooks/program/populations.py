@@ -1,7 +1,8 @@
-"""Tells candidates that an evolution strategy tries from evaluations of what was learned.
+"""Distinguishes candidates of an evolution strategy from evaluations of a trained agent.
 
-Both are functions called `evaluate` that play and learn nothing. What follows is the difference: a
-training that evaluates has trained in between, and an evolution strategy tries the next candidate.
+Both are functions called `evaluate` that play and learn nothing. The difference is in the code that
+follows: an agent is trained between evaluations, while an evolution strategy tries the next
+candidate.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ class Populations:
         self._mark = context.profiler.mark
         self._order = context.order
         self._evaluate, self._collect = core.region("evaluate"), core.region("collect")
-        #: Entered by what trains; candidates are tried without any of these.
+        #: Phases entered by training; candidates are tried without any of these.
         self._learning = [core.region(name) for name in ("learn.optimizer", "learn.backward")]
         self._are_candidates = self._was_called = False
         #: Steps of the loop when the last candidate had been tried.

@@ -1,7 +1,7 @@
-"""Which functions of a program are which phase, by what they are.
+"""Recognizes which functions of a program are which phase, by their shape.
 
-Pure rules: from a class or a function to a list of `Recognized`. Each requires the whole shape: a
-buffer has a way in *and* a way out *and* something that keeps; an agent acts *and* learns.
+Pure rules from a class or a function to a list of `Recognized`. Each requires the whole shape: a
+buffer has a method to add *and* a method to sample *and* storage; an agent acts *and* learns.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hotloop.hooks.program.self_play import searches_a_tree, simulates
 from hotloop.hooks.program.stepping import resets, the_step
 from hotloop.hooks.redirect import written
 
-#: A transition has at least a state, an action, a reward and what came of it.
+#: A transition has at least a state, an action, a reward and the next state.
 TRANSITION_PARTS = 4
 #: One update that no hook can split: a table's entry changed, arithmetic written out.
 OPAQUE_LEARN = ("learn", "learn.step")
@@ -150,7 +150,7 @@ def _rules_of_game(cls: type, methods: dict[str, Method]) -> Iterator[Recognized
 
 
 def _population(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
-    """An evolution strategy: it is asked for candidates *and* told how good they were."""
+    """An evolution strategy: it provides candidates *and* receives their fitness."""
     ask, tell = methods.get("ask"), methods.get("tell")
     if ask is None or tell is None or not tell.takes_something:
         return
@@ -174,7 +174,7 @@ def _buffer(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     returns = [m for m in methods.values() if _computes_returns(m.function, m.words)]
     if "get" in methods and returns:
         ways_out.append(methods["get"])
-    # Offline, a buffer may be filled once, by whatever loads the data set.
+    # Offline, a buffer may be filled once, by the code that loads the dataset.
     from_data = bool({"buffer", "replay"} & words_of_class(cls)) and bool(ways_out)
     if not (ways_in or from_data) or not (ways_out or returns):
         return
@@ -236,14 +236,14 @@ def _is_learning(words: list[str]) -> bool:
 def _agent(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:
     acts = [m for m in methods.values() if _acts(m) and not _plays(m, cls)]
     if _is_network(cls):
-        # Calls of networks are seen; one whose `forward` is called directly is not.
+        # Calls of networks are seen; a direct call of `forward` is not.
         acts = [m for m in acts if "forward" in v.used_names(m.function.__code__)]
         for method in acts:
             yield Recognized(method.owner, method.name, ("policy.act",), "policy.act")
     stores = [m for m in methods.values() if _is_way_in(m)]
     learns = [m for m in methods.values() if _is_learning(m.words) and not _plays(m, cls)]
     if not learns and not stores:
-        # A policy apart from what learns; environments and others list actions as well.
+        # A policy separate from the learner; environments and others list actions as well.
         apart = not _is_network(cls) and "step" not in methods
         apart = apart and not any(_is_learning(m.words) for m in methods.values())
         acts = [m for m in acts if apart and m.words[0] in v.DECIDE]
@@ -327,7 +327,7 @@ def _computes_returns(function: FunctionType, words: list[str]) -> bool:
     return bool(used & v.REWARD) and bool(used & v.RETURN_PARTS)
 
 
-# -- what surrounds training --
+# -- code around training --
 
 
 def _rest(cls: type, methods: dict[str, Method]) -> Iterator[Recognized]:

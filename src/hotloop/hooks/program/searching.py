@@ -41,7 +41,7 @@ class SelfPlay:
         self._core.count(schema.SEARCHES, 1)
 
     def games_in(self, module: ModuleType) -> Iterator[tuple[object, str]]:
-        """Functions of a module that play one game, by what they call."""
+        """Functions of a module that play one game, by their calls."""
         if not self.names:
             return
         for owner, name, raw in _functions_of(module):
@@ -53,7 +53,7 @@ class SelfPlay:
                 yield owner, name
 
     def _rules(self, function: Function) -> Function:
-        """The rules of a game, timed where a tree search asks for them."""
+        """The rules of a game, timed when a tree search asks for them."""
         region = self._core.region("search.rules")
         timed, is_open = region.wrap(function, outermost=True), self._core.is_open
 
@@ -64,7 +64,7 @@ class SelfPlay:
         return inside
 
     def _simulation(self, function: Function) -> Function:
-        """One simulation of a search; what it calls itself is a part of it."""
+        """One simulation of a search; recursive calls are part of it."""
 
         @functools.wraps(function)
         def simulate(*args: object, **kwargs: object) -> object:

@@ -1,7 +1,7 @@
-"""Tree searches and the games that they play, by what their code does, whatever it is called.
+"""Recognizes tree searches and their games by what the code does, whatever its names.
 
-A search makes nodes that have children and count their visits, and simulates in a loop. A function
-that asks it for a move in a loop, and in no other loop around that, plays one game.
+A search creates nodes that have children and count their visits, and simulates in a loop. A
+function that asks it for a move in a single, not nested, loop plays one game.
 """
 
 from __future__ import annotations

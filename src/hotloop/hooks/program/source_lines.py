@@ -1,10 +1,10 @@
-"""What the program's own hot lines call, and the loops that they are in.
+"""Reads the calls on the program's hot lines, and the loops around them, from the source.
 
-A sample ends at a line of Python; what that line calls in C (a file's `write`, a list's `append`)
-has no frame. The source has it: for each sampled line of the program, the names of the
-functions called there, and the first line of the innermost loop around it; for each such loop,
-its last line, and whether it picks items by their number. A line that is in no readable source is
-left out. Recurrences (`feedback`) and where a file polls (`polling`) are noted as well.
+A sample ends at a line of Python; functions in C that it calls (a file's `write`, a list's
+`append`) have no frame. The source shows them: for each sampled line of the program, the names of
+the functions called there and the first line of the innermost loop around it; for each such loop,
+its last line and whether it selects items by index. Lines without readable source are left out.
+Recurrences (`feedback`) and polling (`polling`) are noted as well.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from hotloop.measure.profiler import Profiler
 MOST_LINES = 400
 MOST_FILES = 64
 LARGEST_FILE = 1_000_000
-#: Places of one file where it polls.
+#: Lines of one file where it polls.
 MOST_POLLS = 100
 #: A call that is written over more lines than this is a table of its own.
 LONGEST_CALL = 12
@@ -54,7 +54,7 @@ class LineNames:
         self._count = 0
 
     def notes(self) -> dict[str, Any]:
-        """Called as each window closes; only what is new is looked up."""
+        """Called when each window closes; only new lines are looked up."""
         stacks = self._profiler.stacks
         for row in stacks[self._seen :]:
             self._look_up(row.file, row.line)
@@ -133,7 +133,7 @@ _PART = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-#: Inside a formatted string: what is between braces, and the names that are called there.
+#: Inside a formatted string: the parts between braces, and the names called there.
 _FIELD = re.compile(r"\{[^{}]{1,200}\}")
 _CALL = re.compile(r"(?:(?<![\w.])|(?<=[)\]}])(?P<dot>\.))(?P<name>[^\W\d]\w*(?:\.[^\W\d]\w*)*)\(")
 #: What begins a statement for sure: a bracket that is open here was none.

@@ -1,7 +1,7 @@
 """Environments recognized by what their code does, whatever its names and language.
 
-A step is given an action, changes the object, and returns what came of it: a tuple of two to five
-parts. Its first call decides (`first_steps`). A reset is given nothing and sets what the step
+A step takes an action, changes the object, and returns the result as a tuple of two to five values.
+Its first call decides (`first_steps`). A reset takes nothing and sets the attributes that the step
 changes.
 """
 
@@ -23,7 +23,7 @@ RESULT_PARTS = range(3, 6)
 ENDLESS_PARTS = range(2, 3)
 #: A step is given an action, at most with a state or a random generator.
 MOST_PARAMETERS = 2
-#: A reset sets at least this part of what the step changes.
+#: A reset sets at least this part of the attributes that the step changes.
 SETS_AGAIN = 0.5
 
 
@@ -49,7 +49,7 @@ def _looks_like_step(function: FunctionType, cls: type, parts: range) -> bool:
 
 
 def resets(function: FunctionType, stepping: FunctionType, cls: type) -> bool:
-    """Whether a method begins an episode of what another one steps."""
+    """Whether a method begins an episode of the object that another one steps."""
     if _required(function) or function is stepping:
         return False
     changed = changed_by(stepping, cls)

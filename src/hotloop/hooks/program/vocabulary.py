@@ -1,8 +1,8 @@
-"""What the names in reinforcement-learning code mean, and what a function's code reveals.
+"""The meaning of names in reinforcement-learning code, and what a function's code reveals.
 
-A name alone proves little, so a rule requires more: parameters, the names that the code uses,
-the calls that it leads to. Words are what a name is made of: `computeGAE_returns` is compute, gae,
-returns. A miss costs a line in the report; a wrong name costs its reader's trust.
+A name alone proves little, so a rule requires more: parameters, the names that the code uses, the
+calls that it makes. Names are split into words: `computeGAE_returns` is compute, gae, returns. A
+missed phase costs a line in the report; a wrong one costs the reader's trust.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ENV = words_set(
 )
 ACTION = words_set("action actions act a u move moves control controls command choice")
 REWARD = words_set("reward rewards rew rews")
-#: Beside the rewards, what a return or an advantage is made of.
+#: The inputs of a return or an advantage besides rewards.
 RETURN_PARTS = words_set(
     "value values val vals v done dones terminal terminals terminated mask masks gamma discount "
     "lam lambda gae bootstrap ended"
@@ -66,12 +66,12 @@ DRAWN = words_set(
 )
 #: Of these, words that a function outside a class needs to count as a buffer's.
 DRAWN_ROWS = words_set("batch minibatch transitions experiences memory replay buffer")
-#: And of these, what cannot be the buffer itself, or the memory of the machine.
+#: Of these, words that cannot be the buffer itself, or the memory of the machine.
 ROWS = words_set("batch minibatch transitions experiences")
 ACT = words_set(
     "select choose get pick sample predict best greedy compute generate decide draw take"
 )
-#: Of these, what only a policy does.
+#: Of these, those that only a policy does.
 DECIDE = words_set("act choose select pick decide epsilon eps greedy")
 ACT_MORE = words_set(
     "action actions act move moves best greedy epsilon eps explore exploration noisy "
@@ -85,11 +85,11 @@ LEARN_MORE = words_set(
     "experience experiences short long gradient gradients and once iteration loss do ppo dqn "
     "sac td3 ddpg a2c the rollout rollouts buffer mini epoch online double dueling"
 )
-#: Words of a function that is a network, for whatever it is called.
+#: Words of a function that is a network, for any purpose.
 NETWORK = words_set(
     "policy actor critic net network q qnet forward apply predict agent inference model"
 )
-#: And what else such a name is made of, where the function is not compiled.
+#: Other words of such a name, if the function is not compiled.
 NETWORK_MORE = words_set("mlp values logits value function fn pass nn dqn probs")
 #: What a network without a class of its own is given first.
 WEIGHTS = words_set("params parameters weights theta variables p w")
@@ -138,7 +138,7 @@ PLAYS_A_GAME = words_set(
     "selfplay playgame playonegame playselfplaygame executeepisode startselfplay startplay "
     "selfplaygame playagame"
 )
-#: Rollouts in a model of the world, and what else such a name is made of.
+#: Rollouts in a model of the world, and other words of such a name.
 IMAGINE = words_set("imagine imagination dream")
 IMAGINED = words_set("ahead rollout rollouts trajectory trajectories horizon behavior with action")
 LEGAL_MOVES = words_set(
@@ -169,7 +169,7 @@ _REACH = 5
 
 
 def words_of(name: str) -> list[str]:
-    """The words that a name is made of, in lower case."""
+    """The words of a name, in lower case."""
     return [word.lower() for word in _WORD.findall(name)]
 
 

@@ -1,7 +1,7 @@
-"""What rules need besides times: threads, batch sizes, transfers, graphs, growing containers.
+"""Records facts that rules need besides times: threads, batch sizes, transfers, graphs, and so on.
 
-`collect.Telemetry` is made by the context; a file per library adds to it once that is imported.
-Values are counters, gauges and notes that `capture/schema.py` declares. May use the context,
-`wrapping`, `redirect`, `inference`, `program.files` and `measure`; judges nothing, which is
-`diagnose`'s work.
+The context creates `collect.Telemetry`; one file per library adds to it once the library is
+imported. Values are counters, gauges and notes declared in `capture/schema.py`. May use the
+context, `wrapping`, `redirect`, `inference`, `program.files` and `measure`. Judging is left to
+`diagnose`.
 """

@@ -1,4 +1,4 @@
-"""Which source lines of the program make calls that rules need."""
+"""The source lines of the program that make calls which rules need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_LINES = 4
 _DEEPEST = 40
 #: Lines kept of calls of another kind, and stacks whose own line is searched among them.
 MOST_ELSEWHERE, MOST_STACKS = 512, 16
-#: This many calls of another kind are chance: what a call is for is sometimes a guess.
+#: This many calls of another kind are chance: the purpose of a call is sometimes a guess.
 CHANCE = 1
 
 #: A source line of the program: (file, line, function).

@@ -1,8 +1,8 @@
 """Telemetry: what rules need besides times (threads, networks, limits, expensive calls).
 
-What happens often is a counter, what is a state is a gauge, what hardly ever changes is a note;
-`capture/schema.py` declares them. A value is either read once per window by the recorder's thread,
-or counted where a call takes far longer than the counting. An error is recorded and never reaches
+Frequent events are counters, states are gauges, and facts that hardly ever change are notes, all
+declared in `capture/schema.py`. A value is either read once per window by the recorder's thread, or
+counted in a call that takes far longer than the counting. An error is recorded and never reaches
 the program.
 """
 
@@ -59,7 +59,7 @@ class Telemetry:
         self._dropped: set[str] = set()
 
     def install(self) -> None:
-        """Hook the interpreter now, and libraries as they are imported."""
+        """Hook the interpreter now, and libraries when they are imported."""
         undo = self.context.undo
         self.context.on_import.append(self._imported)
         undo.append(put_hook(gc, "collect", self.expensive(_GC_COLLECT, schema.CALL_GC_COLLECT)))
@@ -83,7 +83,7 @@ class Telemetry:
             self._last_reads.append(last_read)
 
     def end(self) -> None:
-        """At the end of the program: read once more what is read rarely, and the scheduler.
+        """At the end of the program: read rarely read values once more, and the scheduler.
 
         The last window may be most of a short loop.
         """
@@ -91,7 +91,7 @@ class Telemetry:
             self._guard(read)
 
     def read(self) -> None:
-        """Once per window, in the recorder's thread: read what can be read from outside."""
+        """Once per window, in the recorder's thread: read values that can be read from outside."""
         for read in (self._scheduler, *self._reads):
             self._guard(read)
 
@@ -115,11 +115,11 @@ class Telemetry:
 
     @property
     def gauges(self) -> dict[str, float]:
-        """Values as they are now; another dictionary after a fork."""
+        """Current values; another dictionary after a fork."""
         return self.context.profiler.gauges
 
     def gauge(self, name: str, value: float) -> None:
-        """A value as it is now."""
+        """A current value."""
         self.gauges[name] = value
 
     def expensive(self, counters: tuple[str, str], what: str) -> Wrapper:

@@ -1,9 +1,9 @@
 """Telemetry of environments and replay buffers, at next to no cost.
 
-- how many environments a program steps in turn, one call each (`envs_in_turn`), or all together
-  (`envs`), and the bytes of one environment's observation (`observation_bytes`);
+- the number of environments that a program steps in turn, one call each (`envs_in_turn`), or all
+  together (`envs`), and the bytes of one environment's observation (`observation_bytes`);
 - the memory that a replay buffer's arrays, or the transitions of its deque, need when it is full
-  (`buffer_bytes`), and how much of that is images kept as floats;
+  (`buffer_bytes`), and the part of that which is images stored as floats;
 - which containers of an environment, or of the program's wrappers around it, grow, and whether
   they grow in steps or in resets: objects that survive a reset look the same as a growing history
   in every timing.
@@ -46,7 +46,7 @@ _CONTAINERS = (list, dict, set, deque)
 
 
 class Turns:
-    """How many environments are stepped in turn: each once before the first comes again."""
+    """Counts environments stepped in turn: each once before the first is stepped again."""
 
     def __init__(self, profiler: Profiler) -> None:
         self._profiler = profiler
@@ -250,7 +250,7 @@ class Buffers:
         self._seen: set[int] = set()
 
     def used(self, buffer: Foreign) -> None:
-        """A batch was drawn from this buffer; what it keeps is inspected the first time."""
+        """A batch was drawn from this buffer; its contents are inspected the first time."""
         if id(buffer) in self._seen or len(self._seen) >= MOST_BUFFERS:
             return
         self._seen.add(id(buffer))

@@ -1,4 +1,4 @@
-"""Whether autograd's graphs are used and freed: of the calls that act, and of those that learn.
+"""Whether autograd graphs are used and freed, in calls that act and in calls that learn.
 
 Some outputs of networks are inspected. A mark in the metadata of some nodes of the graph dies with
 the node, so a weak reference to the mark shows whether the graph is still alive; a hook on the node
@@ -27,7 +27,7 @@ EVERY_FORWARD = native_constant("SHOWN_FORWARDS", 31)
 #: Graphs of each kind that are marked at first, and per window later: marking one takes about as
 #: long as a small network.
 MARKED_AT_FIRST, MARKED_A_WINDOW = 32, 4
-#: Nodes that are marked: what a program keeps may hold only a part of a graph.
+#: Number of nodes to mark: objects that a program keeps may hold only a part of a graph.
 _NODES = 24
 #: Graphs that are watched at a time, and how many calls later one should long be freed: more than
 #: the updates of one iteration, whose losses programs rightly add up.
@@ -121,7 +121,7 @@ class Graphs:
         nodes = _nodes_of(result)
         if nodes:
             self._count(schema.FORWARDS_WITH_GRAPH, 1)
-            # Before anything was learned, what a call is for is a guess.
+            # Before anything was learned, the purpose of a call is a guess.
             if self._backwards and self._forwards < MOST_ATTRIBUTED:
                 # A method that acts and learns must keep its gradients; its caller need not.
                 self._telemetry.lines.note_elsewhere(schema.CALL_ACT_WITH_GRAPH)

@@ -26,7 +26,7 @@ _TRAINERS = (
 
 
 def install(telemetry: Telemetry) -> None:
-    """Time `predict` as a whole, and describe every optimizer as it is built."""
+    """Time `predict` as a whole, and describe every optimizer when it is built."""
     for module, name in _TRAINERS:
         trainer = getattr(sys.modules.get(module), name, None)
         if trainer is not None and "predict" in vars(trainer):

@@ -1,4 +1,4 @@
-"""Telemetry of TensorFlow: source lines that call functions which are traced again; its threads."""
+"""Telemetry of TensorFlow: threads, and source lines that call retraced functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TRACE = "_create_concrete_function"
 
 
 def install(telemetry: Telemetry) -> None:
-    """Hook where a function is traced: a trace takes milliseconds."""
+    """Hook the tracing of functions: a trace takes milliseconds."""
     module = sys.modules.get(_MODULE)
     if not hasattr(module, _TRACE):
         return

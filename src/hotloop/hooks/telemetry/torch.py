@@ -1,4 +1,4 @@
-"""What PyTorch runs with: threads, optimizers and their networks, kept graphs, compilations.
+"""Telemetry of PyTorch: threads, optimizers and their networks, retained graphs, compilations.
 
 Optimizers are recorded when constructed and held weakly. Tensors are read in place,
 by the recorder's thread; nothing is computed with torch there, so that no thread pool is woken.
@@ -34,7 +34,7 @@ LONGEST_ANSWER_S = 5.0
 #: Numbers that one check reads of one tensor, and tensors that it reads.
 _NUMBERS, _TENSORS = 4096, 8
 
-#: The smallest normal number of float32; what is nearer to zero and not zero is subnormal.
+#: The smallest normal number of float32; nonzero numbers below it are subnormal.
 _SMALLEST_NORMAL = 1.1754943508222875e-38
 
 
@@ -73,7 +73,7 @@ def install(telemetry: Telemetry) -> None:
 
 
 class Networks:
-    """The optimizers of a program: how many parameters of what kind, and where they are."""
+    """The optimizers of a program: number, kind and device of their parameters."""
 
     def __init__(self, telemetry: Telemetry) -> None:
         self._telemetry = telemetry
@@ -171,7 +171,7 @@ def _parameters(optimizer: Foreign) -> list[Foreign]:
 
 
 def _subnormal_share(tensors: list[Foreign]) -> float | None:
-    """Of the numbers that are not zero; read where they lie, without a copy of the whole."""
+    """Share among nonzero numbers; read in place, without a full copy."""
     import numpy
 
     seen = small = 0
@@ -279,7 +279,7 @@ class Compilations:
 _WHOLE_COMPILATION = ("_compile.compile_inner", "_compile", "compile_inner")
 
 
-#: Backward passes after which a program that made no tensor of a list will hardly begin to.
+#: After this many backward passes, a program that has not made a tensor from a list won't.
 ENOUGH_BACKWARDS = 100
 
 

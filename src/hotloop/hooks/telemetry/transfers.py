@@ -1,6 +1,6 @@
-"""Tensors that go from one device to another, and from a device to Python.
+"""Transfers of tensors between devices, and from a device to Python.
 
-`item`, `tolist` and `numpy` read a tensor from Python, `cpu`, `cuda` and `to` move it; `float(t)`,
+`item`, `tolist` and `numpy` read a tensor from Python; `cpu`, `cuda` and `to` move it; `float(t)`,
 `int(t)`, `bool(t)` and `if t:` read it implicitly. On a CPU tensor they take less than a region
 would, so they are only counted; on any other device the call waits for everything before it and is
 timed as `transfer`, with the source line that called it. The native module does all of this

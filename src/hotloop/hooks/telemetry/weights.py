@@ -1,4 +1,4 @@
-"""What a program's trained weights are when it ends: enough to compare two runs.
+"""A digest of a program's trained weights at its end, to compare two runs.
 
 Equal digests mean equal weights, bit for bit. Weights that differ are compared by projections on
 fixed random vectors: the distance between two projections estimates the distance between the

@@ -1,5 +1,5 @@
 /* A callable that calls another one first, with the same arguments. Neither leaves a frame of
- * hotloop's around the program's function, which a warning, a logger or a traceback would name. */
+ * hotloop's around the program's function, which a warning, a logger or a traceback would show. */
 
 #include "core.h"
 #include "references.h"

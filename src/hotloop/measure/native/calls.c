@@ -1,12 +1,12 @@
-/* What a network is called for: to choose an action or to learn.
+/* Decides whether a network call chooses an action or learns.
  *
- * Inside a library's `learn` it learns and inside its `collect` it acts. In a plain loop the same
- * call was made before and was followed by an environment step (it acted) or by a backward pass (it
- * learned): it is for the same again. A call that was never made before acts if its batch has one
- * entry for each environment outside an update. Without gradients, a network that has acted also
- * acts at the end of a rollout, where it estimates the value of the last observation. Where no
- * environment has stepped, a call with gradients learns, and so does one without them on a batch of
- * the same size (a target network); nothing shows what any other call is for. */
+ * Inside a library's `learn` it learns, and inside its `collect` it acts. In a plain loop, an earlier
+ * call of the same kind decides: if an environment step followed it, it acts; if a backward pass did,
+ * it learns. A call without an earlier one acts if, outside an update, its batch has one entry per
+ * environment. Without gradients, a network that has acted also acts at the end of a rollout, where it
+ * estimates the value of the last observation. If no environment has stepped, a call with gradients
+ * learns, and so does one without gradients on a batch of the same size (a target network). Nothing
+ * shows the purpose of any other call. */
 
 #include "events.h"
 

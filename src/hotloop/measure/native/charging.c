@@ -1,9 +1,9 @@
-/* What the time between two samples is charged to.
+/* Charges the time between two samples.
  *
- * A sample says where a thread is; how long it ran, and how long it waited for a core, the system counts
- * exactly. So the sums of samples are kept equal to these counts, within a few samples either way, which
- * is chance. Without that, what is sampled late is sampled wrong: a sampler that must first wake an idle
- * core finds a thread that computes for half a millisecond waiting again. */
+ * A sample shows where a thread is. The system counts exactly how long it ran and how long it waited for
+ * a core, so the sums of samples are kept equal to these counts, within a few samples either way (chance).
+ * Otherwise, late samples would be wrong: a sampler that must first wake an idle core finds a thread that
+ * computed for half a millisecond waiting again. */
 
 #include "sampling.h"
 

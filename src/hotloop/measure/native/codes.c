@@ -1,5 +1,5 @@
-/* Copies of code objects: names, first lines and line tables, taken when one is first seen. No reference
- * is held (that would need the GIL), so an address is known by what the object at it contains. */
+/* Copies of code objects: names, first lines and line tables, copied when one is first seen. No reference
+ * is held (that would need the GIL), so an address is recognized by the contents of its object. */
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>

@@ -1,4 +1,4 @@
-/* Fault-safe copies: the kernel reads this process's memory for us and reports what is not mapped. */
+/* Fault-safe copies: the kernel reads this process's memory for us and reports unmapped addresses. */
 
 #include "copying.h"
 

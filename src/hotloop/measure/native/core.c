@@ -1,4 +1,4 @@
-/* Core: a tree of regions with its counters, and what Python can ask of it. */
+/* Core: a tree of regions with its counters, and its interface for Python. */
 
 #include "core_methods.h"
 #include <structmember.h>

@@ -1,5 +1,5 @@
-/* Counters: what programs and hooks count. Native code adds to numbers in C (`counter_add`), which go
- * among the others when they are read. */
+/* Counters: what programs and hooks count. Native code adds to numbers in C (`counter_add`), which are
+ * combined with the others when read. */
 
 #include <math.h>
 

@@ -1,9 +1,9 @@
-/* EventOrder: in which order the parts of a training loop happen, and what lies between two of them.
+/* EventOrder: the order in which the parts of a training loop happen, and the gaps between them.
  *
- * From one event to the next a *gap* is open in the core, under the name that is expected so that
- * samples find it; the next event decides which region gets the gap's time. This runs after every
- * network call and every environment step, when the code and data of a Python function would have
- * left the CPU's caches. `hotloop.hooks.inference.gaps` has the names of gaps. */
+ * Between two events, a *gap* is open in the core, under the expected name so that samples see it; the
+ * next event decides which region gets the gap's time. This runs after every network call and every
+ * environment step, when the code and data of a Python function would have left the CPU's caches.
+ * `hotloop.hooks.inference.gaps` has the names of gaps. */
 
 #include "events.h"
 

@@ -1,4 +1,4 @@
-/* The type `EventOrder` as Python sees it. */
+/* The Python type `EventOrder`. */
 
 #include "events.h"
 #include "references.h"

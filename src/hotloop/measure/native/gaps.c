@@ -1,5 +1,5 @@
 /* Gaps: code without marked ends. A gap is open until anything else begins or ends. Its time
- * is its parent's until it is claimed for a region. */
+ * belongs to its parent until it is claimed for a region. */
 
 #include "core_methods.h"
 

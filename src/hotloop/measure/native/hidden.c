@@ -1,5 +1,5 @@
-/* Calls of hotloop's own Python code, which neither a tracer or profiler of the program's nor the
- * compiler of torch is shown: below a compiled function, that looks at every Python frame. */
+/* Hides calls of hotloop's own Python code from the program's tracers and profilers, and from torch's
+ * compiler, which inspects every Python frame below a compiled function. */
 
 #include "hidden.h"
 

@@ -1,18 +1,18 @@
-/* Hooks a function where it stands: the object stays the same, only its calls come to hotloop.
+/* Hooks a function in place: the object stays the same, and only its calls go through hotloop.
  *
  * A Python function keeps everything but its vectorcall. A builtin function or a method descriptor
  * also gets a copy of its PyMethodDef with one more flag, so that the interpreter's specialised
- * calls, which read nothing else, are not taken. An object that keeps a vectorcall of its own, as a
- * jitted function of JAX does, gets another one. Identity, hash, pickling, signature, kind and weak
- * references are therefore those of the program's own object.
+ * calls, which read nothing else, are not used. An object with its own vectorcall slot, such as a
+ * jitted function of JAX, gets another vectorcall. So identity, hash, pickling, signature, kind and
+ * weak references are those of the program's own object.
  *
- * Functions and builtins live while they are hooked. Objects do not: a jitted function holds compiled
- * code, so nothing here keeps one alive, and its hooks end with it. The same holds for a function that
- * is hooked weakly, because it is one of many that are made as the program runs.
+ * Functions and builtins are kept alive while they are hooked. Objects are not: a jitted function holds
+ * compiled code, so nothing here keeps one alive, and its hooks end with it. The same holds for a
+ * function that is hooked weakly because the program creates many of them while it runs.
  *
- * Python 3.11 calls whatever is exactly of type `function` without asking its vectorcall, and from
- * 3.13 on `__init__` is entered in that way. There the object's type is a subtype of the same layout
- * and name as well. */
+ * Python 3.11 calls objects that are exactly of type `function` without their vectorcall, and since
+ * 3.13 `__init__` is entered in that way. There, the object's type also becomes a subtype with the
+ * same layout and name. */
 
 #include "core_methods.h"
 #include "inplace.h"

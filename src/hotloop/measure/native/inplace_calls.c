@@ -1,4 +1,4 @@
-/* Calls of hooked functions: through their hooks, and past them to the function as it was. */
+/* Calls of hooked functions: through their hooks, and past them to the original function. */
 
 #include "inplace.h"
 #include "objects.h"

@@ -1,5 +1,5 @@
-/* Switches hooked functions on and off: in deep recursions, between stretches, and for the compiler of
- * torch, which asks for their type. */
+/* Switches hooked functions on and off: in deep recursions, between stretches, and for torch's compiler,
+ * which checks their type. */
 
 #include "inplace.h"
 #include "own_frames.h"

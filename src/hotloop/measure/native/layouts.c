@@ -1,5 +1,5 @@
-/* Where the interpreter keeps what the sampler reads: Python 3.10 to 3.12 from that version's headers, later
- * ones from the offsets the interpreter publishes for debuggers. */
+/* The interpreter's layouts that the sampler reads: for Python 3.10 to 3.12 from the headers, for later
+ * versions from the offsets that the interpreter publishes for debuggers. */
 
 #define PY_SSIZE_T_CLEAN
 #define Py_BUILD_CORE_MODULE 1

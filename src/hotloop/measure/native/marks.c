@@ -1,6 +1,6 @@
 /* A position in the program's code at which hotloop is called, invisible to the program: the
  * interpreter negates a constant of that code. There is no call to trace and no name to look up, and
- * what the callback does is not shown to a tracer or profiler of the program's. */
+ * the callback is hidden from the program's tracers and profilers. */
 
 #include "core.h"
 #include "references.h"

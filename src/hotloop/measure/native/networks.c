@@ -1,10 +1,10 @@
 /* Networks: times every outermost call of a torch module, as acting or as learning.
  *
- * A module is called through `Module.__call__`, a plain Python function. It stays where it is and
- * what it is, so that code which inspects it (`torch.compile`) finds torch's own; only the way that
- * C calls it, its vectorcall, is ours. Inner modules, which are the most, are passed on at once. What
- * an outermost call is for is decided here and in calls.c. Python names the phase of a class, reads
- * batch sizes of nested arguments, and is shown the result of one call in some. */
+ * A module is called through `Module.__call__`, a plain Python function. It stays in place, so that code
+ * which inspects it (`torch.compile`) finds torch's own; only its vectorcall is replaced. Calls of inner
+ * modules, which are most, are passed on at once. The purpose of an outermost call is decided here and
+ * in calls.c. Python names the phase of a class, reads batch sizes of nested arguments, and inspects the
+ * results of a few calls. */
 
 #include "batches.h"
 #include "inplace.h"

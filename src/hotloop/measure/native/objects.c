@@ -1,6 +1,6 @@
 #include "objects.h"
 
-/* Only types that were made while Python runs, as extensions make theirs. Python's own are excluded:
+/* Only types created while Python runs, as extensions create theirs. Python's own are excluded:
  * a bound method has such a slot too, but it is gone after one call. A type with a `tp_call` of its
  * own may be called without its slot. */
 vectorcallfunc *

@@ -1,5 +1,5 @@
-/* A callable that only one thread reaches: since Python 3.12, cProfile hears the calls of all threads
- * and takes them for one stack, which gives their times to each other's functions. */
+/* A callable that only one thread reaches: since Python 3.12, cProfile sees the calls of all threads
+ * as one stack, which assigns their times to each other's functions. */
 
 #include "core.h"
 

@@ -1,5 +1,5 @@
 /* Optimizers: a program with several of them (a world model, an actor, a critic) learns for one after
- * the other. What was learned since the last step of any was learned for the one that steps now. */
+ * the other. Learning since the last step of any optimizer belongs to the one that steps now. */
 
 #include "optimizers.h"
 

@@ -1,9 +1,9 @@
-/* hotloop's own frames, which the program does not meet.
+/* Hides hotloop's own frames from the program.
  *
  * The program runs on top of hotloop, and so does a function whose hook is written in Python. While one
  * of these runs, the frames of hotloop below it are taken off the thread's chain and out of its depth.
- * So `inspect.stack()`, tracebacks, `stacklevel` and the depth at which recursion ends are what they are
- * without hotloop. The frames themselves stay where they are: their owners are the calls in progress. */
+ * So `inspect.stack()`, tracebacks, `stacklevel` and the recursion limit behave as without hotloop. The
+ * frames themselves stay where they are: their owners are the calls in progress. */
 
 #include "own_frames.h"
 

@@ -1,5 +1,5 @@
-/* Hooks of functions that are called several times per step and matter once in a while: what decides
- * is C, because Python code runs several times as long where the caches are cold.
+/* Hooks of functions that are called several times per step but matter only occasionally. C decides when,
+ * because Python code takes several times longer if the caches are cold.
  *
  * `CompiledRuns` is around torch's `set_eval_frame`, which every step of an optimizer calls;
  * `ListCalls` is around `torch.tensor` and `torch.as_tensor`. */

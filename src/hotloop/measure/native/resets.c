@@ -1,5 +1,5 @@
-/* Resets of environments: their episodes begin anew. Most are noted here; Python sees the first of each
- * environment, and few others. */
+/* Resets of environments, which start new episodes. Most are noted here; Python sees the first one of each
+ * environment and few others. */
 
 #include "returns.h"
 

@@ -1,8 +1,8 @@
 /* Returns: the sum of rewards over each episode, kept per environment.
  *
- * Every step of every environment passes through here, beside steps of a few microseconds: one
- * addition per environment, and no Python. What has ended goes to a distribution of constant size,
- * which each window takes. */
+ * Every step of every environment passes through here, and steps may take only a few microseconds: so
+ * there is one addition per environment, and no Python. Ended episodes go to a distribution of constant
+ * size, which each window takes. */
 
 #include <math.h>
 

@@ -1,9 +1,9 @@
 /* The sampler: which Python lines run in which phase, about a hundred times a second.
  *
- * A thread of our own, which never holds or waits for the GIL, copies the frame chain of every Python
- * thread together with the instruction each frame is at and the phase it is in. Nothing is asked of the
- * program's threads: they neither stop nor notice. Copies are fault-safe (copying.c); one that is torn is
- * detected and repeated, and dropped and counted when it never holds still. */
+ * hotloop's own thread, which never holds or waits for the GIL, copies the frame chain of every Python
+ * thread together with the instruction each frame is at and the phase it is in. The program's
+ * threads neither stop nor notice. Copies are fault-safe (copying.c); a torn one is detected and repeated,
+ * and it is dropped and counted if it never becomes consistent. */
 
 #include "sampling.h"
 

@@ -1,8 +1,8 @@
-/* One sample of one thread: its stack, its phase and how it is, all of one moment.
+/* One sample of one thread: its stack, its phase and its state, all at one moment.
  *
- * How a thread is:
- * - not on a CPU, by its CPU clock before and after the copy: it waits, and the system call it is blocked
- *   in says for what (threadstate.c). The main thread that waits for a lock while native threads of its
+ * The state of a thread:
+ * - not on a CPU, by its CPU clock before and after the copy: it waits, and the system call in which it is
+ *   blocked shows for what (threadstate.c). The main thread that waits for a lock while native threads of its
  *   own process compute has handed them its work (autograd's engine does): that is native code;
  * - on a CPU, and one and the same instruction is in progress all through NATIVE_NS: it is in native code
  *   that this instruction called, an operator or a call. Otherwise the interpreter makes progress: Python.

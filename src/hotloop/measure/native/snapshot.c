@@ -1,5 +1,5 @@
-/* Snapshots: what happened at each node since the last one; the slices of a trace; what remains after
- * a fork. */
+/* Snapshots: the change of each node since the last one; the slices of a trace; the state after a
+ * fork. */
 
 #include "core_methods.h"
 #include "timed.h"

@@ -1,6 +1,6 @@
-/* What entering and leaving a region does: the hot path.
+/* Entering and leaving a region: the hot path.
  *
- * Time is charged by switching: at every entry and exit, the time since the last one belongs to
+ * Time is charged by switching: at every entry and exit, the time since the previous one belongs to
  * the node that was on top. So the own times of a thread's nodes add up to its wall time
  * whatever the program does, out-of-order exits included. `hotloop.measure.twin` counts
  * the same in Python; one test suite runs over both. Everything here runs with the GIL held. */

@@ -1,6 +1,6 @@
-/* Steps: the note after an environment, or a vector of them, was stepped. Steps, ended episodes and
- * their returns are counted and the event is recorded. This runs beside steps of a few
- * microseconds; `hotloop.hooks.inference.step_results` reads the results that are not plain. */
+/* Steps: the note after the step of an environment or a vector. It counts steps, ended episodes and
+ * their returns, and records the event. Steps may take only a few microseconds, so this is in C;
+ * `hotloop.hooks.inference.step_results` reads unusual results. */
 
 #include "events.h"
 #include "references.h"

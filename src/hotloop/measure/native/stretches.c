@@ -2,7 +2,7 @@
  *
  * A stretch begins and ends where one region, the *head*, is entered at its usual depth: it is whole
  * iterations of the program's loop. Lengths are counted in entries of the head, never in time, so
- * that every iteration is as likely to be measured as any other, however long it takes. While hooks
+ * that every iteration is equally likely to be measured, however long it takes. While hooks
  * rest, the region `(rest)` is open and takes the time; regions that do not rest are measured inside
  * it. `hotloop.measure.stretches` plans, `hotloop.analyze.stretches.resting` scales. */
 

@@ -1,7 +1,7 @@
-/* Tells when a class is made below one that hotloop follows.
+/* Reports when a subclass of a class that hotloop follows is created.
  *
  * Python calls `__init_subclass__` of every new class's parent, in the end `object`'s, which does
- * nothing. Its method is replaced where it stands, so that no class of a library gets an attribute that
+ * nothing. That method is replaced in place, so that no class of a library gets an attribute that
  * a program could find (`vars(gymnasium.Env)`) or save. */
 
 #include "core.h"

@@ -1,4 +1,4 @@
-/* Thread states from /proc, Linux only: elsewhere every answer is "not known". */
+/* Thread states from /proc, Linux only: elsewhere every state is "not known". */
 
 #include "threadstate.h"
 

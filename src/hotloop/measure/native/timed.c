@@ -1,4 +1,4 @@
-/* Timed: a function inside a region, without a Python frame of its own. What hooks are made of. */
+/* Timed: a function inside a region, without its own Python frame. Hooks are made of these. */
 
 #include "inplace.h"
 

@@ -1,5 +1,5 @@
-/* Transfers: counts what goes from one device to another, with the source line that asked for it. A
- * program may read a tensor a thousand times per step: what happens here must take far less. */
+/* Transfers: counts data moving between devices, with the source line that requested it. A program may
+ * read a tensor a thousand times per step, so the code here must be much cheaper. */
 
 #include "references.h"
 #include "transfers.h"

@@ -1,4 +1,4 @@
-/* Updates: gradient steps, and the batches that they learn from.
+/* Updates: gradient steps, and the batches from which they learn.
  *
  * Between two backward passes a network sees its batch once, however often it is called, and several
  * networks see the same batch; a backward pass without a step adds to the next one (accumulation). A

@@ -1,7 +1,7 @@
-"""Core: a tree of regions with its counters, where the native module is missing.
+"""A tree of regions with its counters, used if the native module is missing.
 
-It counts regions and counters as the native core does. Gaps, and with them everything that is
-inferred, need the native module.
+It counts regions and counters as the native core does. Gaps, and therefore all inferred phases,
+need the native module.
 """
 
 from __future__ import annotations
@@ -313,7 +313,7 @@ class Core:
             frame[MARK] = frame[BEGIN] = now
 
     def skip(self, ns: int) -> None:
-        """Take `ns` out of what is open in this thread: hotloop's own work inside it."""
+        """Subtract `ns` from the open regions of this thread: hotloop's own work inside them."""
         thread = self._thread()
         thread.last += ns
         for frame in thread.current_stack().frames:
@@ -381,7 +381,7 @@ class Core:
         self._skip_open(self._clock())
 
     def leave_all(self) -> None:
-        """Close what is open in this thread without counting it: a child that never returns."""
+        """Close this thread's open regions without counting them: a child that never returns."""
         thread = self._thread()
         stack = thread.current_stack()
         thread.charge(self._clock())

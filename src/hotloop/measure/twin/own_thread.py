@@ -1,4 +1,4 @@
-"""What `native/own_thread.c` does, with a thread of Python's."""
+"""The counterpart of `native/own_thread.c`, with a Python thread."""
 
 from __future__ import annotations
 

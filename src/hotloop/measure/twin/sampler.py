@@ -147,7 +147,7 @@ class Sampler:
 
 
 def _cpu_clock_of(ident: int) -> int | None:
-    """The clock of one thread's CPU time, where the system has one."""
+    """The clock of one thread's CPU time, if the system has one."""
     get = getattr(time, "pthread_getcpuclockid", None)
     try:
         return get(ident) if get is not None else None

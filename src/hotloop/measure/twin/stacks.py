@@ -20,7 +20,7 @@ get_ident = threading.get_ident
 
 
 class Node:
-    """A position in the tree, with what happened there since the last snapshot."""
+    """A position in the tree, with its change since the last snapshot."""
 
     __slots__ = (
         "calls",
@@ -101,7 +101,7 @@ class Stack:
 
 
 class Thread:
-    """One thread: its stacks, and what is charged now."""
+    """One thread: its stacks, and the node that is charged now."""
 
     __slots__ = ("alive", "ident", "last", "root", "stack", "stacks", "task", "top")
 

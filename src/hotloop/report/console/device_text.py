@@ -1,4 +1,4 @@
-"""The accelerator in the text report: what it did, why it was idle, what moved, its memory."""
+"""The accelerator in the text report: its work, idle time, transfers and memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_LINES = 5
 
 
 def limits_in_words(analysis: Analysis, process: str) -> list[str]:
-    """What a process's time went into, the largest share first; shares add up."""
+    """How a process spent its time, largest share first; shares add up."""
     is_main = process in ("all", "main")
     bound = analysis.bound if is_main else analysis.process_bounds.get(process)
     if bound is None:
@@ -30,7 +30,7 @@ def limits_in_words(analysis: Analysis, process: str) -> list[str]:
 
 
 def bound_line(analysis: Analysis, process: str = "main") -> str:
-    """The same as a sentence; empty where it is not known."""
+    """The same as a sentence; empty if it is not known."""
     is_main = process in ("all", "main")
     parts, bound = limits_in_words(analysis, process), analysis.bound
     if not parts:
@@ -43,7 +43,7 @@ def bound_line(analysis: Analysis, process: str = "main") -> str:
 
 
 def _waits_for(analysis: Analysis) -> str:
-    """Whose kernels the host waits for."""
+    """The phases whose kernels the host waits for."""
     assert analysis.bound is not None
     phases = analysis.device.phases if analysis.device is not None else []
     awaited = sorted(phases, key=lambda each: -each.awaited_s)

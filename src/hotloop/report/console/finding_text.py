@@ -54,7 +54,7 @@ def _change(finding: Finding) -> list[str]:
 
 
 def _command(command: str, style: Style) -> str:
-    """A command to be pasted: never cut, continued on the next line where it is too long."""
+    """A command to be pasted: never truncated, continued on the next line if it is too long."""
     command, _, comment = command.partition("  # ")
     if comment:
         # Before the command, because it has to be done first.

@@ -52,7 +52,7 @@ def _as_fit(places: list[str], room: int) -> str:
 
 
 def hot_functions(analysis: Analysis, style: Style, view: View) -> str:
-    """Sampled functions by their own time; empty where nothing was sampled."""
+    """Sampled functions by their own time; empty if nothing was sampled."""
     process = "main" if view.process == "all" else view.process
     functions = functions_of(analysis, [process])[: view.top]
     if not functions:
@@ -69,7 +69,7 @@ def hot_functions(analysis: Analysis, style: Style, view: View) -> str:
 
 
 def thread_functions(analysis: Analysis, style: Style, view: View) -> str:
-    """What other threads of the main process ran; empty where they only waited."""
+    """Functions of other threads of the main process; empty if they only waited."""
     known = thread_functions_of(analysis)
     if not known:
         return ""

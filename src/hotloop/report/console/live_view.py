@@ -151,7 +151,7 @@ def _finding(analysis: Analysis, findings: list[Finding], style: Style) -> list[
     first = findings[0]
     promise = promised(first)
     gain = f"  {promise} ({first.confidence} confidence)" if promise else ""
-    # Where the title does not fit, the id says more than the title's ends.
+    # If the title does not fit, the id says more than a truncated title.
     room = style.width - len(gain)
     title = f"so far: {clean(first.title)}"
     title = title if len(title) <= room else fit(f"so far: {first.id}", room).rstrip()

@@ -16,7 +16,7 @@ from hotloop.report.view import SORTS, View
 
 #: Phases below this share of the loop are left out of the tree.
 _SMALLEST_SHARE = 0.002
-#: The same for a phase's own time beside the phases inside it, and for time in no phase.
+#: The same for a phase's own time outside the phases inside it, and for time in no phase.
 _SMALLEST_OWN_SHARE = 0.005
 _SMALLEST_OUTSIDE = 0.0005
 #: How a phase is known that neither a library nor the user named.
@@ -24,7 +24,7 @@ _TAGS = {"inferred": "(inferred)", "shape": "(by shape)"}
 
 
 def phase_table(analysis: Analysis, style: Style, view: View) -> str:
-    """The phases of the loop as a table; empty where there are none."""
+    """The phases of the loop as a table; empty if there are none."""
     phases = [p for p in analysis.phases if view.process in ("all", p.process)]
     if not phases:
         return ""
@@ -72,7 +72,7 @@ _Column = tuple[str, int, Callable[[_Row], str]]
 
 
 def _columns(analysis: Analysis, phases: list[Phase]) -> list[_Column]:
-    # Where both are known, each time says whether it is the host's or the device's.
+    # If both are known, each time says whether it is the host's or the device's.
     device = any(p.device_s is not None for p in phases)
     found: list[_Column] = [
         ("share", 6, lambda row: units.percent(row.share)),
@@ -92,7 +92,7 @@ def _seconds(value: float | None) -> str:
 
 
 def _label(row: _Row, width: int) -> str:
-    """A row's name and how it is known; without the latter where there is no room for both."""
+    """A row's name and how it is known; the latter only if there is room for both."""
     indent, name = "  " * row.depth, clean(row.label)
     whole = f"{indent}{name} {row.tag}" if row.tag else indent + name
     if len(whole) <= width:

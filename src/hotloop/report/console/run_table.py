@@ -11,11 +11,11 @@ from hotloop.report.console.terminal import Style, clean, fit
 _SMALLEST_SHARE = 0.005
 _SMALLEST_WAIT = 0.02
 
-TITLE = "The loop across processes: waiting replaced by what was waited for"
+TITLE = "The loop across processes: waiting replaced by the work waited for"
 
 
 def shown_rows(analysis: Analysis) -> list[RunRow]:
-    """The rows to show; none for a loop that hardly waits for other processes."""
+    """The rows to show; none for a loop that rarely waits for other processes."""
     rows = analysis.run_table
     if not any(row.process != "main" and row.share >= _SMALLEST_WAIT for row in rows):
         return []
@@ -29,7 +29,7 @@ def who(analysis: Analysis, row: RunRow) -> str:
 
 
 def line_of(row: RunRow) -> str:
-    """Where most of a row's time was, as sampled."""
+    """The line with most of a row's time, from samples."""
     return f"{short_file(row.file)}:{row.line}" if row.file else ""
 
 

@@ -48,7 +48,7 @@ class Foot:
         _allow_escapes()
 
     def size(self) -> tuple[int, int]:
-        """Columns, and the rows of the foot; 0 rows where there is no room for it."""
+        """Columns, and the rows of the foot; 0 rows if there is no room for it."""
         columns, rows = _size(self._stream)
         height = min(rows // 3, LARGEST_FOOT)
         return columns, height if height >= SMALLEST_FOOT else 0

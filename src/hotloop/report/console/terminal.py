@@ -91,7 +91,7 @@ def columns(rows: Sequence[Sequence[str]], sides: str) -> list[str]:
 
 
 def beside(cells: str, words: str, style: Style, *paint: str) -> str:
-    """A row of a table with words at its end: below the row where there is no room beside it."""
+    """A row of a table with text at its end, or below the row if there is no room."""
     if len(cells) + len(words) <= style.width:
         return cells + style.paint(words, *paint)
     lines = wrap(words, style.width, initial_indent="    ", subsequent_indent="    ")
@@ -116,7 +116,7 @@ def joined(blocks: Iterable[str]) -> str:
 
 
 def style_for(stream: TextIO) -> Style:
-    """What that stream can show: NO_COLOR, pipes and dumb terminals are plain."""
+    """The style that a stream supports: NO_COLOR, pipes and dumb terminals are plain."""
     terminal = stream.isatty() if hasattr(stream, "isatty") else False
     dumb = os.environ.get("TERM") == "dumb"
     color = terminal and not dumb and not os.environ.get("NO_COLOR")

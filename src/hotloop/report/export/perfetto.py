@@ -1,7 +1,7 @@
 """A trace for Perfetto and chrome://tracing: every call that `run --trace` kept, as a slice.
 
-The Chrome trace event format: a process per process, a thread per track, times in microseconds
-with nanoseconds behind the point. Memory and steps per second of the windows are counters above.
+The Chrome trace event format: one process per process, one thread per track, times in microseconds
+with nanoseconds after the decimal point. Memory and steps per second of the windows are counters.
 """
 
 from __future__ import annotations

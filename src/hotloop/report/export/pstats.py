@@ -16,7 +16,7 @@ from hotloop.report.console.terminal import clean
 from hotloop.report.document import Report
 from hotloop.report.view import DEFAULT_VIEW, View
 
-#: File, line and name: what pstats knows a function by.
+#: File, line and name, which identify a function in pstats.
 _Name = tuple[str, int, str]
 
 #: Calls (recursive ones left out), calls, own time, cumulative time.

@@ -1,9 +1,9 @@
 """The page: one file that needs nothing else, for one run or for several side by side.
 
-`shell` puts a document of data together with the hand-written style and script in `static/`. What
-comes from a program is only ever data: it is embedded as JSON in which no markup can begin, and
-the script puts it on the page as text. The policy in the head allows exactly these scripts and
-styles, by their hashes, and no request anywhere.
+`shell` combines a document of data with the hand-written style and script in `static/`. Text from a
+program is only ever data: it is embedded as JSON in which no markup can begin, and the script puts
+it on the page as text. The policy in the head allows exactly these scripts and styles, by their
+hashes, and no requests.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def shell(
     connect: str = "'none'",
     styles: tuple[str, ...] = STYLES,
 ) -> str:
-    """A whole document; `without_script` is what a reader without scripts sees."""
+    """A whole document; `without_script` is shown to a reader without scripts."""
     style = "\n".join(asset(name) for name in styles)
     script = '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in scripts) + "\n})();\n"
     policy = "; ".join(

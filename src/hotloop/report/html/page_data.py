@@ -1,4 +1,4 @@
-"""What the page shows, as plain data: the analysis, rounded and cut to what a screen can hold."""
+"""The data of the page: the analysis, rounded and limited to what fits on a screen."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def page_data(report: Report) -> dict[str, Any]:
 
 
 def short(value: Any) -> Any:
-    """A number with a few more digits than are shown; anything else as it is.
+    """A number with a few more digits than are shown; anything else unchanged.
 
     The page rounds it once more: with only one or two more digits it would say 805 where the text
     says 804 (of 804.497).

@@ -1,8 +1,8 @@
 """The live view as a page: a server on the loopback address, protected by a token.
 
-It serves two addresses, the page and its data, both below the token, and nothing else. A request
-for another host name (DNS rebinding) is refused, and so
-is one that a page of another site makes; such a page may only hold a link for a person to click.
+It serves two addresses, the page and its data, both below the token, and nothing else. Requests for
+another host name (DNS rebinding) and requests from pages of other sites are refused; such a page
+may only contain a link to click.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class LiveServer:
         self._server.server_close()
 
     def answer(self, headers: Message, path: str) -> tuple[int, str, str]:
-        """Status, kind and text of what a request gets."""
+        """Status, kind and text of the answer to a request."""
         hosts = headers.get_all("Host", [])
         if len(hosts) != 1 or hosts[0] not in (f"{HOST}:{self.port}", f"localhost:{self.port}"):
             return 403, "text/plain", "not for this host\n"

@@ -172,7 +172,7 @@ def _table(comparison: Comparison, style: Style) -> str:
     if not comparison.pairs:
         return ""
     rows = rows_of(comparison)
-    # What the figures of a row leave for its name.
+    # The width that the figures of a row leave for its name.
     longest = max(style.width - _FIGURES, 20)
     table = [
         [fit(clean(text), longest).rstrip(), _seconds(row.first), _seconds(row.second), ratio(row)]
@@ -190,7 +190,7 @@ def _table(comparison: Comparison, style: Style) -> str:
 
 
 def rows_of(comparison: Comparison) -> list[tuple[str, Judgement]]:
-    """What a table shows, the whole first; phases that are too short to judge are left out."""
+    """The rows of a table, the whole first; phases too short to judge are left out."""
     rows = [("whole", comparison.whole)]
     if comparison.whole.verdict == NOT_COMPARABLE:
         # The full reason is above the table.

@@ -75,7 +75,7 @@ def _row(text: str, judgement: Judgement) -> dict[str, Any]:
 
 
 def _parts(comparison: Comparison) -> list[list[Any]]:
-    """What a step is made of: a phase's label and category, and its own time on both sides."""
+    """The parts of a step: a phase's label and category, and its own time on both sides."""
     return [
         [label(phase.name), part_category(phase.name), phase.own.first or 0, phase.own.second or 0]
         for phase in comparison.phases

@@ -51,7 +51,7 @@ _TONES = {
 
 @dataclass(frozen=True)
 class _Estimate:
-    """An estimate with its interval, and what was expected of it."""
+    """An estimate with its interval and the expectation."""
 
     name: str
     estimate: float | None
@@ -84,7 +84,7 @@ def comparison_picture(comparison: Comparison, format: str) -> bytes:
 
 
 def investigation_picture(investigation: Investigation, format: str) -> bytes:
-    """Each claim beside what was measured, with the goal."""
+    """Each claim next to its measurement, with the goal."""
     rows = []
     for tried in investigation.tried:
         if tried.hypothesis.is_delay:
@@ -199,7 +199,7 @@ def _ticks(low: float, high: float) -> list[float]:
 
 
 def sweep_picture(sweep: Sweep, format: str) -> bytes:
-    """Steps per second over the first variable with its knee, and what a step is made of."""
+    """Steps per second over the first variable with its knee, and the parts of a step."""
 
     def paint(figure: Figure) -> None:
         grid = figure.add_gridspec(2, 2, height_ratios=(0.2, 1.0), width_ratios=(1.15, 1.0))
@@ -212,7 +212,7 @@ def sweep_picture(sweep: Sweep, format: str) -> bytes:
 
 
 def _speed(axes: Axes, sweep: Sweep) -> None:
-    """Medians with intervals; where runs are not cut short, their time instead."""
+    """Medians with intervals; if runs are not cut short, their time instead."""
     name, values = next(iter(sweep.variables.items()))
     numeric = is_numeric(values)
     grows = sweep.stop_after is None
@@ -307,7 +307,7 @@ def _made_of(axes: Axes, sweep: Sweep) -> None:
     axes.invert_yaxis()
     axes.xaxis.set_major_formatter(lambda value, _: units.seconds(value))
     axes.locator_params(axis="x", nbins=5)
-    axes.set_title(f"What one {one_of(sweep.unit)} is made of", pad=10)
+    axes.set_title(f"Time per {one_of(sweep.unit)}, by phase", pad=10)
     axes.legend(
         loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=3, frameon=False, fontsize=8.5,
         handlelength=0.9, columnspacing=1.2,

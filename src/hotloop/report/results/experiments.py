@@ -19,7 +19,7 @@ PICTURES = ("png", "svg")
 
 
 class _Renderers(NamedTuple):
-    """What renders one kind of result; `page` and `picture` are imported when they are needed."""
+    """The renderers of one kind of result; `page` and `picture` are imported when needed."""
 
     text: Callable[..., str]
     document: Callable[..., dict[str, Any]]
@@ -54,7 +54,7 @@ _RENDERERS: dict[type, _Renderers] = {
 def render(result: Result | Comparison, form: str, style: Style) -> str | bytes:
     """A result in that format: text, json, html, png, svg; of an investigation also markdown."""
     renderers = _RENDERERS[type(result)]
-    # A comparison is rendered with what happened around its runs, if there were any.
+    # A comparison is rendered with failures and interruptions of its runs, if any.
     shown = result.comparison if isinstance(result, PairedResult) else result
     around = [result] if isinstance(result, PairedResult) else []
     if form == "text":

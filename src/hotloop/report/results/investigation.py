@@ -27,7 +27,7 @@ _COLORS = {
 
 
 def measured_in_words(tried: Tried) -> str:
-    """What was measured: a gain with its interval, or the slope of a delay."""
+    """The measurement: a gain with its interval, or the slope of a delay."""
     if tried.comparison is not None and tried.comparison.whole.estimate is not None:
         return ratio(tried.comparison.whole, unit="x")
     measured = tried.finding.measured
@@ -89,7 +89,7 @@ def investigation_text(investigation: Investigation, style: Style) -> str:
 
 
 def small_print(investigation: Investigation) -> list[str]:
-    """What was left out, what changes the training, and whether the plan was completed."""
+    """Omissions, changes of the training, and whether the plan was completed."""
     lines = [f"Left out: {clean(n)} ({why})." for n, why in investigation.left_out.items()]
     lines += _warnings(investigation)
     if investigation.interrupted:

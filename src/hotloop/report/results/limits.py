@@ -1,4 +1,4 @@
-"""A limit and what was found, for people: "log 21.7% (19.0% to 24.9%) of the loop, at most 5%"."""
+"""A limit and its measurement as text: "log 21.7% (19.0% to 24.9%) of the loop, at most 5%"."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ _COLORS = {CONFIRMED: "green", CEILING: "cyan", FAILED: "yellow", NOT_TRIED: "ye
 
 
 def proof_text(proof: Proof, style: Style, capture: str) -> str:
-    """Each fix with what was measured, then all of them together."""
+    """Each fix with its measurement, then all of them together."""
     spent = f"{units.seconds(round(proof.spent_s))} of at most {units.seconds(proof.budget_s)}"
     lines = [f"{clean(proof.command)}: pairs of runs{_length(proof)}, interleaved; {spent}", ""]
     for tried in proof.tried:
@@ -49,7 +49,7 @@ def _lines(tried: TriedFix, style: Style) -> list[str]:
 
 
 def summary(tried: TriedFix) -> str:
-    """One line about a fix: what was measured, or why nothing was."""
+    """One line about a fix: the measurement, or why there is none."""
     name = f"{tried.finding or 'together'}: {tried.fix}" if tried.fix else tried.finding
     if tried.gain is None or tried.low is None or tried.high is None:
         return f"{name}: {tried.verdict} ({tried.why})"

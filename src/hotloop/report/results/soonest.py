@@ -52,7 +52,7 @@ def _times(factor: Factor) -> str:
 
 
 def front(result: Soonest) -> str:
-    """Which settings trade speed for learning; empty where returns are not known."""
+    """Which settings trade speed for learning; empty if returns are not known."""
     names = [clean(result.names[number]) for number in result.front]
     if not names:
         return ""

@@ -52,7 +52,7 @@ def design_in_words(sweep: Sweep) -> str:
 
 
 def headline(sweep: Sweep) -> str:
-    """The best setting, and what limits going further: what was not as expected, or the knee."""
+    """The best setting, and either the unexpected or the knee, which limit going further."""
     if len(sweep.points) < 2:
         return "Only one setting was measured, so there is nothing to compare it with."
     sentences = [_best(sweep)]
@@ -148,7 +148,7 @@ def _rough(share: float) -> str:
 
 
 def marks_of(sweep: Sweep, point: Setting) -> list[str]:
-    """What is unusual about a setting."""
+    """Marks of unusual settings."""
     marks = ["fastest"] if len(sweep.points) > 1 and point is fastest(sweep) else []
     for index, name in enumerate(sweep.variables):
         if sweep.knees.get(name) == point.values[index]:
@@ -181,7 +181,7 @@ def _expectation(expected: Expectation, sweep: Sweep, style: Style) -> str:
 
 
 def blame_sentences(expected: Expectation, sweep: Sweep) -> list[str]:
-    """The phase responsible for the excess, and what the excess consists of."""
+    """The phase responsible for the excess, and the parts of the excess."""
     lines = []
     if expected.responsible is not None:
         last = f"{expected.variable}={expected.rows[-1].value}"
@@ -197,7 +197,7 @@ def blame_sentences(expected: Expectation, sweep: Sweep) -> list[str]:
 
 
 def meaning(expected: Expectation) -> str:
-    """What was expected, in words."""
+    """The expectation in words."""
     variable = clean(expected.variable)
     return {
         "linear-throughput": f"throughput in proportion to {variable}",
@@ -220,7 +220,7 @@ def slower_in_words(row: Deviation) -> str:
 
 
 def growth_sentences(sweep: Sweep) -> list[str]:
-    """How time grows with each variable, which phase is the steepest, and where the knee is."""
+    """The growth of time with each variable, the steepest phase, and the knee."""
     lines = []
     for growth in sweep.growths:
         name = clean(growth.variable)

@@ -1,8 +1,7 @@
 """A finding's evidence in words: each figure with its label and unit.
 
-Rules record figures under short names with the unit among their words (`comm_s_per_update`: `s` for
-seconds, `share`, `mb` or `bytes`). A name without an entry here is shown as it is, without
-its unit.
+Rules record figures under short names that include the unit (`comm_s_per_update`: `s` for seconds,
+`share`, `mb` or `bytes`). A name without an entry here is shown as it is, without its unit.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 from hotloop import units
 from hotloop.diagnose.finding import Finding
 
-#: Shown beside the finding's title already.
+#: Already shown next to the finding's title.
 _SHOWN_ELSEWHERE = ("gain_of_loop",)
 
 _LABELS = {

@@ -18,7 +18,7 @@ from hotloop.diagnose.finding import HEALTHY, Finding, Gain
 
 #: The interval of an unclear result that is wider, end over end, is not shown.
 MOST_WIDTH = 10.0
-#: A ceiling that is hardly above the range says nothing more.
+#: A ceiling barely above the range says nothing more.
 FAR_ABOVE = 1.1
 #: Smaller gains cannot be measured.
 _NOTHING = 1.005
@@ -40,7 +40,7 @@ def measured(tried: TriedFix) -> str:
 
 
 def interval(tried: TriedFix) -> str:
-    """The interval with a space before it; empty where it is too wide to say anything."""
+    """The interval with a space before it; empty if it is too wide to say anything."""
     low, high = tried.low or 0.0, tried.high or 0.0
     if tried.verdict == UNCLEAR and high > MOST_WIDTH * low:
         return ""
@@ -48,7 +48,7 @@ def interval(tried: TriedFix) -> str:
 
 
 def proven(finding: Finding) -> str:
-    """What `hotloop prove` found out about a finding, as a sentence; empty where nothing."""
+    """The result of `hotloop prove` for a finding, as a sentence; empty if none."""
     tried = finding.proof
     if tried is None:
         return ""
@@ -73,7 +73,7 @@ def _sentence(text: str) -> str:
 
 
 def promised(finding: Finding) -> str:
-    """The expected gain of a fix and its ceiling; empty where none is predicted."""
+    """The expected gain of a fix and its ceiling; empty if none is predicted."""
     if finding.severity == HEALTHY:
         return ""
     if finding.measured_gain is not None and finding.proof is not None:

@@ -16,7 +16,7 @@ from hotloop.report.words.returns import headline_part
 
 
 def headline_parts(analysis: Analysis) -> list[str]:
-    """Each figure with its unit, the most important first; what was not counted is left out."""
+    """Each figure with its unit, most important first; figures not counted are left out."""
     run = analysis.run
     parts = [f"{units.seconds(run.wall_s)} total"]
     if has_training_loop(analysis):
@@ -68,7 +68,7 @@ def _steps(number: str) -> str:
 
 
 def optimizer_line(analysis: Analysis) -> str:
-    """What was learned for each optimizer, as a sentence; empty for a program with one."""
+    """Learning by optimizer, as a sentence; empty for a program with one."""
     parts = [
         f"`{each.name}` {units.percent(each.share)} "
         f"({units.plural(each.steps, 'step')} of {units.seconds(each.seconds / each.steps)})"
@@ -79,7 +79,7 @@ def optimizer_line(analysis: Analysis) -> str:
 
 
 def _search_parts(run: Run) -> list[str]:
-    """What was tried, played and searched, where a run does that."""
+    """Generations, games and searches, if a run has any."""
     parts = []
     if run.generations:
         generations = units.plural(run.generations, "generation")
@@ -97,7 +97,7 @@ def _search_parts(run: Run) -> list[str]:
 
 
 def _token_parts(analysis: Analysis) -> list[str]:
-    """What a run generated and learned, where it trains a language model."""
+    """Tokens generated and learned, if a run trains a language model."""
     made = tokens(analysis)
     if made is None:
         return []
@@ -110,6 +110,6 @@ def _token_parts(analysis: Analysis) -> list[str]:
     ]
     if made.learned:
         parts.append(f"{units.rate(made.learned_per_s)} tokens/s learned")
-    if made.padding_share:  # unknown where masks are on a device
+    if made.padding_share:  # unknown if masks are on a device
         parts.append(f"{units.percent(made.padding_share)} padding")
     return parts

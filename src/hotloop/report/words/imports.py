@@ -20,13 +20,13 @@ _STATEMENT = re.compile(r"^(?:from|import)\s+([A-Za-z_]\w*)")
 _LARGE = 0.1
 _MOST_PACKAGES = 4
 
-#: Packages that are slow to import, and what people do about it.
+#: Packages that are slow to import, and the usual remedy.
 REMEDIES = {
     "tensorflow": "If only TensorBoard or Keras needs it, uninstall it or use tensorboardX.",
     "keras": "Unless the program uses TensorFlow itself, KERAS_BACKEND=torch or jax avoids "
     "importing that.",
 }
-#: The same where only functions of the file use the package.
+#: The same if only functions of the file use the package.
 MOVES = {
     "keras": "Import it where it is used.",
     "transformers": "Import it inside the functions that use it.",
@@ -39,7 +39,7 @@ MOVES = {
     "pygame": "Import it only where something is drawn.",
     "cv2": "Import it only where frames are processed.",
 }
-#: Packages that import TensorBoard, which imports TensorFlow where it is installed.
+#: Packages that import TensorBoard, which imports TensorFlow if that is installed.
 _USE_TENSORBOARD = ("stable_baselines3", "sb3_contrib", "tianshou", "tensorboard")
 
 
@@ -53,7 +53,7 @@ class ImportRow:
     seconds: float
     share: float
     remedy: str
-    #: Where the time went, package by package: "torch 1.70 s, sympy 210 ms".
+    #: Time by package: "torch 1.70 s, sympy 210 ms".
     inside: str
 
 
@@ -93,7 +93,7 @@ def _remedy(analysis: Analysis, package: str, statement: str, at: ImportLine) ->
 
 
 def import_table(analysis: Analysis, style: Style) -> str:
-    """The same as lines of a terminal; empty where little was imported."""
+    """The same as lines of a terminal; empty if little was imported."""
     lines = []
     for row in import_rows(analysis):
         left = f"  {units.seconds(row.seconds):>7} {units.percent(row.share):>6}  "

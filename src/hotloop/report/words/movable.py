@@ -39,9 +39,9 @@ def _has_lazy_annotations(tree: ast.Module) -> bool:
 
 
 def _at_import(node: ast.AST, lazy: bool = False) -> Iterator[ast.AST]:
-    """What runs as the module is imported: all but the bodies of functions.
+    """Code that runs when the module is imported: all but the bodies of functions.
 
-    Decorators, base classes, defaults and, unless they are lazy, annotations do.
+    Includes decorators, base classes, defaults and, unless they are lazy, annotations.
     """
     for child in _run_parts(node, lazy):
         yield child

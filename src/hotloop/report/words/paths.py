@@ -14,7 +14,7 @@ def place_of(line: SourceLine) -> str:
 
 
 def path_from_here(file: str) -> str:
-    """A file relative to the current folder; its last two parts where it is elsewhere or gone."""
+    """A file relative to the current folder, or its last two parts if it is elsewhere or gone."""
     try:
         relative = os.path.relpath(file)
     except (ValueError, OSError):  # another drive, or no current folder any more

@@ -43,7 +43,7 @@ def small_print(analysis: Analysis) -> str:
 
 
 def returns_document(analysis: Analysis) -> dict[str, Any] | None:
-    """The returns as plain data; None where there are none."""
+    """The returns as plain data; None if there are none."""
     returns = analysis.returns
     if not returns.training.episodes and not returns.evaluation.episodes:
         return None

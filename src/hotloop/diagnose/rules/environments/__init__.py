@@ -1,1 +1,1 @@
-"""Causes in environments: what a step, a reset and a frame cost, and how many environments run."""
+"""Slow environments: the cost of a step, a reset and a frame, and the number of environments."""

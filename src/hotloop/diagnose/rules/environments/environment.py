@@ -38,7 +38,7 @@ from hotloop.diagnose.rules.storage.loading import functions_that_read, reads_fi
 
 #: A faster simulator is not a bottleneck that vectorizing removes: Python's own calls are.
 HEAVY_STEP_S = 100e-6
-#: The share that makes a run one that waits for its environment (60% in public reports).
+#: With this share, a run counts as waiting for its environment (60% in public reports).
 ENV_BOUND_SHARE = 0.60
 
 
@@ -49,7 +49,7 @@ ENV_BOUND_SHARE = 0.60
 PANDAS_WINS = (0.85, 0.985)
 
 
-#: Where pandas does what it is for.
+#: Phases in which pandas is fine, and those of the environment itself.
 _NOT_STEPPING = frozenset({"data", "log", "checkpoint", "import", "env.step", "env.reset"})
 
 
@@ -59,7 +59,7 @@ def pandas_in_step(analysis: Analysis) -> list[Finding]:
     use = inside.use(in_package("pandas"))
     phase = "env.step"
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
-        # Outside of the environment: a table of values, features made for each action.
+        # Outside the environment: a table of values, features computed for each action.
         phase = "collect"
         apart = [s for s in _loop_samples(analysis) if not _NOT_STEPPING & set(s.phases)]
         apart = [s for s in apart if not any(writes_table(frame) for frame in s.frames)]
@@ -104,7 +104,7 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
     """State or infos are deep-copied in every step."""
     inside = inside_steps(analysis)
     within = _copying(analysis, inside)
-    # What the loop stores or hands on is copied outside of the environment; both go away.
+    # Values that the loop stores or passes on are copied outside the environment; both go away.
     apart = [s for s in _loop_samples(analysis) if not _in_environment(s)]
     outside = InsideSteps(apart, inside.seconds, 1.0)
     use = within + _copying(analysis, outside)
@@ -123,7 +123,7 @@ def deepcopy_in_step(analysis: Analysis) -> list[Finding]:
     )
     handed_out = scaled < 0.5 * use.seconds
     if handed_out and share < HANDED_OUT_SHARE:
-        return []  # what a library does in any case
+        return []  # the library's own work
     low, high = HANDED_OUT_WINS if handed_out else DEEPCOPY_WINS
     found = finding(
         analysis,
@@ -199,7 +199,7 @@ HELPER_SHARE = 0.45
 HELPER_S = 40e-6
 #: Two programs of the scoreboard gained 5.2 times (0.81) and two orders of magnitude.
 REDUNDANT_WINS = (0.7, 0.97)
-#: Helpers with these words in their names are the simulation itself, not work beside it.
+#: Helpers with these words in their names are the simulation itself, not additional work.
 _SIMULATES = re.compile(
     r"simulat|physic|dynamic|integrat|substep|sub_step|advance|propagate|euler|rk4|runge|solve|"
     r"collision|collide|kinematic|tick|evolve|_step$|\.step$|step_|_move|world",
@@ -212,7 +212,7 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
     inside = inside_steps(analysis)
     if of_loop(analysis, inside.seconds) < SMALLEST_PART:
         return []
-    # A reset that a vector makes inside of a step is a cause of its own.
+    # A reset that a vector makes inside a step is a separate cause.
     stepping = [s for s in inside.samples if "env.reset" not in s.phases]
     steps, recurrent = step_functions(analysis), recurrences(analysis)
     stepping = [s for s in stepping if not simulates(s, _step_at(s, steps), recurrent)]
@@ -254,7 +254,7 @@ def redundant_work(analysis: Analysis) -> list[Finding]:
     ]
 
 
-#: A helper that is in native code for more of its time than this works on arrays already.
+#: A helper that spends more of its time than this in native code already works on arrays.
 MOST_NATIVE = 0.5
 
 
@@ -282,7 +282,7 @@ def _waits(analysis: Analysis, inside: InsideSteps, helper: Frame) -> bool:
 
 
 def _works_s(analysis: Analysis, inside: InsideSteps, helper: Frame) -> float:
-    """Seconds in a helper for each environment step, less what all of the program waits."""
+    """Seconds in a helper per environment step, without the whole program's usual waiting."""
     own = _inside_of(inside, helper)
     works = 1 - min(_waiting_part(samples_under(analysis)), 0.9)
     steps = analysis.run.env_steps
@@ -320,7 +320,7 @@ def _helper(
             totals[key] = totals.get(key, 0.0) + sample.seconds * inside.scale
             frames[key] = frame
             table = lines.setdefault(key, {})
-            # The first line is where a sample is put whose line is not known.
+            # Samples whose line is not known are put on the first line.
             seconds = sample.seconds if frame.line != frame.first_line else 0.0
             table[frame.line] = table.get(frame.line, 0.0) + seconds
     if not totals:
@@ -328,14 +328,14 @@ def _helper(
     most = max(totals.values())
     large = [key for key in totals if totals[key] >= NEARLY_ALL * most]
     named = [key for key in large if not _SIMULATES.search(key[1])] or large
-    # A decorator is not what a step computes, but may be where results can be kept.
+    # A decorator is not part of a step's work, but may be a place to keep results.
     before = [key for key in named if stands_before(key[1])]
     named = [key for key in named if key not in before] or named
     key = max(named, key=lambda k: totals[k])
-    # The innermost of those that hold nearly all of it says best where.
+    # The innermost of those with nearly all of the time is the best place.
     inner = min(named, key=lambda k: totals[k])
     places = [SourceLine(each[0], _most(lines[each]), each[1]) for each in (inner, *before)]
-    # What calls it, and all of it in `step`, are the lines that a table or a kept result replaces.
+    # A table or a kept result replaces its callers and all of it in `step`.
     places += [_most(calls) for each in (inner, key) if (calls := called.get(each))]
     return frames[inner], totals[inner], totals[key], list(dict.fromkeys(places))
 
@@ -360,7 +360,7 @@ _STEPS = frozenset({"step", "step_wait", "step_async", "_step", "env_step"})
 
 
 def _step_at(sample: Sample, steps: frozenset[str]) -> int:
-    """Where the innermost `step` is in a stack; -1 where there is none."""
+    """The position of the innermost `step` in a stack, or -1."""
     for depth, frame in enumerate(sample.frames):  # from the inside out
         if frame.short in _STEPS or frame.function in steps:
             return depth
@@ -378,7 +378,7 @@ def _below_step(sample: Sample, steps: frozenset[str]) -> list[Frame]:
 
 # -- the simulator itself --
 
-#: From two cores' worth to an inner loop that is compiled.
+#: From using two cores to compiling the inner loop.
 ENV_BOUND_WINS = (0.3, 0.75)
 #: Environments that use all cores already can only be simplified; by how much is unknown.
 SIMPLER_WINS = (0.15, 0.75)
@@ -399,7 +399,7 @@ def env_bound(analysis: Analysis) -> list[Finding]:
         return []
     at_once = cores(analysis) or 1
     spread = len(workers(analysis)) >= max(at_once, 2)
-    # Whoever steps workers waits for what they compute.
+    # A process that steps workers waits for their computing.
     waiting = 0.0 if workers(analysis) else _waiting_share(inside.samples)
     fix, saves = _simulate_faster(at_once, spread)
     if waiting >= MOSTLY:
@@ -434,7 +434,7 @@ def env_bound(analysis: Analysis) -> list[Finding]:
 
 
 def _waiting_share(samples: Sequence[Sample]) -> float:
-    """How much of these samples sleeps or waits for somebody else."""
+    """The share of these samples that sleep or wait for another thread or process."""
     whole = seconds_of(samples)
     return seconds_of(s for s in samples if s.waiting) / whole if whole else 0.0
 

@@ -23,7 +23,7 @@ SMALLEST_PART = 0.02
 
 @dataclass
 class InsideSteps:
-    """Samples inside environments, wherever they ran, on the scale of the main loop."""
+    """Samples inside environments in any process, on the scale of the main loop."""
 
     samples: list[Sample]
     #: Seconds of the loop that the environments' own work takes.
@@ -68,7 +68,7 @@ def step_functions(analysis: Analysis) -> frozenset[str]:
 
 
 def side_by_side(analysis: Analysis, busy: list[float]) -> float:
-    """How long work that is spread over processes takes with the cores that there are."""
+    """The time of work spread over processes, with the available cores."""
     at_once = min(len(busy), cores(analysis) or len(busy))
     return max(sum(busy) / at_once, max(busy))
 

@@ -1,4 +1,4 @@
-"""Causes that show over episodes: steps that get slower, resets that take long."""
+"""Causes that show over episodes: steps that get slower, slow resets."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ COLD_S = 50e-6
 
 
 def growing_step_cost(analysis: Analysis) -> list[Finding]:
-    """Steps get slower over the run, and the environment is why."""
+    """Steps get slower over the run because of the environment."""
     trends = analysis.trends
     trend = trends.per_call.get("env.step") if trends else None
     if trends is None or trend is None or not trend.grows or trend.ratio < GROWN:
@@ -111,7 +111,7 @@ def growing_step_cost(analysis: Analysis) -> list[Finding]:
 
 
 def _more_between_steps(trends: Trends) -> float:
-    """How many more calls of other phases a step has at the end than in the beginning."""
+    """How many more calls of other phases a step has at the end than at the beginning."""
 
     def between(points: list[SeriesPoint]) -> float:
         others = sum(
@@ -166,7 +166,7 @@ _GROWS_BY = ("append", "extend", "add", "insert", "appendleft", "update", "setde
 
 
 def _grows_at(analysis: Analysis, container: str) -> list[SourceLine]:
-    """The sampled lines that put something into this container: the cause of what others cost."""
+    """The sampled lines that add to this container, which makes other lines slow."""
     names = frozenset(f"{container}.{method}" for method in _GROWS_BY if container)
     own = {frame.source_line for sample in analysis.samples for frame in sample.own}
     found = [at for at in own if any(is_named(c, names) for c in called_at(analysis, at).names)]
@@ -175,7 +175,7 @@ def _grows_at(analysis: Analysis, container: str) -> list[SourceLine]:
 
 #: A reset that takes as long as this many steps does more than reset the state.
 RESET_STEPS = 10
-#: From this share on resets are a cost of their own.
+#: Above this share, resets are reported separately.
 RESET_SHARE = 0.08
 #: Reloading is replaced by a copy of what was loaded: with three programs whose fix was measured,
 #: all of the share went away.
@@ -183,7 +183,7 @@ RESET_WINS = (0.85, 0.985)
 
 
 def _in_resets(samples: list[Sample]) -> list[SourceLine]:
-    """The program's lines in `reset` itself: what they call is to be called less often."""
+    """The program's lines in `reset` itself, whose calls should be made less often."""
 
     def resetting(sample: Sample) -> Frame | None:
         own = sample.own
@@ -193,7 +193,7 @@ def _in_resets(samples: list[Sample]) -> list[SourceLine]:
 
 
 def slow_reset(analysis: Analysis) -> list[Finding]:
-    """Resets load or build what could be kept."""
+    """Resets load or build something that could be kept."""
     processes = workers(analysis) or ["main"]
     seconds = seconds_in(analysis, "env.reset")
     if processes != ["main"]:
@@ -204,7 +204,7 @@ def slow_reset(analysis: Analysis) -> list[Finding]:
     if not resets or not steps or of_loop(analysis, seconds) < RESET_SHARE:
         return []
     stepping = inside_steps(analysis, "env.step").seconds
-    # Vectors reset inside of their steps, and workers while a step is waited for.
+    # Vectors reset inside their steps, and workers while the main process waits for a step.
     inside = seconds if processes != ["main"] else _in_steps(analysis)
     step_s = max(stepping - inside, 0.0) / steps
     if seconds / resets < RESET_STEPS * step_s:
@@ -237,9 +237,9 @@ def _in_steps(analysis: Analysis) -> float:
     return sum(phase.total_s for phase in resets if "env.step" in names_of(phase.path)[:-1])
 
 
-#: Making environments takes this share of the loop to be worth a finding.
+#: Creating environments must take this share of the loop to be worth a finding.
 MAKING_SHARE = 0.05
-#: Those that are made once cost nothing; what a reset has to do instead is left.
+#: Environments that are created once cost nothing; a reset remains.
 MAKING_WINS = (0.6, 0.97)
 _MAKES = in_package("gymnasium/envs/registration", "gym/envs/registration")
 

@@ -1,4 +1,4 @@
-"""Causes in images: frames that are drawn, and resized, in every step."""
+"""Slow images: frames drawn and resized in every step."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ _DRAW_CALLS = frozenset(["pygame.draw.", "pygame.display.", "pygame.surfarray.",
                          "cv2.fillPoly", "cv2.polylines", "cv2.imshow"])  # fmt: skip
 _RESIZE_CALLS = frozenset(["resize", "zoom", "pygame.transform.", "cv2.pyrDown", "cv2.warpAffine",
                            "thumbnail", "interpolate"])  # fmt: skip
-#: The same where it cannot be something else that is resized.
+#: The same if nothing else but an image can be resized.
 _PICTURES = in_package("cv2", "PIL", "skimage", "scipy/ndimage", "torchvision", "imageio")
 _OF_FRAMES = re.compile(r"frame|image|img|pixel|screen|observation|obs(?:_|$)|warp", re.IGNORECASE)
 _PICTURE_CALLS = frozenset(["cv2.resize", "cv2.pyrDown", "cv2.warpAffine", "pygame.transform.",
                             "ndimage.zoom", "Image.resize", "img.resize", "image.resize",
                             "frame.resize", "F.interpolate", "thumbnail"])  # fmt: skip
-#: Cards, samples and the like are drawn as well, from a deck or at random.
+#: Not drawing: cards, samples and the like are drawn from a deck or at random.
 _RENDERS = re.compile(
     r"(?:^|\.)_?(?:render|draw|plot|paint|blit|rasteri[sz]e)"
     r"(?:$|_(?!cards?|hands?|samples?|batch|random|numbers?|actions?|noise|transitions?|from))"
@@ -62,13 +62,13 @@ REDRAW_WINS = (0.5, 0.9)
 #: A better resize (fewer points, whole-number strides) is several times faster: 120 to 1000
 #: steps/s in public reports.
 RESIZE_WINS = (0.6, 0.96)
-#: Beside environments the function that resizes may be the whole training loop: to pictures and
-#: back takes hardly longer than the resizing itself.
+#: Outside environments, the function that resizes may be the whole training loop: to pictures and
+#: back takes barely longer than the resizing itself.
 MOST_AROUND = 2.0
 #: Bytes of an observation that may be an image: one of 64 by 64 pixels. Vectors of a lidar or of a
 #: humanoid's joints have up to 3 kB.
 SMALLEST_IMAGE = 4096
-#: From this many frames per step on, rendering is part of every step, not an occasional check.
+#: With this many frames per step, rendering is part of every step, not an occasional check.
 RENDERS_A_STEP = 0.2
 
 
@@ -123,7 +123,7 @@ def render_in_step(analysis: Analysis) -> list[Finding]:
 
 
 def _how_often(renders: float) -> str:
-    """How many frames are drawn for each step; 0 where drawing is no phase of its own."""
+    """How many frames are drawn per step; 0 if drawing is not a separate phase."""
     if not renders:
         return "Environment steps draw frames"
     if renders >= ABOUT_EVERY:
@@ -131,12 +131,12 @@ def _how_often(renders: float) -> str:
     return f"A frame is drawn every {units.plural(1 / renders, 'environment step')}"
 
 
-#: From this many frames per step on, a few steps without one do not matter.
+#: With this many frames per step, a few steps without one do not matter.
 ABOUT_EVERY = 0.9
 
 
 def _drawn_for(inside: InsideSteps) -> list[SourceLine]:
-    """The lines that call for drawing, outside of all that draws: those are to be removed."""
+    """The outermost lines that call for drawing, which should be removed."""
 
     def calling(sample: Sample) -> SourceLine | None:
         drawing = [i for i, frame in enumerate(sample.frames) if _is_drawing(frame)]
@@ -146,12 +146,12 @@ def _drawn_for(inside: InsideSteps) -> list[SourceLine]:
 
 
 def _rendering_regions(analysis: Analysis) -> set[str]:
-    """Names of the phases that draw: hotloop's own, and what the program calls rendering."""
+    """Names of the phases that draw: hotloop's own, and the program's regions for rendering."""
     return {"env.render"} | {p.name for p in analysis.phases if p.category == "Rendering"}
 
 
 def _is_observed(analysis: Analysis, inside: InsideSteps, use: Use) -> bool:
-    """Whether what is drawn is the observation: made by code that says so, or an image itself."""
+    """Whether the drawing is the observation: its code says so, or the observation is an image."""
     images = (gauge(analysis, schema.OBSERVATION_BYTES) or 0.0) >= SMALLEST_IMAGE
     if images and not calls_of(analysis, "env.render"):
         return True
@@ -180,7 +180,7 @@ def _resizes(frame: Frame) -> bool:
 
 
 def _resizes_pictures(frame: Frame) -> bool:
-    """Beside environments actions are rescaled and weights interpolated as well."""
+    """Outside environments, actions are rescaled and weights interpolated as well."""
     return _resizes(frame) and (_PICTURES(frame) or _OF_FRAMES.search(frame.function) is not None)
 
 
@@ -188,14 +188,14 @@ def _in_environments(analysis: Analysis) -> InsideSteps:
     return inside_steps(analysis, "env.step", "env.render", "env.reset")
 
 
-#: Where pictures are not brought into shape for the agent; a network's own layers resize too.
+#: Phases in which images are not resized for the agent; a network's own layers resize too.
 _NOT_PREPARING = frozenset({"import", "log", "checkpoint", "evaluate", "learn", "env.step",
                             "env.reset", "env.render"})  # fmt: skip
 _NETWORK = in_package("torch/nn/modules", "keras", "flax", "haiku")
 
 
 def _beside_environments(analysis: Analysis) -> InsideSteps:
-    """What the loop does with observations before it acts on them or stores them."""
+    """Work of the loop on observations before it acts on them or stores them."""
     samples = [
         sample
         for sample in samples_under(analysis)

@@ -1,7 +1,7 @@
-"""Which samples inside a step are the simulation itself, by data flow.
+"""Determines by data flow which samples inside a step are the simulation itself.
 
-What a step computes from the state that it made before cannot be looked up in a table, whatever it
-is called (`hooks/program/feedback.py` finds it in the source).
+Values that a step computes from its own previous state cannot be looked up in a table, whatever
+their names (`hooks/program/feedback.py` finds them in the source).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Recurrences = dict[str, dict[str, list[str]]]
 
 
 def recurrences(analysis: Analysis) -> Recurrences:
-    """Those of the main process and of its workers."""
+    """Recurrences of the main process and of its workers."""
     found: Recurrences = {}
     for notes in analysis.all_notes:
         for file, lines in notes.recurrences.items():
@@ -25,7 +25,7 @@ def recurrences(analysis: Analysis) -> Recurrences:
 
 
 def simulates(sample: Sample, step: int, found: Recurrences) -> bool:
-    """Whether a stack below the frame of a step advances the state that the step is about."""
+    """Whether a stack below the frame of a step advances the step's own state."""
     inside = sample.frames[: step + 1]
     for inner, frame in itertools.pairwise(inside):
         if frame.of_program and _is_given_its_result(frame, inner, found):

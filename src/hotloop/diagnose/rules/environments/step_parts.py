@@ -23,7 +23,7 @@ from hotloop.diagnose.rules.environments.environment_samples import (
     part_of,
 )
 
-#: Libraries that step environments for a program, as their tables title them.
+#: Libraries that step environments for a program, by the titles of their tables.
 FRAMEWORKS = {
     "torchrl": "TorchRL",
     "tensordict": "TorchRL",
@@ -34,9 +34,9 @@ FRAMEWORKS = {
     "acme": "Acme",
 }
 _OF_FRAMEWORK = {package: in_package(package) for package in FRAMEWORKS}
-#: Wrappers and vectors that libraries of environments bring along.
+#: Wrappers and vectors that come with libraries of environments.
 _WRAPPERS = in_package("wrappers", "atari_wrappers", "vec_env", "vector")
-#: What a step may be called.
+#: Names of a step.
 _STEPS = frozenset(
     ["step", "_step", "step_wait", "step_async", "_step_and_maybe_reset", "step_and_maybe_reset",
      "observation", "reward", "action", "rollout"]
@@ -107,9 +107,9 @@ def _is_wrapper(frame: Frame) -> bool:
 
 # -- the library around a cheap environment --
 
-#: From this share of the loop on, a library's own work around steps is reported.
+#: Above this share of the loop, a library's own work around steps is reported.
 OVERHEAD_SHARE = 0.25
-#: Below this many times the environment's own time it is the price of a library.
+#: Below this many times the environment's own time, it is the normal cost of a library.
 OVERHEAD_TIMES = 2.0
 #: Several environments per call share the overhead: four to sixteen of them, or a leaner loop.
 OVERHEAD_WINS = (0.4, 0.85)
@@ -117,7 +117,7 @@ SHARED = 4
 
 
 def framework_overhead(analysis: Analysis) -> list[Finding]:
-    """A library's own code around `env.step` takes many times what the environment takes."""
+    """A library's own code around `env.step` takes many times longer than the environment."""
     parts = step_parts(inside_steps(analysis))
     library = parts.of(LIBRARY)
     own = parts.of(SIMULATOR) + parts.of(WRAPPER)
@@ -135,7 +135,7 @@ def framework_overhead(analysis: Analysis) -> list[Finding]:
             seconds=library,
             saves=OVERHEAD_WINS,
             confidence=MEDIUM,
-            # Where several environments share a call, the overhead is the library's price.
+            # If several environments share a call, the overhead is inherent in the library.
             severity=INFO if vector_size(analysis) >= SHARED else None,
             where=callers(analysis, "env.step"),
             evidence={"parts": parts.shares(), "envs": vector_size(analysis)},
@@ -150,14 +150,14 @@ def framework_overhead(analysis: Analysis) -> list[Finding]:
     ]
 
 
-#: From half of the wrappers written as one, to none of them.
+#: From merging half of the wrappers into one, to removing all of them.
 WRAPPER_WINS = (0.45, 1.0)
 #: Wrappers that a title names.
 NAMED_WRAPPERS = 3
 
 
 def _costly_wrappers(analysis: Analysis, parts: StepParts) -> list[Finding]:
-    """A library's wrappers take many times what the environment in them takes."""
+    """A library's wrappers take many times longer than the environment inside them."""
     wrapped = parts.of(WRAPPER)
     own = parts.of(SIMULATOR) + parts.of(LIBRARY)
     if of_loop(analysis, wrapped) < OVERHEAD_SHARE or wrapped < OVERHEAD_TIMES * own:
@@ -207,7 +207,7 @@ _GRAYS = frozenset({"cvtColor", "convert", "rgb2gray", "rgb_to_grayscale", "to_g
 
 
 def preprocessing_order(analysis: Analysis) -> list[Finding]:
-    """Frames are resized in colour and made gray afterwards."""
+    """Frames are resized in color and converted to grayscale afterwards."""
     inside = inside_steps(analysis, "env.step", "env.reset", "env.render")
     wrong = [s for s in inside.samples if _resizes_colour(analysis, s)]
     seconds = seconds_of(wrong) * inside.scale
@@ -234,7 +234,7 @@ def preprocessing_order(analysis: Analysis) -> list[Finding]:
 
 
 def _resizes_colour(analysis: Analysis, sample: Sample) -> bool:
-    """Whether a sample resizes a frame that a wrapper or line further on makes gray."""
+    """Whether a sample resizes a frame that a later wrapper or line converts to grayscale."""
     if "evaluate" in sample.phases:
         return False
     owners = [frame.function.partition(".")[0].lower() for frame in sample.frames]

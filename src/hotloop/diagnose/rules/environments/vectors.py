@@ -1,4 +1,4 @@
-"""Causes in the batch size with which a network acts."""
+"""Acting with too small a batch: too few environments, or one forward pass for each."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from hotloop.phases import names_of
 #: Choosing actions one at a time is reported from this share on: below it, more environments
 #: save less than they cost in changed data.
 SINGLE_SHARE = 0.40
-#: Updates per step from which a run is about learning: more environments do not help it.
+#: With this many updates per step, a run is about learning: more environments do not help.
 LEARNS_EVERY_STEP = 0.5
 #: An agent makes a few passes per step: actor, critic, a recurrent cell, a target.
 MOST_PASSES = 6
 #: Eight to sixteen environments per call: a pass of eight rows takes about as long as one of
-#: one, so seven of eight go away. Batches cost a little to make.
+#: one, so seven of eight go away. Making batches costs a little.
 SINGLE_WINS = (0.7, 0.92)
-#: What is also done once per call, for however many environments.
+#: Phases that are also done once per call, however many environments there are.
 _PER_VECTOR_STEP = ("buffer.add", "advantage")
 
 
@@ -53,7 +53,7 @@ def single_env(analysis: Analysis) -> list[Finding]:
         return []
     if learns_from_data(analysis):
         return []
-    # Without gradients, each member of a population plays with weights of its own.
+    # Without gradients, each member of a population plays with its own weights.
     if not analysis.run.gradient_steps:
         return []
     if of_loop(analysis, acting) < SINGLE_SHARE or not _has_networks(analysis):
@@ -61,7 +61,7 @@ def single_env(analysis: Analysis) -> list[Finding]:
     if (analysis.run.updates_per_step or 0.0) >= LEARNS_EVERY_STEP:
         return []
     if calls_of(analysis, "policy.act") > MOST_PASSES * analysis.run.env_steps:
-        return []  # a planner or a search: its passes have rows of their own
+        return []  # a planner or a search, whose passes have their own rows
     # Agents of one environment that share a pass are rows of it.
     if calls_of(analysis, "policy.act") < analysis.run.agent_steps:
         return []
@@ -128,10 +128,10 @@ def _vector(analysis: Analysis, envs: int) -> str:
     return f"envs = gym.make_vec(name, num_envs={envs})"
 
 
-#: A gradient step's batch, as a multiple of the environments, from which on it is large.
+#: A gradient step's batch is large from this multiple of the environments on.
 LARGE_BATCH = 16
 
-#: Libraries that networks are made with; a table's rows are looked up one by one in any case.
+#: Libraries for networks; a table's rows are always looked up one by one.
 _OF_NETWORKS = frozenset({"PyTorch", "TensorFlow", "Keras", "JAX"})
 
 
@@ -160,11 +160,11 @@ ONE_EACH = 0.75
 
 
 def unbatched_policy(analysis: Analysis) -> list[Finding]:
-    """Several environments or agents, and a forward pass for each."""
+    """Several environments or agents, with a forward pass for each."""
     in_turn = int(gauge(analysis, schema.ENVS_IN_TURN) or 1)
     envs = max(vector_size(analysis), in_turn)
     rounds = analysis.run.env_steps / envs if envs else 0.0
-    # What a library's callback plays is no part of the training.
+    # Episodes played by a library's callback are not part of the training.
     own = [p for p in phases_named(analysis, "policy.act") if "callback" not in names_of(p.path)]
     acts, acting = sum(p.calls for p in own), sum(p.total_s for p in own)
     agents = _agents(analysis)
@@ -203,13 +203,13 @@ def _all_at_once(analysis: Analysis) -> str:
 
 
 def _agents(analysis: Analysis) -> int:
-    """Agents that act in one environment; 1 where they are not counted."""
+    """Agents that act in one environment; 1 if they are not counted."""
     run = analysis.run
     return max(round(run.agent_steps / run.env_steps), 1) if run.env_steps else 1
 
 
 def _whose(envs: int, agents: int) -> str:
-    """Who waits for an action in one step."""
+    """The environments and agents that wait for an action in one step."""
     if agents == 1:
         return f"{envs} environments"
     return f"{agents} agents" if envs == 1 else f"{agents} agents in {envs} environments"
@@ -227,9 +227,9 @@ def _asking_lines(analysis: Analysis) -> list[SourceLine]:
 
 #: A loop that only acts, over uncounted agents or games, is reported from this share on.
 ACTING_LOOP_SHARE = 0.1
-#: Five to twenty calls made one; each of their rows still has to be converted.
+#: Five to twenty calls become one; each of their rows still has to be converted.
 ACTING_LOOP_WINS = (0.6, 0.95)
-#: What a loop that only acts calls besides the network: it converts, chooses and keeps.
+#: Calls besides the network in a loop that only acts: converting, choosing, keeping.
 _CHOOSES = frozenset(
     ["range", "enumerate", "zip", "len", "int", "float", "list", "tuple", "append", "items",
      "from_numpy", "tensor", "as_tensor", "FloatTensor", "asarray", "array", "stack", "reshape",
@@ -248,7 +248,7 @@ def _acting_loop(analysis: Analysis) -> list[Finding]:
         if at is None or loop is None or {"evaluate", "env.step"} & set(sample.phases):
             continue
         if lines_at(at.file, at.line, known):
-            continue  # text, a recurrent cell: each pass is given what the one before it returned
+            continue  # text, a recurrent cell: each pass gets the result of the previous one
         if any(_IN_NETWORK(frame) for frame in sample.frames):
             uses.setdefault(loop, Use()).add(at, sample.seconds)
     acting = {loop: use for loop, use in uses.items() if _only_acts(analysis, *loop, use.lines)}
@@ -260,7 +260,7 @@ def _acting_loop(analysis: Analysis) -> list[Finding]:
     if of_loop(analysis, seconds) < ACTING_LOOP_SHARE:
         return []
     if any(name.startswith(("learn", "env.")) for s in there for name in s.phases):
-        return []  # `algorithm.train()` in a loop: a library does all of it in one line
+        return []  # `algorithm.train()` in a loop: a library does all the work in one line
     acted = acting[loop].where()
     return [
         finding(

@@ -1,1 +1,1 @@
-"""Causes in how PyTorch, TensorFlow and JAX are called: devices, copies, compiling."""
+"""Slow use of PyTorch, TensorFlow and JAX: devices, copies, compiling."""

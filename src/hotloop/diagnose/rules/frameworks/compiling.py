@@ -1,4 +1,4 @@
-"""Causes in compiling: functions that are traced or compiled again and again."""
+"""Functions that are traced or compiled again and again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SMALLEST_PART = 0.01
 FEW_COMPILES = 5
 #: Compiling in fewer windows than this is one warm-up or two, however late.
 FEW_WINDOWS = 3
-#: Of a loop that hardly does anything else, two that go on after its first half are enough.
+#: If a loop does little else, two that continue after its first half are enough.
 FEW_WHERE_LONG, LONG_COMPILES = 2, 0.3
 #: A trace is followed by a first execution that optimizes the graph: measured, the whole costs
 #: 1.0 to 1.5 times the trace, and above 2 where TensorFlow's threads wait for cores.
@@ -56,7 +56,7 @@ def retracing(analysis: Analysis) -> list[Finding]:
 
 
 def _retraced(analysis: Analysis) -> list[SourceLine]:
-    """Where TensorFlow retraced; JAX, which many programs only import, notes nothing here."""
+    """Lines where TensorFlow retraced; JAX, which many programs only import, notes none."""
     return lines_of(analysis, schema.CALL_RETRACED)
 
 
@@ -131,7 +131,7 @@ def _traced_again(
     compile_s = seconds_in(analysis, "compile")
     if traces < again or not _continues(analysis, schema.RETRACES):
         return []
-    # Where some functions are traced once and others repeatedly, samples tell whose time it is.
+    # If some functions are traced once and others repeatedly, samples separate their times.
     below = _compiling_below(analysis, _retraced(analysis)) * again / (again + 1)
     seconds = max(compile_s * again / traces, min(below, compile_s))
     share = of_loop(analysis, seconds)

@@ -1,4 +1,4 @@
-"""Causes in how JAX is called: operations that are dispatched one by one, outside `jax.jit`."""
+"""JAX operations that are dispatched one by one, outside `jax.jit`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hotloop.diagnose.evidence import (
 from hotloop.diagnose.finding import MEDIUM, Finding, Rule
 from hotloop.diagnose.recorded import at
 
-#: From this share of the loop on. A few operations beside jitted functions are usual.
+#: From this share of the loop on. A few operations outside jitted functions are usual.
 WORTH_IT = 0.15
 #: What goes away: an operation costs tens of microseconds by itself, and far less inside a compiled
 #: function; gradients outside `jit` are traced at every call. In a small policy gradient on the
@@ -26,7 +26,7 @@ _OTHER = frozenset({"wait", "transfer", "checkpoint", "loop.compiled", "import"}
 _IN_JAX = in_package("jax")
 #: Libraries whose functions a program calls with arrays, jitted or not.
 _WITH_ARRAYS = in_package("jax", "optax", "flax", "haiku", "equinox", "distrax", "rlax", "chex")
-#: Where JAX waits for an array and hands it to the host.
+#: Functions in which JAX waits for an array and copies it to the host.
 _READS = in_package("jax/_src/array")
 #: Copies to the device, and calls of jitted functions that have callbacks, run Python code too.
 _COPIES = frozenset({"asarray", "array", "device_put", "_device_put_impl", "batched_device_put"})
@@ -77,7 +77,7 @@ def _is_eager(sample: Sample) -> bool:
     if not any(map(_IN_JAX, inside)) or not _WITH_ARRAYS(inside[-1]):
         return False
     names = {frame.short for frame in inside}
-    # Of a single operation, for each shape and constant that it meets.
+    # One for each shape and constant of a single operation.
     if "compile" in sample.phases:
         return bool(names & _EAGER)
     if names & _COPIES or (names & _JITTED and not names & _EAGER):

@@ -1,4 +1,4 @@
-"""Causes in how a framework is called: conversions, single rows, collection."""
+"""Slow calls of a framework: conversions, single rows, garbage collection."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ LIST_WINS = (0.78, 0.985)
 
 
 def list_to_tensor(analysis: Analysis) -> list[Finding]:
-    """A tensor is made of a list of arrays."""
+    """A tensor is created from a list of arrays."""
     lines = lines_of(analysis, schema.CALL_LIST_TENSOR)
     calls = counted(analysis, schema.LIST_TENSORS)
     seconds = counted(analysis, schema.LIST_TENSOR_S)
@@ -134,7 +134,7 @@ BATCH_COSTS = (2.0, 1.0)
 def per_sample_update(analysis: Analysis) -> list[Finding]:
     """The optimizer steps once for each transition of a batch."""
     updates, rows = counted(analysis, schema.GRADIENT_STEPS), counted(analysis, schema.SAMPLES)
-    # Where no environment is recognized, the outermost calls that learn say what is one event.
+    # If no environment is recognized, the outermost calls that learn define an event.
     events = counted(analysis, schema.LEARN_EVENTS) or calls_of(analysis, "learn")
     if not (updates and rows) or rows / updates > ROWS_OF_ONE:
         return []

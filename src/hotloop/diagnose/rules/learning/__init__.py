@@ -1,1 +1,1 @@
-"""Causes in what learns: updates, losses, searches, generation, and how often they run."""
+"""Slow learning: updates, losses, searches, generation, and how often they run."""

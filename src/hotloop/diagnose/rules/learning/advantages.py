@@ -1,4 +1,4 @@
-"""The cause in advantages: a Python loop, value by value."""
+"""Slow advantages: a Python loop, value by value."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _makes_a_loss(analysis: Analysis, sample: Sample) -> bool:
     return any("loss" in name.lower() for name in called_at(analysis, sample.line).names)
 
 
-#: What brings rows into shape, takes them out or takes part in the loop around it.
+#: Calls that reshape rows, select them or belong to the loop itself.
 _SHAPES = frozenset(["stack", "vstack", "concatenate", "cat", "sample", "choice", "multinomial",
                      "shuffle", "permutation", "step", "backward", "pop", "recv",
                      "send"])  # fmt: skip

@@ -120,7 +120,7 @@ EPISODES_WITHOUT = 50
 
 
 def missing_no_grad(analysis: Analysis) -> list[Finding]:
-    """Graphs are built while acting, and backward passes use hardly any of them."""
+    """Graphs are built while acting, and backward passes use almost none of them."""
     watched = counted(analysis, schema.ACT_GRAPHS_WATCHED)
     used = counted(analysis, schema.ACT_GRAPHS_USED)
     if watched < ENOUGH_LOOKS or used > MOST_USED * watched:
@@ -279,7 +279,7 @@ def _beyond_fastest_s(analysis: Analysis, name: str) -> float:
 
 #: The share of subnormal weights from which arithmetic on some CPUs is very slow.
 SUBNORMAL_SHARE = 0.01
-#: What flushing them to zero gives back of the excess over the beginning.
+#: The part of the slowdown that flushing them to zero removes.
 DENORMAL_WINS = (0.7, 1.0)
 
 

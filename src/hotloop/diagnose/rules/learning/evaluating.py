@@ -1,4 +1,4 @@
-"""Where evaluations are: the lines that call them, and evaluations written inline."""
+"""Finds evaluations: the lines that call them, and evaluations written inline."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def evaluated_inline(analysis: Analysis) -> Use:
     return use_by(samples if loops else (), inside)
 
 
-#: What only training does.
+#: Phases that occur only in training.
 _TRAINS = ("learn", "buffer.", "advantage")
 
 

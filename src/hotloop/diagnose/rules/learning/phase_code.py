@@ -1,8 +1,8 @@
-"""All the time of a phase's code, also where a sample was put into another phase.
+"""All the time of a phase's code, even if some samples were put into another phase.
 
-The phase of a gap is known once the gap has ended, and predicted before: the first rollouts of a
-run, and whatever follows a call that is seldom, have samples in the phase before them or in none.
-What code is about does not change with that.
+The phase of a gap is known only once the gap has ended, and is predicted before that. So samples of
+a run's first rollouts, and of code after rare calls, may be in the previous phase or in none,
+although the code is the same.
 """
 
 from __future__ import annotations

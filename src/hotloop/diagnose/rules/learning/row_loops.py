@@ -1,9 +1,9 @@
-"""Tensors that a Python loop works on row by row, by the order of the program's own lines.
+"""Python loops that work on tensors row by row.
 
-A distributional target is projected one transition at a time, a loss is summed over the rows of a
-batch: each iteration is a few tensor operations on a few numbers, and each operation costs
-microseconds however few it gets. Only the loop's shape counts: it picks rows by their number, it is
-part of an update, and no network and no optimizer is called in it.
+For example, a distributional target is projected one transition at a time, or a loss is summed over
+the rows of a batch. Each iteration is a few tensor operations on a few numbers, and each operation
+costs microseconds however few it gets. Only the loop's shape counts: it selects rows by index, it
+is part of an update, and it calls no network and no optimizer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OF_LISTS_AND_NUMBERS = frozenset(
 #: A loop around these is training itself.
 _TRAINING = ("learn.backward", "learn.optimizer", "learn.step", "learn.fit", "learn.forward",
              "policy.act", "inference", "env.")  # fmt: skip
-#: Phases that a row loop may be in; a gap between two events is in none of them.
+#: Phases that may contain a row loop; gaps between two events are in none of them.
 _UPDATE = ("learn", "learn.loss", "buffer.sample")
 
 

@@ -1,4 +1,4 @@
-"""Causes in what the loop does besides collecting: learning, evaluating, logging, saving."""
+"""How often the loop learns and evaluates, and slowdowns that are healthy."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def update_ratio(analysis: Analysis) -> list[Finding]:
 
 
 def _is_off_policy(analysis: Analysis) -> bool:
-    """Batches are drawn from a replay buffer, and hardly any advantages are computed.
+    """Batches are drawn from a replay buffer, and almost no advantages are computed.
 
     What a program does before its first update may be mistaken for an advantage once.
     """
@@ -111,7 +111,7 @@ EVALUATE_SHARE = 0.10
 #: Fewer evaluations than this in a run are not many, unless they take this share of it.
 OFTEN = 4
 EVALUATE_MOST = 0.4
-#: A fifth as often, up to hardly any.
+#: From a fifth as often to almost never.
 EVALUATE_WINS = (0.78, 0.97)
 
 
@@ -166,7 +166,7 @@ def evaluation(analysis: Analysis) -> list[Finding]:
     ]
 
 
-#: What an evaluation consists of.
+#: Phases of an evaluation.
 _PLAYS = ("env.step", "env.reset", "policy.act")
 
 
@@ -181,7 +181,7 @@ def _callback_samples(analysis: Analysis) -> list[Sample]:
 
 
 def _called_back(analysis: Analysis) -> Use:
-    """Those samples by the program's line that asks for it: the outermost that a library calls."""
+    """These samples by the program's line: the outermost one that a library calls."""
     use = Use()
     for sample in _callback_samples(analysis):
         inward = sample.frames[::-1]

@@ -57,7 +57,7 @@ def one_leaf_per_pass(analysis: Analysis) -> list[Finding]:
 
 #: Forward passes that neither act nor learn are worth a word from this share on.
 INFERENCE_SHARE = 0.2
-#: From this many of them per gradient step on, they are not one state's value beside an update.
+#: With this many per gradient step, they are more than one state's value for an update.
 MANY_PASSES = 16
 #: As for leaves of a search: a batch of 8 to 16 costs little more than one row, and rows still have
 #: to be stacked.

@@ -1,1 +1,1 @@
-"""Causes in how processes and threads work together: waiting, sending, sharing cores."""
+"""Processes and threads that slow each other down: waiting, sending, sharing cores."""

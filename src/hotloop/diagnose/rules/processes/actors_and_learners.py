@@ -1,7 +1,7 @@
-"""Causes in actors and learners that feed each other: one of the two sides waits.
+"""Actors and learners that feed each other: one of the two sides waits.
 
-Actors play with their own copy of the policy and hand transitions to a learner, through a queue, a
-pipe or shared memory. Whoever is slower decides; the others wait for it.
+Actors play with their own copy of the policy and pass transitions to a learner, through a queue, a
+pipe or shared memory. The slower side is the bottleneck; the other waits for it.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _starved_learner(analysis: Analysis) -> _Sides | None:
     if sides is None or sides.learner_waits < max(STARVED, sides.actors_wait):
         return None
     worked = sum(row.seconds for row in _work_of(analysis, sides))
-    # Somebody else may be what it waits for: a replay buffer, an answer to its weights.
+    # It may wait for another process: a replay buffer, or an answer to its weights.
     return sides if of_loop(analysis, worked) >= THEIR_WORK * sides.learner_waits else None
 
 
@@ -201,7 +201,7 @@ def slow_actors(analysis: Analysis) -> list[Finding]:
 
 
 def _work_of(analysis: Analysis, sides: _Sides) -> list[RunRow]:
-    """What the actors did while the learner waited, the most first."""
+    """The work of the actors while the learner waited, largest first."""
     groups = {THREAD} if sides.in_threads else {group_of(name) for name in sides.actors}
     return [
         row
@@ -280,11 +280,11 @@ def _where_they_wait(analysis: Analysis, actors: list[str]) -> list[SourceLine]:
     return inner_lines(waiting)
 
 
-#: A server of the policy that answers fewer requests at once has room for more.
+#: A policy server that answers fewer requests at a time has room for more.
 FEW_REQUESTS = 4.0
 #: Its work must be this share of what the loop waits for.
 SERVER_SHARE = 0.2
-#: What is left of it if it answers all waiting requests at once. An estimate.
+#: The part that goes away if all waiting requests are answered at once. An estimate.
 SERVER_WINS = (0.3, 0.9)
 
 

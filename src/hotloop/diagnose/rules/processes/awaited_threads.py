@@ -1,4 +1,4 @@
-"""Causes in other threads of the process that trains: the loop waits for one that is busy."""
+"""The loop waits for another busy thread of the training process."""
 
 from __future__ import annotations
 

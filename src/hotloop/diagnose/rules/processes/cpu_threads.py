@@ -1,4 +1,4 @@
-"""Causes in how many threads share how many cores."""
+"""Too many threads for the available cores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NETWORKS_SHARE = 0.05
 #: Seconds per second that threads waited for a CPU core: more than an idle machine's noise
 #: (0.05) and than one other busy process on a few cores (measured: 0.26 with one thread).
 WAITING_FOR_CORES = 0.3
-#: What one thread would need must be this much less than what was needed.
+#: The time with one thread must be this much less than the measured time.
 EXCESS = 0.3
 #: One thread's cost as estimated below was 0.7 to 1.5 times the measured one (2 cores, 2 to 32
 #: threads, 1 to 4 processes).
@@ -212,7 +212,7 @@ def _leaves(phases: list[Phase], analysis: Analysis) -> list[Phase]:
 
 
 def _one_thread_s(analysis: Analysis, phase: Phase) -> float:
-    """What a node would cost with one thread: the least of two upper bounds.
+    """The cost of a node with one thread: the lower of two upper bounds.
 
     The CPU time of the calling thread, which does its own share and all that is not shared
     (threads that spin add to it), and its fastest calls, which met free cores.
@@ -304,7 +304,7 @@ def threads_of_numpy(analysis: Analysis) -> list[Finding]:
 
 #: Throttled in this share of the periods, a run is limited by its container.
 THROTTLED_SHARE = 0.05
-#: What remains of the stalls with as many threads as the limit has cores.
+#: The part of the stalls that goes away with as many threads as the limit has cores.
 QUOTA_WINS = (0.6, 1.0)
 
 

@@ -1,7 +1,7 @@
-"""A cause in loops that look at a shared value until another process has changed it.
+"""Loops that check a shared value until another process has changed it.
 
-What is such a loop is found in the source (`hooks/program/polling.py`); samples show how long it
-spins or sleeps, and what that costs those that have work.
+The source shows which loops poll (`hooks/program/polling.py`); samples show how long they spin or
+sleep, and what that costs the processes that have work to do.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ POLLING_WINS = (0.3, 1.0)
 
 
 def polling(analysis: Analysis) -> list[Finding]:
-    """Processes that spin while others have no core, or sleep while the answer is there."""
+    """Processes that spin while others have no core, or sleep although the answer is ready."""
     polls = [sample for sample in analysis.samples if _polls(analysis, sample)]
     if not polls or not analysis.run_table:
         return []
@@ -52,7 +52,7 @@ def _spinning(analysis: Analysis, samples: list[Sample], spun: float) -> list[Fi
     names = sorted(analysis.process_bounds)
     short = [_without_core(analysis, name) / loop_s for name in names]
     awaited = waiting * sum(short) / len(short) if short else 0.0
-    # While nobody works, somebody who has work may be waiting behind one that spins.
+    # While no process works, one that has work may be waiting for the core of one that spins.
     awaited = max(awaited, _nobody_works(analysis) if _crowded(analysis) else 0.0)
     lost = _without_core(analysis, "main") / loop_s + awaited
     lost = min(lost, spun / loop_s)  # other programs take cores as well

@@ -1,4 +1,4 @@
-"""Causes in where environments run: in this process, or in workers behind pipes."""
+"""Where environments run: in this process, or in workers behind pipes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Causes in loops that wait for other processes: ranks, environment runners, actors.
+"""Loops that wait for other processes: ranks, environment runners, actors.
 
-They read the run's table (`analysis.run_table`), where waiting is replaced by what was waited for.
+Rules here read the run table (`analysis.run_table`), where waiting is replaced by the work waited
+for.
 """
 
 from __future__ import annotations
@@ -108,9 +109,9 @@ def _batch(analysis: Analysis, part: float = 1.0) -> str:
 
 #: Waiting for the slowest rank below this share of the loop is noise.
 SLOW_RANK_SHARE = 0.10
-#: What balancing the ranks may save of that waiting. An estimate.
+#: The part of that waiting that balancing the ranks may save. An estimate.
 SLOW_RANK_WINS = (0.4, 1.0)
-#: What the slowest rank does longer than the others must be this part of what they wait.
+#: The extra time of the slowest rank must be this part of the others' waiting.
 EXCESS = 0.6
 
 
@@ -185,7 +186,7 @@ RUNNERS_SHARE = 0.2
 FEW_ENVS = 8
 #: How much 16 environments save of what a runner does once per vector step. An estimate.
 RUNNER_WINS = (0.5, 0.9)
-#: What a shorter pipeline may save with the same number of environments. An estimate.
+#: The part that a shorter pipeline may save with the same number of environments. An estimate.
 CONNECTOR_WINS = (0.2, 0.7)
 #: Work around the environment that takes this many times its steps is worth a finding.
 DEARER = 2.0
@@ -279,7 +280,7 @@ def _runners(analysis: Analysis) -> list[RunRow]:
 
 
 def _envs_per_call(analysis: Analysis, groups: set[str]) -> float | None:
-    """Environments that a runner steps at once; None where nothing was counted."""
+    """Environments that a runner steps at once; None if nothing was counted."""
     calls = sum(
         phase.calls
         for phase in analysis.phases
@@ -295,7 +296,7 @@ def _envs_per_call(analysis: Analysis, groups: set[str]) -> float | None:
 CROWDED = 1.5
 #: And the part of their time that they wait for a core.
 WAITS_FOR_CORES = 0.3
-#: What fewer processes may save of that waiting. An estimate.
+#: The part of that waiting that fewer processes may save. An estimate.
 CROWD_WINS = (0.05, 0.5)
 #: The loop must wait for them: a share of it.
 CROWD_SHARE = 0.3
@@ -355,9 +356,9 @@ def _own_cores_share(analysis: Analysis) -> float:
 IDLE_BEYOND = 0.25
 #: The main process must wait for them most of the time.
 MAIN_WAITS = 0.5
-#: Where anybody waited longer than this for a CPU core, others wait for that reason.
+#: If any process waited longer than this for a CPU core, others wait for that reason.
 CORES_SHORT = 0.15
-#: What is left of that waiting when nobody waits for all. An estimate.
+#: The part of that waiting that goes away if no process waits for all. An estimate.
 BARRIER_WINS = (0.5, 1.0)
 TAKE_WHAT_IS_READY = (
     "Do not wait for all of them: handle each answer as it arrives and give that worker its "

@@ -1,4 +1,4 @@
-"""Causes in what is sent to other processes: weights too often, objects again and again."""
+"""Sending too much to other processes: weights too often, the same objects repeatedly."""
 
 from __future__ import annotations
 

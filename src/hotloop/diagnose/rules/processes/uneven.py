@@ -1,4 +1,4 @@
-"""Causes in workers that wait for one of them, or for a lock that one of them holds."""
+"""Workers that wait for one of them, or for a lock that one of them holds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hotloop.diagnose.recorded import at
 
 #: Below this share of the loop, waiting for the slowest is noise.
 SLOWEST_SHARE = 0.05
-#: What one worker alone does must be this part of what the others wait for.
+#: The work of one worker alone must be this part of the others' waiting.
 EXCESS = 0.6
 #: How much of it goes away if it does not do that any more. An estimate.
 UNEVEN_WINS = (0.4, 1.0)
@@ -114,7 +114,7 @@ def lock_contention(analysis: Analysis) -> list[Finding]:
         return []
     waiting = list(_for_locks(analysis, processes))
     seconds = seconds_of(waiting) / len(processes)
-    # Where more processes train than there are cores, another one runs while one waits.
+    # If more processes train than there are cores, another one runs while one waits.
     seconds = min(seconds, _idle_cores(analysis, processes) * analysis.run.loop_s)
     if of_loop(analysis, seconds) < LOCK_SHARE:
         return []

@@ -1,1 +1,1 @@
-"""Causes in stored data: replay buffers, data loaders, files, logs and checkpoints."""
+"""Slow storage: replay buffers, data loaders, files, logs and checkpoints."""

@@ -1,4 +1,4 @@
-"""Causes in stored data: replay buffers and rollouts."""
+"""Slow replay buffers and rollouts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MANY_ENVS = 4
 ONE_EACH = 0.75
 #: A batched push takes about as long as one to three single ones (2 to 5 times faster expected).
 BATCHED_PUSH = (3.0, 1.0)
-#: What a batched push of however many rows leaves at least: the rows are copied.
+#: A batched push still copies the rows, so at most this part of the pushes goes away.
 MOST_OF_PUSHES = 0.985
 #: Lines around a push that belong to the same loop, where the source could not be read.
 NEAR = 12
@@ -63,7 +63,7 @@ def per_item_buffer_push(analysis: Analysis) -> list[Finding]:
         around, lines = _around_pushes(analysis)
         seconds, least = seconds_in(analysis, "buffer.add") + around, 0.02
     else:
-        # No push has a name of its own: a loop beside the steps that appends to a list or deque.
+        # No push has its own name: a loop outside the steps appends to a list or deque.
         seconds, lines = _inline_pushes(analysis)
         adds, least = round(envs * rounds), INLINE_SHARE
     if of_loop(analysis, seconds) < least:
@@ -105,7 +105,7 @@ def _pushes(analysis: Analysis) -> tuple[str, str]:
 
 #: Besides pushes, a loop may read the infos of finished episodes; that takes less than this.
 INLINE_SHARE = 0.08
-#: What a line calls to keep one row.
+#: Calls with which a line stores one row.
 _KEEPS = frozenset({"append", "appendleft", "push", "add", "store", "put", "remember"})
 
 
@@ -128,7 +128,7 @@ def _inline_pushes(analysis: Analysis) -> tuple[float, list[SourceLine]]:
 
 
 def _around_pushes(analysis: Analysis) -> tuple[float, list[SourceLine]]:
-    """(seconds beside the pushes in the loop around them, that loop's line).
+    """(seconds in the loop around the pushes but outside them, that loop's line).
 
     Whatever phase was thought to come next when a sample was taken: the lines of that loop are
     there for the pushes.
@@ -171,7 +171,7 @@ def naive_priority_sampling(analysis: Analysis) -> list[Finding]:
     whole = seconds_of(samples)
     match = _by_priority(analysis)
     use = use_of(samples, match)
-    # Drawing with weights, or without replacement, looks at every row; it is done in C.
+    # Drawing with weights, or without replacement, reads every row; it is done in C.
     # Python's `random` is left out: it mostly draws uniformly.
     drawn = [s for s in samples if not any(match(f) or _RANDOM(f) for f in s.frames)]
     chosen, lines = at_lines_that_call(analysis, drawn, _DRAWS_FROM_ALL)
@@ -250,7 +250,7 @@ def _caller(sample: Sample) -> Frame | None:
 
 
 def _by_priority(analysis: Analysis) -> Match:
-    """Frames of code with priorities, by their names or by what their class is made of."""
+    """Frames of code with priorities, by their names or by the parts of their class."""
     labels = {label.partition(":")[2] for label in analysis.notes.by_priority}
     return lambda frame: _is_priority(frame) or (frame.of_program and frame.function in labels)
 
@@ -261,12 +261,12 @@ def _is_priority(frame: Frame) -> bool:
 
 #: Functions that return a longer array: what it held before is copied at each call.
 _APPENDS = frozenset({"np.append", "numpy.append", "jnp.append", "pd.concat", "pandas.concat"})
-#: What is left is storing a row. With the one program that was measured, all of it went away.
+#: Storing a row remains. In the one program that was measured, all of it went away.
 APPEND_WINS = (0.85, 1.0)
 
 
 def _appended(analysis: Analysis) -> list[Finding]:
-    """An array that is made anew, one row longer, to store each row."""
+    """An array that is created again, one row longer, to store each row."""
     known = recurrences(analysis)
 
     def grows(sample: Sample) -> bool:
@@ -411,7 +411,7 @@ def _draws(analysis: Analysis) -> bool:
     return gauge(analysis, schema.BUFFER_LENGTH) is not None
 
 
-#: What an update consists of.
+#: Phases of an update.
 _UPDATES = ("learn", "learn.forward", "learn.loss", "learn.backward", "learn.optimizer",
             "learn.step", "learn.fit", "advantage", "buffer.sample")  # fmt: skip
 

@@ -67,7 +67,7 @@ OF_A_LIBRARY = (
     "",
     "",
 )
-#: Names that a line calls, and the example that they stand for.
+#: Names that a line calls, and the example that belongs to them.
 _CALLED = {"commit": "sqlite3", "execute": "sqlite3", "fsync": "fsync", "print": "print",
            "add_scalar": "tensorboard", "add_scalars": "tensorboard",
            "add_histogram": "tensorboard", "add_image": "tensorboard",

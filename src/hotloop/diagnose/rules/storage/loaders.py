@@ -1,4 +1,4 @@
-"""Causes in data loaders: the loop waits for batches, or loads them itself."""
+"""Slow data loaders: the loop waits for batches, or loads them itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Causes in memory and in loading: what does not fit, and what is loaded again each time."""
+"""Memory that runs out, and data that is loaded again each time."""
 
 from __future__ import annotations
 
@@ -177,14 +177,14 @@ def data_loading(analysis: Analysis) -> list[Finding]:
         "df = pd.read_parquet(cache)",
     )
     share = seconds / whole
-    # What is loaded before the loop makes the run faster, not the loop.
+    # Loading less before the loop makes the run faster, not the loop.
     result.run_gain = measured_gain_of(share, *LOADING_WINS)
     result.severity = severity_of(result.run_gain if result.is_of_run else result.gain)
     return [result]
 
 
 def _unnamed_before(analysis: Analysis) -> list[Sample]:
-    """What the program's own code, and what it prepares data with, did before the loop."""
+    """Time of the program's own code, and of its data libraries, before the loop."""
     return [
         sample
         for sample in analysis.startup_samples
@@ -232,7 +232,7 @@ def _reading_in_loop(analysis: Analysis) -> tuple[float, list[SourceLine]]:
         (loaded if reads else rest).append(sample)
     lines = use_at_lines(analysis, [s for s in rest if not s.waiting], _READ_CALLS)
     read_s = seconds_of(loaded)
-    # What a function makes of a file is kept with it; a main loop does more than that.
+    # The result that a function computes from a file is kept; a main loop does more than that.
     readers = functions_that_read(loaded)
     made_s = sum(
         sample.seconds

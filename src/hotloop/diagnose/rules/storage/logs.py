@@ -1,4 +1,4 @@
-"""Causes in what a run writes: logs, plots, checkpoints."""
+"""Too much writing: logs, plots, checkpoints."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _NOT_LOGGING = frozenset({"data", "checkpoint", "import", "startup", "evaluate",
 _WRITES = frozenset(["print", "write", "writelines", "writerow", "writerows", "flush", "os.fsync",
                      "json.dump", "json.dumps", "commit", "write_text", "write_bytes",
                      *LOG_CALLS])  # fmt: skip
-#: Of these, the ones that an environment calls for people only; it may write to its simulator.
+#: Of these, those that an environment uses for people only; it may write to its simulator.
 _TELLS = frozenset(
     {"print", "writerow", "writerows", "os.fsync", "json.dump", "commit", *LOG_CALLS}
 )
@@ -180,7 +180,7 @@ def _time_of_writers(analysis: Analysis, samples: list[Sample]) -> Use:
     # Opening alone may as well be reading.
     wrote = use_at_lines(analysis, samples, frozenset(n for n in _WRITES if not is_own(n))).lines
     named = {line.code for line in wrote} - training
-    # What holds nearly all samples drives the program, whatever it prints.
+    # A line with nearly all samples drives the program, whatever it prints.
     everything = seconds_of(samples_under(analysis))
     named = {key for key in named if whole[key] <= DRIVES * everything}
     writers = {key for key in named if writing.get(key, 0.0) >= MOSTLY_WRITES * whole[key]}
@@ -261,7 +261,7 @@ def checkpointing(analysis: Analysis) -> list[Finding]:
 
 
 def _saving(analysis: Analysis) -> tuple[str, str]:
-    """Saving often and seldom, in the terms of the library in use."""
+    """Saving often and rarely, in the terms of the library in use."""
     if uses(analysis, "Stable-Baselines3"):
         often = "CheckpointCallback(1_000, path, save_replay_buffer=True)"
         return often, "CheckpointCallback(50_000, path)"

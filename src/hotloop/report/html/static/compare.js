@@ -73,17 +73,17 @@ function comparePage(data) {
     data.first_s !== null && [first, format.seconds(data.first_s), `per ${data.step}`],
     data.second_s !== null && [second, format.seconds(data.second_s), `per ${data.step}`],
     ["pairs of runs", data.interleaved ? String(data.pairs) : "–", data.interleaved ? "interleaved" : "two captures"],
-    data.waited >= 0.01 && ["core taken by others", format.percent(data.waited), "out of these figures"],
+    data.waited >= 0.01 && ["core taken by others", format.percent(data.waited), "excluded from these figures"],
   ];
   const commands = data.commands && data.commands.map((command, index) => [data.names[index], h("span", { class: "mono" }, command)]);
   experimentPage("compare", what, data, [data.because, ...data.work_notes].filter(Boolean), figures, () => [
     data.rows.length > 0 && data.pairs > 0 && ["verdicts", "Verdicts", section("verdicts", "How many times faster", `To the right of 1, ${second} is faster. The shaded band is ±${format.percent(data.margin)}: an interval inside it means no difference.`, comparisonChart(data))],
-    data.parts.length > 0 && ["time", "Time", section("time", `What one ${data.step} is made of`, "Each phase's own time, the median of the runs.", comparisonBars(data))],
-    data.samples && data.samples.first_s.length > 1 && ["pairs", "Pairs", section("pairs", "Pair by pair", "Time per step of the two runs of each pair, in the order in which they were made.", pairsChart(data))],
+    data.parts.length > 0 && ["time", "Time", section("time", `Time per ${data.step}, by phase`, "Each phase's own time, as the median of the runs.", comparisonBars(data))],
+    data.samples && data.samples.first_s.length > 1 && ["pairs", "Pairs", section("pairs", "Pair by pair", "Time per step of the two runs of each pair, in the order of the runs.", pairsChart(data))],
     data.pairs > 0 && ["table", "Table", section("table", "Every figure", null, comparisonTable(data))],
     ["runs", "Runs", section("runs", "These runs", null,
       commands && h("div", { class: "facts" }, facts("Commands", commands)),
-      data.to_open && h("div", null, h("p", { class: "small muted", style: { "margin-top": "14px" } }, "To look into one of them"), copyLine(data.to_open)),
+      data.to_open && h("div", null, h("p", { class: "small muted", style: { "margin-top": "14px" } }, "To open one of them"), copyLine(data.to_open)),
       sentences(data.small_print, "print small muted"))],
   ]);
 }

@@ -39,7 +39,7 @@ function comparisonBars(comparison) {
       label, category, seconds: seconds[side], tip: [[comparison.names[1 - side], format.seconds(seconds[1 - side])]],
     })),
   }));
-  return stackedBars(bars, `What one ${comparison.step} is made of`, comparison.step);
+  return stackedBars(bars, `Time per ${comparison.step}, by phase`, comparison.step);
 }
 
 const pageData = () => JSON.parse(document.getElementById("data").textContent);

@@ -11,7 +11,7 @@ function claimRows(hypotheses) {
 function claimCard(each, index) {
   const pairs = each.is_slope ? `${each.pairs} rounds` : `${each.pairs} pairs`;
   return h("article", { class: "finding claim " + (TONES[each.verdict] || "neutral"), id: "hypothesis-" + (index + 1) },
-    h("div", { class: "meta" }, h("span", { class: "kind" }, each.verdict), each.changes_training && "only to find out: it changes the training"),
+    h("div", { class: "meta" }, h("span", { class: "kind" }, each.verdict), each.changes_training && "an experiment only: it changes the training"),
     h("header", null, h("h3", null, each.name), each.measured_text && h("div", { class: "gain" }, each.measured_text, h("small", null, `expected ${each.expected.text}, ${each.confidence} confidence`))),
     h("p", { class: "fix" }, each.claim),
     h("dl", null, [["change", h("code", null, each.change)], ["verdict", each.verdict_text], each.pairs && ["measured in", pairs]].filter(Boolean).map(([name, value]) => h("div", null, h("dt", null, name), h("dd", null, value)))),
@@ -37,10 +37,10 @@ function investigatePage(data) {
   ];
   const marks = [[goal.minimum, "minimum"], [goal.stretch, "stretch"]].filter(([value]) => value !== null);
   experimentPage("investigate", data.baseline, data, data.goal_sentences, figures, () => [
-    rows.length > 0 && ["claims", "Claims", section("claims", "Expected and measured", "The pale bar is what was expected, the line with its dot what was measured: how many times faster than the baseline.", intervalChart(rows, { middle: 1, marks, label: "Expected and measured gains" }))],
-    slopes.length > 0 && ["delays", "Delays", section("delays", "What a delay does", "How much of an added delay shows up in the total time: 1 is on the critical path, 0 is hidden behind other work.", intervalChart(claimRows(slopes), { even: true, middle: 0, marks: [[1, "critical path"]], label: "Slopes of time over delay" }))],
-    data.hypotheses.length > 0 && ["hypotheses", "Hypotheses", section("hypotheses", "One by one", "In the order in which they were tried.", data.hypotheses.map(claimCard))],
-    together.comparison && together.of.length > 1 && ["together", "Together", section("together", "All that was confirmed", together.of.join(", "), comparisonChart(together.comparison), comparisonBars(together.comparison))],
+    rows.length > 0 && ["claims", "Claims", section("claims", "Expected and measured", "Speedup over the baseline: the pale bar is the expected range, the dot with its line the measurement.", intervalChart(rows, { middle: 1, marks, label: "Expected and measured gains" }))],
+    slopes.length > 0 && ["delays", "Delays", section("delays", "Effect of delays", "How much of an added delay shows up in the total time: 1 is on the critical path, 0 is hidden behind other work.", intervalChart(claimRows(slopes), { even: true, middle: 0, marks: [[1, "critical path"]], label: "Slopes of time over delay" }))],
+    data.hypotheses.length > 0 && ["hypotheses", "Hypotheses", section("hypotheses", "One by one", "In the order of the experiments.", data.hypotheses.map(claimCard))],
+    together.comparison && together.of.length > 1 && ["together", "Together", section("together", "Everything that was confirmed", together.of.join(", "), comparisonChart(together.comparison), comparisonBars(together.comparison))],
     ["runs", "Runs", section("runs", "This investigation", null, h("p", { class: "small muted" }, "Its record"), copyLine(data.to_open), sentences(data.small_print, "print small muted"))],
   ]);
 }

@@ -47,7 +47,7 @@ function processesView(data) {
   return h("div", null, legend, list, more);
 }
 
-// The loop across processes: waiting replaced by what the processes that were waited for did.
+// The loop across processes: waiting replaced by the work of the processes it waited for.
 function runTable(data) {
   const columns = [
     { key: "name", title: "Phase", cell: (row) => [h("span", { class: "dot", style: { "--color": colorOf(data.processes.categories[row.name] || NO_PHASE) } }), row.name], sort: (row) => row.name },

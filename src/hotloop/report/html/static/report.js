@@ -28,7 +28,7 @@ function machine(data) {
   const notes = [
     known.native === false && `Measured with the pure-Python twin: ${known.why_twin}.`,
     known.damaged > 0 && `${known.damaged} damaged lines of the capture were skipped.`,
-    ...Object.entries(known.failures).map(([name, error]) => `The hook ${name} failed and was switched off: ${error}`),
+    ...Object.entries(known.failures).map(([name, error]) => `The hook ${name} failed and was disabled: ${error}`),
   ].filter(Boolean);
   return [
     h("div", { class: "facts" },
@@ -56,12 +56,12 @@ function reportPage(data) {
     flame && ["breakdown", "Breakdown", section("breakdown", `Where the ${format.seconds(data.run.loop_s)} of the loop went`, data.run.critical_path ? "Categories: shares of the critical path. Boxes: host time, in which a phase may wait for kernels of another." : "Phases are timed exactly, the functions inside them sampled. Width is time.", categoryBar(data), flame.element)],
     data.course.points.length > 1 && ["timeline", "Timeline", section("timeline", "Over time", "Marks above are evaluations, checkpoints and compilations. Drag to zoom.", timelineView(data))],
     data.returns && data.returns.curve.length > 1 && ["returns", "Returns", section("returns", "Return", "Sum of rewards per training episode: mean, and the middle 80% of the episodes. Dots are evaluations.", returnsView(data))],
-    data.run_table.length > 0 && ["across", "Across processes", section("across", "The loop across processes", "Waiting is replaced by what the processes that were waited for did meanwhile.", runTable(data))],
+    data.run_table.length > 0 && ["across", "Across processes", section("across", "The loop across processes", "Waiting is replaced by the work of the processes it waited for.", runTable(data))],
     data.processes.rows.length > 1 && ["processes", "Processes", section("processes", "Processes side by side", "Busy is time in phases other than waiting. The limits of a process add up to its time.", processesView(data))],
     phases && ["phases", "Phases", section("phases", "Every phase", "Times are those of the training loop, without hotloop's own cost.", phases)],
     data.functions.length > 0 && ["functions", "Functions", section("functions", "Hot functions", sampled, functionsTable(data))],
     data.exact.length > 0 && ["exact", "Exact", section("exact", "Functions by cumulative time", "Timed exactly, by cProfile.", exactTable(data))],
-    data.imports.length > 0 && ["imports", "Imports", section("imports", "Imports before the loop", "Time of each import statement of the program, with all that it imports in turn (sampled).", importsTable(data))],
+    data.imports.length > 0 && ["imports", "Imports", section("imports", "Imports before the loop", "Time of each import statement of the program, including everything it imports indirectly (sampled).", importsTable(data))],
     ["run", "Run", section("run", "This run", null, machine(data))],
   ].filter(Boolean);
   const when = data.run.started && new Date(data.run.started * 1000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });

@@ -32,7 +32,7 @@ function expectationTable(data, expected) {
     { key: "value", title: expected.variable, number: true, cell: (row) => row.value, sort: (row) => Number(row.value) },
     { key: "expected", title: "Expected", number: true, cell: (row) => text(row.expected), sort: (row) => row.expected },
     { key: "actual", title: "Actual", number: true, cell: (row) => text(row.actual), sort: (row) => row.actual },
-    { key: "said", title: "So it is", cell: (row) => row.in_words, sort: (row) => row.times_slower.estimate },
+    { key: "said", title: "Result", cell: (row) => row.in_words, sort: (row) => row.times_slower.estimate },
   ];
   return h("div", { class: "block" }, h("h3", null, "Expected: " + expected.meaning), sentences(expected.sentences, "lead"), table(columns, expected.rows.slice(1), { label: "Expected and actual" }));
 }
@@ -48,7 +48,7 @@ function sweepPage(data) {
   const best = data.settings.find((each) => each.marks.includes("fastest"));
   const figures = [
     best && ["fastest", best.name, `${best.rate} steps/s`],
-    data.axis.knee !== null && ["knee", `${data.axis.name}=${data.axis.knee}`, data.stop_after ? "more brings little more" : "more takes more than its share"],
+    data.axis.knee !== null && ["knee", `${data.axis.name}=${data.axis.knee}`, data.stop_after ? "larger values bring little more" : "larger values take more than their share"],
     data.growths.length > 0 && data.growths[0].rows.length > 0 && [`power of ${data.growths[0].variable}`, data.growths[0].rows[0].text.split(" (")[0], `time per ${data.step} grows as`],
     ["settings", String(data.settings.length), `${data.rounds} round${data.rounds === 1 ? "" : "s"}`],
   ];
@@ -58,10 +58,10 @@ function sweepPage(data) {
   experimentPage("sweep", data.command, data, data.sentences, figures, () => [
     ["speed", "Speed", section("speed", `Speed as ${data.axis.name} changes`, `${data.design}. Points are medians; lines on them are 95% intervals. Both scales are logarithmic.`, scalingChart(data, (setting) => settingTip(data, setting)))],
     data.expect.length > 0 && ["expected", "Expected", section("expected", "Expected and actual", null, data.expect.map((expected) => expectationTable(data, expected)))],
-    ["time", "Time", section("time", `What one ${data.step} is made of`, "Each phase's own time, the median of the runs.", stackedBars(bars, "Time per step by phase", data.step))],
-    data.growths.some((growth) => growth.rows.length > 0) && ["growth", "Growth", section("growth", "What grows with it", "The power with which the time per step grows: 0 does not depend on it, 1 is in proportion.", data.growths.map((growth) => growthChart(data, growth)))],
+    ["time", "Time", section("time", `Time per ${data.step}, by phase`, "Each phase's own time, as the median of the runs.", stackedBars(bars, "Time per step by phase", data.step))],
+    data.growths.some((growth) => growth.rows.length > 0) && ["growth", "Growth", section("growth", "What grows with it", "The power with which the time per step grows: 0 means independent, 1 means proportional.", data.growths.map((growth) => growthChart(data, growth)))],
     ["table", "Table", section("table", "Every setting", null, settingsTable(data))],
-    ["runs", "Runs", section("runs", "These runs", null, h("p", { class: "small muted" }, "To look into one of them"), copyLine(data.to_open), sentences(data.small_print, "print small muted"))],
+    ["runs", "Runs", section("runs", "These runs", null, h("p", { class: "small muted" }, "To open one of them"), copyLine(data.to_open), sentences(data.small_print, "print small muted"))],
   ]);
 }
 

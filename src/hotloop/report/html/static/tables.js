@@ -20,7 +20,7 @@ function phasesTable(data, rows) {
     { key: "name", title: "Phase", cell: name, sort: (row) => row.name },
     { key: "share", title: "Share", cell: (row) => shareBar(row.share, colorOf(row.category), format.percent(row.share)), sort: (row) => row.share, number: true },
     seconds("total_s", some("device_s") ? "Host time" : "Total"), seconds("self_s", "Own", "Without the phases inside it"),
-    some("device_s") && { key: "device_s", title: "Device time", help: "Kernels that were launched here and below; recorded from time to time, scaled to the loop", number: true, cell: (row) => row.device_s === null ? "–" : format.seconds(row.device_s), sort: (row) => row.device_s },
+    some("device_s") && { key: "device_s", title: "Device time", help: "Kernels launched here and below; recorded from time to time and scaled to the loop", number: true, cell: (row) => row.device_s === null ? "–" : format.seconds(row.device_s), sort: (row) => row.device_s },
     steps && seconds("step_s", "Per step", "Per environment step"),
     { key: "calls", title: "Calls", number: true, cell: (row) => row.calls ? format.count(row.calls) : "–", sort: (row) => row.calls },
     seconds("mean_s", "Mean"), seconds("p50_s", "Median"), seconds("p99_s", "99%", "99 of 100 calls are faster"), seconds("max_s", "Longest"),
