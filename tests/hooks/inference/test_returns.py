@@ -235,6 +235,43 @@ def test_raw_returns_below_wrappers_that_change_rewards(profile: Profile, kind: 
     assert found["training"].sum != pytest.approx(found["training_raw"].sum, rel=0.05)
 
 
+#: A wrapper for each episode, at the address of the one before, around one of several environments.
+POOL = """
+import gymnasium as gym
+import numpy as np
+
+class Level(gym.Env):
+    observation_space, action_space = gym.spaces.Box(-1, 1, (2,)), gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        self.left = 10
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        self.left -= 1
+        return np.zeros(2, np.float32), 1.0, self.left == 0, False, {}
+
+class Small(gym.Wrapper):
+    def step(self, action):
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, reward * 0.01, terminated, truncated, info
+
+for level in [Level() for _ in range(40)]:
+    env = Small(level)
+    env.reset()
+    while not env.step(0)[2]:
+        pass
+"""
+
+
+def test_episodes_of_which_nothing_was_seen_below_have_no_raw_return(profile: Profile) -> None:
+    found = episodes_of(profile(POOL))
+    assert found["training"].episodes == 40
+    raw = found["training_raw"]
+    assert 20 <= raw.episodes <= 40
+    assert raw.sum == 10.0 * raw.episodes
+
+
 PROCESSES = """
 import gymnasium as gym
 import numpy as np

@@ -90,9 +90,7 @@ native_thread_detach(NativeThread thread)
 /* Before 3.12, a forked child frees the states of other threads before it renews the lock of their list.
  * A thread that was making a state holds that lock, without the GIL: the child would wait for it for
  * ever. So a fork waits until no thread of these makes one, and none begins to until it is over. */
-#define FORKS_NEED_STATES (PY_VERSION_HEX < 0x030C0000 && !defined(_WIN32))
-
-#if FORKS_NEED_STATES
+#if PY_VERSION_HEX < 0x030C0000 && !defined(_WIN32)
 
 #include <stdatomic.h>
 
