@@ -17,11 +17,13 @@ from hotloop.analyze.processes.training import read_capture
 from hotloop.capture.episodes import EpisodeDelta, all_of
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.inference.returns import recorded_in
-from hotloop.measure.core import NATIVE
+from hotloop.measure.core import NATIVE, Core
 
 pytest.importorskip("gymnasium")
 pytestmark = pytest.mark.skipif(not NATIVE, reason="returns are added up by the native module")
 numpy = pytest.importorskip("numpy")
+if NATIVE:
+    from hotloop.measure import _native
 
 Profile = Callable[..., Any]
 
@@ -363,6 +365,22 @@ def test_episodes_continue_while_many_environments_take_turns() -> None:
     episodes, unknown, total, *_ = native.take()[0]
     assert (episodes, unknown, total) == (1000, 0, 5000.0)
     assert native.take() == {}
+
+
+def test_keys_that_cannot_be_compared_are_left_to_python() -> None:
+    class Key(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            raise LookupError("not now")
+
+    core = Core()
+    core.enable()
+    returns = _native.Returns(core, lambda env: 0, lambda info: [(2.0, 3)])
+    step = _native.Steps(core, None, returns, lambda result: None, lambda *_: None, -1)
+    info = {"episode": {Key("r"): 1.0, "l": 3}}
+    step((0, 1.0, True, False, info), object())
+    assert set(returns.take()) == {_native.TRAINING, _native.TRAINING_RAW}
 
 
 def test_recent_mean_and_its_target() -> None:

@@ -193,6 +193,7 @@ returns_read_info(Returns *self, PyObject *info, int evaluates)
         core_settle_error(self->core, NULL);
         return;
     }
+    PyErr_Clear(); /* of a key that cannot be compared */
     PyObject *ended = hidden_call_one(self->read_info, info);
     if (ended != NULL && PyList_Check(ended) && self->core->enabled) {
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ended) && !PyErr_Occurred(); i++) {
