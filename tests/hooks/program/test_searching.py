@@ -63,3 +63,38 @@ def test_only_functions_and_classes_are_read(profile: Profile) -> None:
     assert run.counter("searches") == 10
     assert run.counter("games") == 2
     assert "failures" not in (run.capture / "main.jsonl").read_text()
+
+
+#: Searches of two threads, whose simulations begin before those of the other end.
+THREADS = """
+import threading
+
+class Node:
+    def __init__(self):
+        self.children, self.visits = {}, 0
+
+def simulate(node):
+    both.wait(60)
+    node.visits += 1
+    node.children[node.visits] = Node()
+    both.wait(60)
+
+def pick(rounds):
+    root = Node()
+    for _ in range(rounds):
+        simulate(root)
+    return max(root.children)
+
+both = threading.Barrier(2)
+threads = [threading.Thread(target=pick, args=(5,)) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_simulations_of_each_thread_are_counted(profile: Profile) -> None:
+    run = profile(THREADS)
+    assert run.code == 0
+    assert run.counter("simulations") == 10

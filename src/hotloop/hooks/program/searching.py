@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Iterator
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,12 @@ if TYPE_CHECKING:
     from hotloop.hooks.context import HookContext
 
 
+class _Nesting(threading.local):
+    """Whether a thread is in a simulation."""
+
+    simulates = False
+
+
 class SelfPlay:
     """The searches of one run, and the games whose moves they chose."""
 
@@ -28,7 +35,7 @@ class SelfPlay:
         self._seen: WeakKeyDictionary[FunctionType, int] = WeakKeyDictionary()
         #: Searches since the last game ended. Counted by notes, which also run between stretches.
         self._moves = 0
-        self._simulates = False
+        self._nesting = _Nesting()
         #: Hooks by kind of function.
         self.kinds: dict[str, Callable[[Function], Function]] = {
             "rules": self._rules,
@@ -68,13 +75,14 @@ class SelfPlay:
 
         @functools.wraps(function)
         def simulate(*args: object, **kwargs: object) -> object:
-            if self._simulates or not self.names:
+            nesting = self._nesting
+            if nesting.simulates or not self.names:
                 return function(*args, **kwargs)
-            self._simulates = True
+            nesting.simulates = True
             try:
                 return function(*args, **kwargs)
             finally:
-                self._simulates = False
+                nesting.simulates = False
                 self._core.count(schema.SIMULATIONS, 1)
 
         return simulate
