@@ -178,7 +178,9 @@ returns_follow(Returns *self, PyObject *env, PyObject *below, int evaluates)
         PyMem_Free(each->raw);
         *each = (Running){.key = key, .outer = outer, .place = i};
     }
-    chain_forget(NULL); /* what is followed may be in the middle of a chain of wrappers */
+    if (!self->core->below) {
+        chain_forget(NULL); /* what is followed may be in the middle of a chain of wrappers */
+    }
     self->adds_raw[evaluates != 0] = self->core->below = 1;
     return 0;
 }
