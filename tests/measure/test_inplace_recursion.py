@@ -72,6 +72,38 @@ def test_with_a_raised_limit(core: Any) -> None:
         detach()
 
 
+def test_hooks_in_python_with_a_raised_limit(core: Any) -> None:
+    noted: list[int] = []
+
+    def search(depth: int) -> int:
+        return 0 if depth == 0 else 1 + (search if depth % 2 else other)(depth - 1)
+
+    def other(depth: int) -> int:
+        return search(depth)
+
+    def hook(original: Callable[[int], int]) -> Callable[[int], int]:
+        def call(depth: int) -> int:
+            noted.append(depth)
+            return original(depth)
+
+        return call
+
+    limit = sys.getrecursionlimit()
+    detach = [core.attach(each, hook) for each in (search, other)]
+    try:
+        depth = 5_000 if sys.version_info < (3, 11) else 30_000
+        sys.setrecursionlimit(2 * depth + 1000)
+        for _ in range(3):
+            assert search(depth) == depth
+        noted.clear()
+        assert search(2) == 2
+        assert noted == [2, 1, 1, 0]
+    finally:
+        sys.setrecursionlimit(limit)
+        for each in detach:
+            each()
+
+
 def test_in_threads(core: Any) -> None:
     def search(depth: int) -> int:
         return 0 if depth == 0 else 1 + search(depth - 1)

@@ -151,15 +151,17 @@ def test_a_recursion_through_a_hook_is_as_deep_as_without(attach: Attach) -> Non
         "        return fall(depth + 1)\n"
         "    except RecursionError:\n"
         "        return depth\n"
+        "def begin():\n"
+        "    return fall(0)\n"
     )
     limit = sys.getrecursionlimit()
     # Calls from C have a limit of their own, which is not far above the usual one in 3.12.
     sys.setrecursionlimit(len(names_below()) + 200)
     try:
-        plain = names["fall"](0)
+        plain = names["begin"]()
         attach(names["fall"], hook_of)
-        assert names["fall"](0) == plain
-        assert names["fall"](0) == plain
+        assert names["begin"]() == plain
+        assert names["begin"]() == plain
     finally:
         sys.setrecursionlimit(limit)
     assert names_below()[-1] == "test_a_recursion_through_a_hook_is_as_deep_as_without"

@@ -7,7 +7,9 @@ import contextlib
 import faulthandler
 import logging
 import math
+import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -161,6 +163,46 @@ def test_an_error_ends_it_quietly(
     thread.start()
     assert thread.join(10)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.skipif(not NATIVE, reason="the twin's is made anew each time")
+def test_it_is_started_once() -> None:
+    thread = OwnThread(lambda: None)
+    thread.start()
+    assert thread.join(10)
+    with pytest.raises(RuntimeError, match="once"):
+        thread.start()
+
+
+FORKS = """
+import os, signal, sys
+from hotloop.measure.own_threads import OwnThread
+
+def hangs(number, frame):
+    os.kill(child, signal.SIGKILL)
+
+signal.signal(signal.SIGALRM, hangs)
+for _ in range(3):
+    OwnThread(lambda: 0.0).start()
+for _ in range(150):
+    child = os.fork()
+    if child == 0:
+        thread = OwnThread(lambda: None)
+        thread.start()
+        os._exit(not thread.join(10))
+    signal.alarm(20)
+    if os.waitpid(child, 0)[1]:
+        sys.exit("a child did not return from its fork, or has no threads")
+    signal.alarm(0)
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_returns_whatever_these_threads_are_doing() -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKS]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="no signal masks here")

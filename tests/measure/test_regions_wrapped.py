@@ -20,6 +20,12 @@ def test_times_the_call_and_keeps_the_function(tree: Tree, clock: Any) -> None:
     assert tree.figures()["add"]["elapsed"] == 10
 
 
+def test_the_region_of_a_disabled_profiler_leaves_the_function_as_it_is(tree: Tree) -> None:
+    tree.core.disable()
+    assert tree.core.profile("off").wrap(abs)(-3) == 3
+    assert "off" not in tree.figures()
+
+
 def test_is_a_method_when_set_on_a_class(tree: Tree) -> None:
     class Env:
         def step(self, action: int) -> tuple[Any, int]:

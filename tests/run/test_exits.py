@@ -91,6 +91,23 @@ class TestSignals:
         assert report(hotloop)["run"]["exit"] == {"reason": "exit", "code": 9}
 
 
+def test_what_the_program_calls_at_its_exit_is_not_compared(
+    hotloop: Hotloop, tmp_path: Path
+) -> None:
+    (tmp_path / "train.py").write_text(
+        "import atexit\n"
+        "class Closing:\n"
+        "    def __call__(self):\n"
+        "        print('closing')\n"
+        "    def __eq__(self, other):\n"
+        "        print('compared')\n"
+        "        raise RuntimeError\n"
+        "atexit.register(Closing())\n"
+    )
+    run = hotloop("run", "-q", "-o", "cap", "train.py")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "closing\n", "")
+
+
 def test_os_exit_finishes_the_capture(hotloop: Hotloop, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(LOOP + "import os\ntrain(20)\nsys.stdout.flush()\nos._exit(7)\n")

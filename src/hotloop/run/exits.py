@@ -23,12 +23,13 @@ class Exits:
 
     def __init__(self) -> None:
         self._undo: list[Callable[[], object]] = []
+        self._at_exit = False
 
     def watch(self, core: Core) -> None:
         """Finish the current session at exit and at `os._exit`."""
         # Registered before the program's own, so it runs after them. A forked child inherits it.
         atexit.register(self._end)
-        self._undo.append(lambda: atexit.unregister(self._end))
+        self._undo.append(self._unregister)
         self._watch_immediate_exit(core)
         self._undo += hush_forks(core)
 
@@ -48,6 +49,7 @@ class Exits:
 
         What is still referred to then is never finalized: a file would not be flushed.
         """
+        self._at_exit = True
         self._finish()
         try:
             current = current_session()
@@ -56,6 +58,11 @@ class Exits:
                 current.at_the_very_end()
         except Exception:
             pass
+
+    def _unregister(self) -> None:
+        """Not at the exit itself: each function that the program has registered is compared."""
+        if not self._at_exit:
+            atexit.unregister(self._end)
 
     def _finish(self, **end: Any) -> None:
         try:

@@ -120,6 +120,15 @@ def test_a_network_that_acts_again_is_shown_now_and_then(loop: Loop) -> None:
     assert (loop.order.last, loop.asked) == (ACT, 0)
 
 
+def test_an_error_of_what_chooses_for_an_object_is_kept_as_it_is(loop: Loop) -> None:
+    def choose(network: Network) -> int:
+        raise LookupError("not a model")
+
+    loop.phases[Network] = choose
+    assert [loop.network(Rows(2, 4)) for _ in range(2)] == ["action"] * 2
+    assert list(loop.core.failures.values()) == ["LookupError('not a model')"]
+
+
 def test_rows_of_calls_that_neither_act_nor_learn_are_counted(clock: Any) -> None:
     loop = Loop(clock, has_acted=False)
     try:

@@ -17,11 +17,13 @@ from hotloop.analyze.processes.training import read_capture
 from hotloop.capture.episodes import EpisodeDelta, all_of
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.inference.returns import recorded_in
-from hotloop.measure.core import NATIVE
+from hotloop.measure.core import NATIVE, Core
 
 pytest.importorskip("gymnasium")
 pytestmark = pytest.mark.skipif(not NATIVE, reason="returns are added up by the native module")
 numpy = pytest.importorskip("numpy")
+if NATIVE:
+    from hotloop.measure import _native
 
 Profile = Callable[..., Any]
 
@@ -235,6 +237,43 @@ def test_raw_returns_below_wrappers_that_change_rewards(profile: Profile, kind: 
     assert found["training"].sum != pytest.approx(found["training_raw"].sum, rel=0.05)
 
 
+#: A wrapper for each episode, at the address of the one before, around one of several environments.
+POOL = """
+import gymnasium as gym
+import numpy as np
+
+class Level(gym.Env):
+    observation_space, action_space = gym.spaces.Box(-1, 1, (2,)), gym.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        self.left = 10
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        self.left -= 1
+        return np.zeros(2, np.float32), 1.0, self.left == 0, False, {}
+
+class Small(gym.Wrapper):
+    def step(self, action):
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        return observation, reward * 0.01, terminated, truncated, info
+
+for level in [Level() for _ in range(40)]:
+    env = Small(level)
+    env.reset()
+    while not env.step(0)[2]:
+        pass
+"""
+
+
+def test_episodes_of_which_nothing_was_seen_below_have_no_raw_return(profile: Profile) -> None:
+    found = episodes_of(profile(POOL))
+    assert found["training"].episodes == 40
+    raw = found["training_raw"]
+    assert 20 <= raw.episodes <= 40
+    assert raw.sum == 10.0 * raw.episodes
+
+
 PROCESSES = """
 import gymnasium as gym
 import numpy as np
@@ -326,6 +365,22 @@ def test_episodes_continue_while_many_environments_take_turns() -> None:
     episodes, unknown, total, *_ = native.take()[0]
     assert (episodes, unknown, total) == (1000, 0, 5000.0)
     assert native.take() == {}
+
+
+def test_keys_that_cannot_be_compared_are_left_to_python() -> None:
+    class Key(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            raise LookupError("not now")
+
+    core = Core()
+    core.enable()
+    returns = _native.Returns(core, lambda env: 0, lambda info: [(2.0, 3)])
+    step = _native.Steps(core, None, returns, lambda result: None, lambda *_: None, -1)
+    info = {"episode": {Key("r"): 1.0, "l": 3}}
+    step((0, 1.0, True, False, info), object())
+    assert set(returns.take()) == {_native.TRAINING, _native.TRAINING_RAW}
 
 
 def test_recent_mean_and_its_target() -> None:

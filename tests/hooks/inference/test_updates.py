@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -88,6 +89,23 @@ def test_a_new_optimizer_for_the_same_parameters_is_the_same(learner: Learner) -
     for optimizer in made:
         learner.batch.after_step(None, optimizer)
     assert learner.counted() == {"gradient_steps": 3}
+
+
+def test_no_profiler_is_shown_that_the_parameters_are_read(learner: Learner) -> None:
+    class Wrapped:
+        @property
+        def param_groups(self) -> list[Any]:
+            return [{"params": [learner]}]
+
+    called: list[str] = []
+    sys.setprofile(lambda frame, event, _: called.append(frame.f_code.co_name))
+    try:
+        learner.batch.after_step(None, Wrapped())
+        learner.batch.after_step(None, Wrapped())
+    finally:
+        sys.setprofile(None)
+    assert "param_groups" not in called
+    assert learner.counted() == {"gradient_steps": 2}
 
 
 def test_optimizers_that_share_an_encoder_are_two(learner: Learner) -> None:

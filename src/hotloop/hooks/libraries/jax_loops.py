@@ -32,7 +32,8 @@ class CompiledLoops:
         """A whole loop was started; these are the arrays that it will have computed."""
         if not self._results:
             atexit.register(self._wait_at_exit)
-            self._context.undo.append(lambda: atexit.unregister(self._wait_at_exit))
+            # Not unregistered: that compares all that the program has registered.
+            self._context.undo.append(self._results.clear)
         for array in result:
             if hasattr(array, "is_ready"):
                 self._results[name] = ref(array)

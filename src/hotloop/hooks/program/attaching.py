@@ -123,8 +123,11 @@ class Shapes:
             except Exception as error:
                 self._hooks.failures[f"{module.__name__}.{name}"] = repr(error)
             self._seen.add((module.__name__, name))
-        for owner, name in self._self_play.games_in(module):
-            self._put_on(Recognized(owner, name, (), "game"), [])
+        try:
+            for owner, name in self._self_play.games_in(module):
+                self._put_on(Recognized(owner, name, (), "game"), [])
+        except Exception as error:
+            self._hooks.failures[f"games of {module.__name__}"] = repr(error)
 
     def inspect_unpickled(self, cls: type) -> None:
         """Inspect a class that was sent by value, whatever file it was written in."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Iterator
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from hotloop.capture import schema
 from hotloop.hooks.program.self_play import plays_a_game
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
     from hotloop.hooks.context import HookContext
 
 
+class _Nesting(threading.local):
+    """Whether a thread is in a simulation."""
+
+    simulates = False
+
+
 class SelfPlay:
     """The searches of one run, and the games whose moves they chose."""
 
@@ -24,10 +32,10 @@ class SelfPlay:
         #: Names of functions that search.
         self.names: set[str] = set()
         #: Functions that were looked at, by the number of names that were known then.
-        self._seen: dict[tuple[object, str], int] = {}
+        self._seen: WeakKeyDictionary[FunctionType, int] = WeakKeyDictionary()
         #: Searches since the last game ended. Counted by notes, which also run between stretches.
         self._moves = 0
-        self._simulates = False
+        self._nesting = _Nesting()
         #: Hooks by kind of function.
         self.kinds: dict[str, Callable[[Function], Function]] = {
             "rules": self._rules,
@@ -44,12 +52,11 @@ class SelfPlay:
         """Functions of a module that play one game, by their calls."""
         if not self.names:
             return
-        for owner, name, raw in _functions_of(module):
-            if self._seen.get((owner, name)) == len(self.names):
+        for owner, name, function in _functions_of(module):
+            if self._seen.get(function) == len(self.names):
                 continue
-            self._seen[owner, name] = len(self.names)
-            function = written(plain_function(raw))
-            if function is not None and plays_a_game(function.__code__, self.names):
+            self._seen[function] = len(self.names)
+            if plays_a_game(written(function).__code__, self.names):
                 yield owner, name
 
     def _rules(self, function: Function) -> Function:
@@ -68,13 +75,14 @@ class SelfPlay:
 
         @functools.wraps(function)
         def simulate(*args: object, **kwargs: object) -> object:
-            if self._simulates or not self.names:
+            nesting = self._nesting
+            if nesting.simulates or not self.names:
                 return function(*args, **kwargs)
-            self._simulates = True
+            nesting.simulates = True
             try:
                 return function(*args, **kwargs)
             finally:
-                self._simulates = False
+                nesting.simulates = False
                 self._core.count(schema.SIMULATIONS, 1)
 
         return simulate
@@ -93,12 +101,15 @@ class SelfPlay:
         return play
 
 
-def _functions_of(module: ModuleType) -> Iterator[tuple[object, str, object]]:
+def _functions_of(module: ModuleType) -> Iterator[tuple[object, str, FunctionType]]:
     """The functions of a module, and of its classes: (owner, name, function)."""
     for name, value in list(vars(module).items()):
-        if getattr(value, "__module__", None) != module.__name__:
+        is_class = is_really(value, type)
+        # Attributes of other objects are not read.
+        if not (is_class or is_really(value, FunctionType)) or value.__module__ != module.__name__:
             continue
-        yield module, name, value
-        if is_really(value, type):
-            for inner, raw in list(vars(value).items()):
-                yield value, inner, raw
+        owner = value if is_class else module
+        for inner, raw in list(vars(value).items()) if is_class else [(name, value)]:
+            function = plain_function(raw)
+            if function is not None:
+                yield owner, inner, function

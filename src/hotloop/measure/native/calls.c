@@ -164,9 +164,9 @@ calls_purpose(EventOrder *self, void *network, int gradients, long long batch_si
 int
 calls_of_object(PyObject *choose, PyObject *network)
 {
-    PyThreadState *state = hidden_begin();
-    PyObject *answer = PyObject_CallOneArg(choose, network);
-    hidden_end(state);
+    Py_INCREF(choose); /* what it calls may forget it */
+    PyObject *answer = hidden_call_one(choose, network);
+    Py_DECREF(choose);
     long event = answer != NULL && answer != Py_None ? PyLong_AsLong(answer) : INFERENCE;
     Py_XDECREF(answer);
     return event == SCORE || event == REFERENCE ? (int)event : INFERENCE;

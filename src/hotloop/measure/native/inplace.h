@@ -10,6 +10,10 @@ enum { FUNCTION, BUILTIN, METHOD, OBJECT };
 /* A deep recursion of it runs; hooks rest between two stretches. */
 enum { RECURSES = 1, RESTS = 2 };
 
+/* A recursion deeper than this runs without hooks until that call returns: a hooked call is made
+ * through C, and the C stack is far shorter than Python's. */
+#define DEEP_RECURSION 64
+
 typedef struct Link Link;
 
 /* A hooked function as it was: calling it runs the function without its hooks. */
@@ -93,6 +97,8 @@ extern vectorcallfunc plain_function_call;
 
 /* A new reference to what is hooked; NULL with an exception if it is gone. */
 PyObject *original_function(Original *self);
+/* Whether this thread is that deep in hooks that are written in Python. */
+int python_hooks_recurse(void);
 /* Calls a hook that is written in Python. */
 PyObject *call_python_hook(PyObject *hook, PyObject *const *args, size_t nargsf, PyObject *names);
 PyObject *link_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);

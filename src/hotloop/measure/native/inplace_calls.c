@@ -29,12 +29,27 @@ call_original(Original *self, PyObject *const *args, size_t nargsf, PyObject *na
     return self->was(self->function, args, nargsf, names);
 }
 
+/* How many hooks that are written in Python this thread is in. */
+static HOTLOOP_THREAD_LOCAL int python_hooks;
+
+int
+python_hooks_recurse(void)
+{
+    return python_hooks > DEEP_RECURSION;
+}
+
 PyObject *
 original_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Original *self = (Original *)callable;
     Aside aside;
-    if (!self->under_python || !own_frames_step_aside(&aside)) {
+    if (!self->under_python) {
+        return call_original(self, args, nargsf, names);
+    }
+    if (RARELY(python_hooks_recurse()) && self->kind == FUNCTION) {
+        return original_call_nested(callable, args, nargsf, names);
+    }
+    if (!own_frames_step_aside(&aside)) {
         return call_original(self, args, nargsf, names);
     }
     PyObject *result = call_original(self, args, nargsf, names);
@@ -46,7 +61,9 @@ original_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject
 PyObject *
 call_python_hook(PyObject *hook, PyObject *const *args, size_t nargsf, PyObject *names)
 {
+    python_hooks++;
     PyObject *result = hidden_call(hook, args, nargsf, names);
+    python_hooks--;
     if (RARELY(result == NULL)) {
         own_frames_leave_traceback();
     }

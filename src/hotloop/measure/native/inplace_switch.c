@@ -7,10 +7,6 @@
 
 #include <structmember.h>
 
-/* A recursion deeper than this stops being timed until that call returns: a hooked call is made
- * through C, and the C stack is far shorter than Python's. */
-#define DEEP_RECURSION 64
-
 /* ---- Python functions whose type has to differ ---- */
 
 int
@@ -201,8 +197,8 @@ original_call_nested(PyObject *callable, PyObject *const *args, size_t nargsf, P
         return NULL;
     }
     self->nested++;
-    int deep = self->nested > DEEP_RECURSION && !self->off && self->top != NULL &&
-               original_off(self);
+    int deep = (self->nested > DEEP_RECURSION || python_hooks_recurse()) && !self->off &&
+               self->top != NULL && original_off(self);
     self->off |= deep ? RECURSES : 0;
     Aside aside;
     int stepped = self->under_python && own_frames_step_aside(&aside);

@@ -206,6 +206,9 @@ decide(Networks *self, Stack *stack, PyObject *const *args, Py_ssize_t nargs, Py
         return (Call){(Region *)own, NO_EVENT, 0, PART.leading};
     }
     int event = own != Py_None ? calls_of_object(own, args[0]) : INFERENCE;
+    if (RARELY(PyErr_Occurred() != NULL)) {
+        return PART;
+    }
     if (event != INFERENCE) {
         return (Call){event == SCORE ? self->score : self->reference, event, 0, PART.leading};
     }

@@ -38,9 +38,11 @@ optimizer_key(PyObject *optimizer)
         groups_name = PyUnicode_InternFromString("param_groups");
         params_name = PyUnicode_InternFromString("params");
     }
+    PyThreadState *state = hidden_begin(); /* it may be a property of the program's */
     PyObject *groups = groups_name != NULL && params_name != NULL
                            ? PyObject_GetAttr(optimizer, groups_name)
                            : NULL;
+    hidden_end(state);
     void *key = groups != NULL ? key_of_groups(groups, optimizer) : optimizer;
     Py_XDECREF(groups);
     PyErr_Clear();

@@ -85,6 +85,121 @@ native_thread_detach(NativeThread thread)
 
 #endif
 
+/* ---- states, and forks ---- */
+
+/* Before 3.12, a forked child frees the states of other threads before it renews the lock of their list.
+ * A thread that was making a state holds that lock, without the GIL: the child would wait for it for
+ * ever. So a fork waits until no thread of these makes one, and none begins to until it is over. */
+#if PY_VERSION_HEX < 0x030C0000 && !defined(_WIN32)
+
+#include <stdatomic.h>
+
+#define MOST_PAUSES 20000 /* a fork that Python did not see may have left the count as it was */
+
+static atomic_int forking, making;
+
+static void
+pause_briefly(void)
+{
+    nanosleep(&(struct timespec){0, 20000}, NULL);
+}
+
+static PyThreadState *
+state_new(PyInterpreterState *interpreter)
+{
+    atomic_fetch_add(&making, 1);
+    while (atomic_load(&forking) > 0) {
+        atomic_fetch_sub(&making, 1);
+        pause_briefly();
+        atomic_fetch_add(&making, 1);
+    }
+    PyThreadState *state = PyThreadState_New(interpreter);
+    atomic_fetch_sub(&making, 1);
+    return state;
+}
+
+static PyObject *
+before_fork(PyObject *unused, PyObject *unused_too)
+{
+    (void)unused, (void)unused_too;
+    atomic_fetch_add(&forking, 1);
+    for (int i = 0; i < MOST_PAUSES && atomic_load(&making) > 0; i++) {
+        Py_BEGIN_ALLOW_THREADS /* tracemalloc takes it to count a state's memory */
+        pause_briefly();
+        Py_END_ALLOW_THREADS
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+after_in_parent(PyObject *unused, PyObject *unused_too)
+{
+    (void)unused, (void)unused_too;
+    if (atomic_load(&forking) > 0) { /* the first thread may have started during a fork */
+        atomic_fetch_sub(&forking, 1);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+after_in_child(PyObject *unused, PyObject *unused_too)
+{
+    (void)unused, (void)unused_too;
+    atomic_store(&forking, 0); /* other threads may have forked as well */
+    atomic_store(&making, 0);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef at_forks[] = {
+    {"before", before_fork, METH_NOARGS, NULL},
+    {"after_in_parent", after_in_parent, METH_NOARGS, NULL},
+    {"after_in_child", after_in_child, METH_NOARGS, NULL},
+};
+
+/* Once, as the first thread starts. 0 with an exception. */
+static int
+watch_forks(void)
+{
+    static int watched;
+    if (watched) {
+        return 1;
+    }
+    PyObject *os = PyImport_ImportModule("os");
+    PyObject *function = os != NULL ? PyObject_GetAttrString(os, "register_at_fork") : NULL;
+    PyObject *calls = function != NULL ? PyDict_New() : NULL, *none = PyTuple_New(0);
+    for (size_t i = 0; i < sizeof(at_forks) / sizeof(at_forks[0]); i++) {
+        PyObject *call = calls != NULL ? PyCFunction_New(&at_forks[i], NULL) : NULL;
+        if (call == NULL || PyDict_SetItemString(calls, at_forks[i].ml_name, call) < 0) {
+            Py_CLEAR(calls);
+        }
+        Py_XDECREF(call);
+    }
+    PyObject *done = calls != NULL && none != NULL ? PyObject_Call(function, none, calls) : NULL;
+    watched = done != NULL;
+    Py_XDECREF(done);
+    Py_XDECREF(none);
+    Py_XDECREF(calls);
+    Py_XDECREF(function);
+    Py_XDECREF(os);
+    return watched;
+}
+
+#else
+
+static PyThreadState *
+state_new(PyInterpreterState *interpreter)
+{
+    return PyThreadState_New(interpreter);
+}
+
+static int
+watch_forks(void)
+{
+    return 1;
+}
+
+#endif
+
 /* ---- one that calls Python ---- */
 
 struct OwnThread {
@@ -142,7 +257,7 @@ static int
 step_with_state(OwnThread *self)
 {
     PyInterpreterState *interpreter = PyInterpreterState_Main(); /* NULL: it has just ended */
-    PyThreadState *state = interpreter != NULL ? PyThreadState_New(interpreter) : NULL;
+    PyThreadState *state = interpreter != NULL ? state_new(interpreter) : NULL;
     if (state == NULL) {
         self->pause_s = RETRY_S;
         return 1;
@@ -175,14 +290,15 @@ static PyObject *
 own_thread_start(OwnThread *self, PyObject *first)
 {
     NativeThread thread;
-    self->pause_s = PyFloat_AsDouble(first);
-    if (PyErr_Occurred()) {
+    double first_s = PyFloat_AsDouble(first);
+    if (PyErr_Occurred() || !watch_forks()) {
         return NULL;
     }
-    if (!PyThread_acquire_lock(self->alive, 0)) {
-        PyErr_SetString(PyExc_RuntimeError, "the thread runs already");
+    if (self->step == NULL || !PyThread_acquire_lock(self->alive, 0)) {
+        PyErr_SetString(PyExc_RuntimeError, "a thread is started once");
         return NULL;
     }
+    self->pause_s = first_s;
     Py_INCREF(self);
     if (!native_thread_start(&thread, own_thread_main, self, "hotloop-thread")) {
         PyThread_release_lock(self->alive);

@@ -218,6 +218,9 @@ region_wrap(Region *self, PyObject *args, PyObject *kwargs)
                                      &always, &instead)) {
         return NULL;
     }
+    if (self->core == NULL) {
+        return Py_NewRef(function); /* the region that does nothing */
+    }
     Timed *timed = PyObject_GC_New(Timed, &TimedType);
     if (timed == NULL) {
         return NULL;

@@ -7,9 +7,9 @@
 #define OTHERS_BETWEEN 64
 
 /* Begins the episodes of one environment anew; with `partly`, those that have ended. Whether it has been
- * stepped. */
+ * stepped; one whose rewards were lost is a new one until Python has looked at it. */
 static int
-begin_anew(Returns *self, PyObject *env, int partly, int now_evaluates)
+begin_anew(Returns *self, PyObject *env, int partly, int now_evaluates, int python_looks)
 {
     int known = 0;
     for (uintptr_t evaluates = 0; evaluates < 2 && self->room; evaluates++) {
@@ -17,13 +17,14 @@ begin_anew(Returns *self, PyObject *env, int partly, int now_evaluates)
         if (running->key == 0 || running->outer != 0) {
             continue;
         }
-        known |= evaluates == (uintptr_t)now_evaluates;
+        known |= evaluates == (uintptr_t)now_evaluates && !running->lost;
+        running->lost &= !python_looks;
         for (Py_ssize_t i = 0; i < running->envs; i++) {
             Episode *episode = running->many != NULL ? &running->many[i] : &running->one;
             if (!partly || episode->over || running->many == NULL) {
                 *episode = (Episode){0, 0, 0};
                 if (running->raw != NULL) {
-                    running->raw[i] = 0;
+                    running->raw[i] = (Raw){0, 0};
                 }
             }
         }
@@ -39,7 +40,7 @@ returns_was_reset(Returns *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "Opp", &env, &partly, &evaluates)) {
         return NULL;
     }
-    return PyBool_FromLong(begin_anew(self, env, partly, evaluates));
+    return PyBool_FromLong(begin_anew(self, env, partly, evaluates, 1));
 }
 
 PyObject *
@@ -49,7 +50,7 @@ returns_after_reset(Returns *self, PyObject *const *args, Py_ssize_t nargs, PyOb
     PyObject *env = nargs > 1 ? args[1] : Py_None;
     int evaluates = core_is_open(self->core, self->evaluate) ||
                     core_is_open(self->core, self->callback);
-    if (!begin_anew(self, env, 0, evaluates) && !core_is_open(self->core, self->step)) {
+    if (!begin_anew(self, env, 0, evaluates, 0) && !core_is_open(self->core, self->step)) {
         PyObject *seen = hidden_call(self->first_reset, args, (size_t)nargs, NULL);
         if (seen == NULL) {
             return NULL;

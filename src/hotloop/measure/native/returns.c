@@ -54,6 +54,23 @@ episode_ended(Returns *self, int kind, double value, long long length)
 
 /* ---- steps ---- */
 
+/* An episode has ended whose rewards are added up below the wrappers as well. If no step was seen there,
+ * this environment has the address of one that is gone, or wraps another one than before. */
+static void
+raw_ended(Returns *self, Running *running, Py_ssize_t index, long long length)
+{
+    Raw ended = running->raw[index];
+    running->raw[index] = (Raw){0, 0};
+    if (ended.seen && self->core->enabled) {
+        episode_ended(self, TRAINING_RAW + (int)(running->key & 1), ended.sum, length);
+    }
+    else if (!ended.seen && running->many == NULL) {
+        PyMem_Free(running->raw);
+        running->raw = NULL;
+        running->lost = 1;
+    }
+}
+
 void
 returns_step(Returns *self, Running *running, Py_ssize_t index, double reward, int ended)
 {
@@ -79,10 +96,7 @@ returns_step(Returns *self, Running *running, Py_ssize_t index, double reward, i
             episode_ended(self, kind, episode->sum, episode->length);
         }
         if (RARELY(running->raw != NULL)) {
-            if (self->core->enabled) {
-                episode_ended(self, TRAINING_RAW + kind, running->raw[index], episode->length);
-            }
-            running->raw[index] = 0;
+            raw_ended(self, running, index, episode->length);
         }
     }
 }
@@ -179,6 +193,7 @@ returns_read_info(Returns *self, PyObject *info, int evaluates)
         core_settle_error(self->core, NULL);
         return;
     }
+    PyErr_Clear(); /* of a key that cannot be compared */
     PyObject *ended = hidden_call_one(self->read_info, info);
     if (ended != NULL && PyList_Check(ended) && self->core->enabled) {
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(ended) && !PyErr_Occurred(); i++) {

@@ -19,6 +19,12 @@ typedef struct {
     int over; /* ended, and no step since */
 } Episode;
 
+/* The rewards below the wrappers that change them, since the episode began. */
+typedef struct {
+    double sum;
+    int seen; /* whether there was a step */
+} Raw;
+
 /* The episodes that are in progress in one environment, or in a vector of them. */
 typedef struct {
     uintptr_t key;   /* its address; the lowest bit is set for evaluation. 0: a free slot */
@@ -29,7 +35,8 @@ typedef struct {
     Py_ssize_t envs;
     Episode one;     /* where there is one environment */
     Episode *many;   /* where there are several */
-    double *raw;     /* rewards below the wrappers that change them, per environment; or NULL */
+    Raw *raw;        /* per environment, where they are added up; or NULL */
+    int lost;        /* no longer: what was below is another one by now */
     uintptr_t outer; /* of such an environment: the key of what wraps it, else 0, */
     Py_ssize_t place; /* and its place in that */
 } Running;

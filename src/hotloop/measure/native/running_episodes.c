@@ -99,7 +99,7 @@ begin_running(Returns *self, Running *running, PyObject *env, Py_ssize_t envs)
     running->raw = NULL;
     running->envs = envs;
     running->one = (Episode){0, 0, 0};
-    running->over = running->continued = 0;
+    running->over = running->continued = running->lost = 0;
     if (envs != 1) {
         running->many = PyMem_Calloc((size_t)(envs > 0 ? envs : 1), sizeof(Episode));
         if (running->many == NULL) {
@@ -162,12 +162,13 @@ returns_follow(Returns *self, PyObject *env, PyObject *below, int evaluates)
     if (running == NULL || (self->used + (size_t)envs) * 2 >= self->room) {
         return 0; /* Python ran meanwhile: another thread has taken the room */
     }
-    double *raw = running != NULL ? PyMem_Calloc((size_t)envs + 1, sizeof(double)) : NULL;
+    Raw *raw = PyMem_Calloc((size_t)envs + 1, sizeof(Raw));
     if (raw == NULL) {
         return -1;
     }
     PyMem_Free(running->raw);
     running->raw = raw;
+    running->lost = 0;
     uintptr_t outer = running->key;
     for (Py_ssize_t i = 0; i < envs; i++) {
         uintptr_t key = (uintptr_t)PyList_GET_ITEM(below, i) | (evaluates != 0);
@@ -177,7 +178,9 @@ returns_follow(Returns *self, PyObject *env, PyObject *below, int evaluates)
         PyMem_Free(each->raw);
         *each = (Running){.key = key, .outer = outer, .place = i};
     }
-    chain_forget(NULL); /* what is followed may be in the middle of a chain of wrappers */
+    if (!self->core->below) {
+        chain_forget(NULL); /* what is followed may be in the middle of a chain of wrappers */
+    }
     self->adds_raw[evaluates != 0] = self->core->below = 1;
     return 0;
 }
@@ -198,5 +201,6 @@ returns_below(Returns *self, PyObject *env, PyObject *result, int evaluates)
     if (PyTuple_Check(result) && PyTuple_GET_SIZE(result) > 1) {
         returns_reward(PyTuple_GET_ITEM(result, 1), &reward);
     }
-    outer->raw[below->place] += reward;
+    outer->raw[below->place].sum += reward;
+    outer->raw[below->place].seen = 1;
 }

@@ -234,18 +234,64 @@ begin(Sampler *self)
     self->random = (uint32_t)(self->main.last_ns | 1);
 }
 
-/* The interpreter frees its frames as it ends: a program that ends without `stop` must not be sampled
- * then. `how` is "register" or "unregister". */
-static int
-stop_at_exit(PyObject *self, const char *how)
+static Sampler *running_samplers;
+
+static PyObject *sampler_stop(Sampler *self, PyObject *unused);
+
+static PyObject *
+stop_all(PyObject *unused, PyObject *unused_too)
 {
+    (void)unused, (void)unused_too;
+    while (running_samplers != NULL) {
+        PyObject *sampler = Py_NewRef(running_samplers);
+        Py_XDECREF(sampler_stop((Sampler *)sampler, NULL));
+        Py_DECREF(sampler);
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef stop_all_method = {"stop_samplers", stop_all, METH_NOARGS, NULL};
+
+/* The interpreter frees its frames as it ends: a program that ends without `stop` must not be sampled
+ * then. Registered once and for good, because `atexit.unregister` compares all that the program has
+ * registered. */
+static int
+stop_at_exit(void)
+{
+    static int registered;
+    if (registered) {
+        return 1;
+    }
     PyObject *atexit = PyImport_ImportModule("atexit");
-    PyObject *stop = PyObject_GetAttrString(self, "stop");
-    PyObject *done = atexit && stop ? PyObject_CallMethod(atexit, how, "O", stop) : NULL;
+    PyObject *stop = atexit != NULL ? PyCFunction_New(&stop_all_method, NULL) : NULL;
+    PyObject *done = stop != NULL ? PyObject_CallMethod(atexit, "register", "O", stop) : NULL;
+    registered = done != NULL;
+    Py_XDECREF(done);
     Py_XDECREF(stop);
     Py_XDECREF(atexit);
-    Py_XDECREF(done);
-    return done != NULL;
+    return registered;
+}
+
+static void
+leave_running(Sampler *self)
+{
+    Sampler **each = &running_samplers;
+    while (*each != NULL && *each != self) {
+        each = &(*each)->next_running;
+    }
+    if (*each != NULL) {
+        *each = self->next_running;
+    }
+    self->next_running = NULL;
+    self->running = 0;
+}
+
+static void
+close_files(Sampler *self)
+{
+    system_thread_close(&self->main.system);
+    kept_file_close(&self->statm);
+    copier_close(&self->copier);
 }
 
 PyDoc_STRVAR(sampler_start_doc, "start()\n--\n\nStart sampling; called in the main thread.");
@@ -257,7 +303,7 @@ sampler_start(Sampler *self, PyObject *unused)
     if (self->running) {
         Py_RETURN_NONE;
     }
-    if (!stop_at_exit((PyObject *)self, "register")) {
+    if (!stop_at_exit()) {
         return NULL;
     }
     begin(self);
@@ -267,19 +313,14 @@ sampler_start(Sampler *self, PyObject *unused)
 #endif
     if (!native_thread_start(&self->thread, sampler_main, self, "hotloop-sampler")) {
         self->running = 0;
+        close_files(self);
         PyErr_SetString(PyExc_RuntimeError, "the sampler's thread could not be started");
         return NULL;
     }
     Py_INCREF(self); /* the thread's */
+    self->next_running = running_samplers;
+    running_samplers = self;
     Py_RETURN_NONE;
-}
-
-static void
-close_files(Sampler *self)
-{
-    system_thread_close(&self->main.system);
-    kept_file_close(&self->statm);
-    copier_close(&self->copier);
 }
 
 PyDoc_STRVAR(sampler_stop_doc, "stop()\n--\n\nStop; what was sampled can still be drained.");
@@ -291,7 +332,7 @@ sampler_stop(Sampler *self, PyObject *unused)
     if (!self->running) {
         Py_RETURN_NONE;
     }
-    self->running = 0;
+    leave_running(self);
 #if !defined(_WIN32)
     if (self->pid != getpid()) {
         Py_RETURN_NONE; /* a fork that Python did not see: the thread is the parent's */
@@ -302,9 +343,6 @@ sampler_stop(Sampler *self, PyObject *unused)
     Py_END_ALLOW_THREADS
     close_files(self);
     Py_DECREF(self); /* the caller has one still */
-    if (!stop_at_exit((PyObject *)self, "unregister")) {
-        PyErr_Clear();
-    }
     Py_RETURN_NONE;
 }
 
@@ -316,7 +354,7 @@ sampler_after_fork(Sampler *self, PyObject *unused)
 {
     (void)unused;
     if (self->running) {
-        self->running = 0;
+        leave_running(self);
         close_files(self);
         Py_DECREF(self);
     }

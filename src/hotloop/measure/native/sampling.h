@@ -48,8 +48,9 @@ typedef struct {
     uint32_t threads_changed;
 } Helpers;
 
-typedef struct {
+typedef struct Sampler {
     PyObject_HEAD
+    struct Sampler *next_running;
     Core *core;
     uint64_t interval;
     PyObject *root_code; /* frames from here outwards are hotloop's own */

@@ -147,7 +147,8 @@ class Region:
     ) -> Callable[..., Any]:
         """`function` inside this region; see the native core's `wrap`."""
         core = self._core
-        assert core is not None
+        if core is None:  # the region that does nothing
+            return function
         notes = [after]
 
         def timed(*args: Any, **kwargs: Any) -> Any:
