@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
+from hotloop.analyze.kind import span_of
 from hotloop.analyze.model import Analysis, Frame, Phase, Sample
 from hotloop.analyze.over_time.gauges import last
 from hotloop.analyze.sums import summed
@@ -433,7 +434,7 @@ def finding(
     return Finding(
         id=id,
         severity=severity or severity_of(gain),
-        title=title,
+        title=title.replace("of the loop", f"of the {span_of(analysis)}"),
         phase=phase,
         gain=gain,
         confidence=confidence,
