@@ -84,3 +84,4 @@ def test_a_line_that_drives_the_whole_training_is_not_the_one_to_edit(make: Make
     driver, own = (SourceLine(f.file, f.line, f.function) for f in (learn, step))
     assert without_drivers(analysis, [driver, own]) == [own]
     assert without_drivers(analysis, [driver]) == [driver]
+    assert without_drivers(analysis, [own, own]) == [own]

@@ -390,6 +390,7 @@ def without_drivers(analysis: Analysis, lines: list[SourceLine]) -> list[SourceL
 
     A line that does nearly all of it itself drives nothing.
     """
+    lines = list(dict.fromkeys(lines))
     below = {(line.file, line.line): 0.0 for line in lines}
     itself = dict(below)
     whole = 0.0
@@ -402,7 +403,7 @@ def without_drivers(analysis: Analysis, lines: list[SourceLine]) -> list[SourceL
             itself[place] += sample.seconds if leaf else 0.0
     drivers = {p for p in below if below[p] > DRIVES * whole and itself[p] < DRIVES * below[p]}
     own = [line for line in lines if (line.file, line.line) not in drivers]
-    return own or list(lines)
+    return own or lines
 
 
 def finding(
