@@ -13,6 +13,7 @@ from hotloop.diagnose.evidence import (
     SAMPLES,
     SHARE_ERROR,
     ceiling_of,
+    finding,
     gain_of,
     gain_of_run,
     loop_gain,
@@ -30,6 +31,21 @@ def test_gain_is_amdahls() -> None:
     assert gain.high == pytest.approx(2.0)
     assert gain_of(1.0, 1.0, 1.0).high == pytest.approx(100.0)
     assert won(Gain(1.0, 4.0)) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("path", "span"), [("env.step", "loop"), ("data", "run")])
+def test_a_title_speaks_of_a_loop_only_where_there_is_one(make: Make, path: str, span: str) -> None:
+    found = finding(
+        make(phase(path, 5.0)),
+        "python-loop",
+        title="`f` loops over items: 50% of the loop",
+        phase="",
+        seconds=5.0,
+        saves=(0.5, 0.9),
+        fix="",
+        confidence="high",
+    )
+    assert found.title == f"`f` loops over items: 50% of the {span}"
 
 
 def test_a_gain_is_of_the_loop_and_the_runs_stands_second(make: Make) -> None:
@@ -68,3 +84,4 @@ def test_a_line_that_drives_the_whole_training_is_not_the_one_to_edit(make: Make
     driver, own = (SourceLine(f.file, f.line, f.function) for f in (learn, step))
     assert without_drivers(analysis, [driver, own]) == [own]
     assert without_drivers(analysis, [driver]) == [driver]
+    assert without_drivers(analysis, [own, own]) == [own]

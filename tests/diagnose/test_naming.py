@@ -19,6 +19,9 @@ from hotloop.diagnose.naming import by_name, name_of, stands_before
         ("<lambda>", "a lambda"),
         ("Quotes.__getitem__.<locals>.<listcomp>", "Quotes.__getitem__"),
         ("main.<locals>.<genexpr>", "main"),
+        ("Board.copy.<locals>.<listcomp>.<listcomp>", "copy"),
+        ("main.<locals>.<lambda>.<locals>.<genexpr>", "a lambda in main"),
+        ("<listcomp>", ""),
         ("<module>", ""),
     ],
 )

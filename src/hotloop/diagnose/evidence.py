@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
+from hotloop.analyze.kind import span_of
 from hotloop.analyze.model import Analysis, Frame, Phase, Sample
 from hotloop.analyze.over_time.gauges import last
 from hotloop.analyze.sums import summed
@@ -389,6 +390,7 @@ def without_drivers(analysis: Analysis, lines: list[SourceLine]) -> list[SourceL
 
     A line that does nearly all of it itself drives nothing.
     """
+    lines = list(dict.fromkeys(lines))
     below = {(line.file, line.line): 0.0 for line in lines}
     itself = dict(below)
     whole = 0.0
@@ -401,7 +403,7 @@ def without_drivers(analysis: Analysis, lines: list[SourceLine]) -> list[SourceL
             itself[place] += sample.seconds if leaf else 0.0
     drivers = {p for p in below if below[p] > DRIVES * whole and itself[p] < DRIVES * below[p]}
     own = [line for line in lines if (line.file, line.line) not in drivers]
-    return own or list(lines)
+    return own or lines
 
 
 def finding(
@@ -433,7 +435,7 @@ def finding(
     return Finding(
         id=id,
         severity=severity or severity_of(gain),
-        title=title,
+        title=title.replace("of the loop", f"of the {span_of(analysis)}"),
         phase=phase,
         gain=gain,
         confidence=confidence,

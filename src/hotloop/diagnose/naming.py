@@ -29,8 +29,9 @@ def name_of(function: str) -> str:
 def without_comprehensions(function: str) -> str:
     """A qualified name; for a comprehension, the name of the function around it."""
     parts = function.split(".")
+    # One in another is `f.<locals>.<listcomp>.<listcomp>`.
     while len(parts) > 1 and parts[-1].startswith("<") and parts[-1] != "<lambda>":
-        del parts[-2:]
+        del parts[-1]
     return ".".join(parts)
 
 

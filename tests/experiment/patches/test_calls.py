@@ -39,6 +39,28 @@ def test_acting_without_gradients_keeps_comments(tmp_path: Path) -> None:
     )
 
 
+def test_a_critic_that_judges_the_same_state_needs_no_gradients_either(tmp_path: Path) -> None:
+    source = """
+        import torch
+
+        def choose(self, state):
+            dist = self.actor(state)
+            value = self.critic(state)  # for the advantage
+            action = dist.sample()
+            return action.item(), value.item()
+    """
+    after = patched(tmp_path, "missing-no-grad", source, "self.actor")
+    assert (
+        "    with torch.no_grad():\n"
+        "        dist = self.actor(state)\n"
+        "        value = self.critic(state)  # for the advantage\n"
+        "    action = dist.sample()\n"
+    ) in after
+    # What its caller learns from keeps its gradients.
+    after = patched(tmp_path, "missing-no-grad", source.replace("value.item()", "value"), "actor(s")
+    assert "        dist = self.actor(state)\n    value = self.critic(state)" in after
+
+
 @pytest.mark.parametrize(
     ("id", "line", "expected"),
     [

@@ -57,6 +57,28 @@ def test_the_stand_ins_have_all_that_the_native_parts_have() -> None:
         assert [name for name in public if not hasattr(stand_in, name)] == []
 
 
+def test_updates_are_counted_while_hooks_rest() -> None:
+    """As gradient steps are: one divided by the other is how many there are in succession."""
+    pytest.importorskip("hotloop.measure._native", reason="nothing was compiled here")
+
+    def head() -> None: ...
+
+    profiler = Profiler()
+    core: Any = profiler.core
+    core.enable()
+    core.attach(head, lambda original: core.region("collect").wrap(original))
+    flow = Flow(profiler)
+    flow.stepped(1)
+    core.stretches("collect", 0, 1, 1000, ["collect"], frozenset())
+    head()
+    assert core.resting
+    for _ in range(3):
+        for _ in range(20):
+            flow.happened(events.OPTIMIZER)
+        flow.stepped(1)
+    assert core.snapshot()[2]["learn_events"] == 3
+
+
 def test_without_the_native_module_nothing_is_inferred(monkeypatch: Any) -> None:
     from hotloop.measure import profiler as profilers
 

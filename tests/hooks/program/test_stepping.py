@@ -67,6 +67,22 @@ class Lerner:
         return 0.5, 0.1, False
 
 
+class Arena:
+    """Plays whole games with two players that change places, and returns who won how many."""
+
+    def __init__(self, one: object, two: object) -> None:
+        self.one, self.two = one, two
+
+    def play_game(self) -> int:
+        return 1 if self.one is not self.two else 0
+
+    def play_games(self, games: int) -> tuple[int, int, int]:
+        first = [self.play_game() for _ in range(games // 2)]
+        self.one, self.two = self.two, self.one
+        second = [self.play_game() for _ in range(games // 2)]
+        return sum(first), sum(second), games - sum(first) - sum(second)
+
+
 class Wahl:
     """Chooses: nothing about it changes."""
 
@@ -87,6 +103,11 @@ class Wahl:
 def test_an_environment_is_known_by_what_its_step_does(cls: type, expected: dict[str, str]) -> None:
     found = recognition.in_class(cls, lambda owner: owner.__module__ == __name__)
     assert {each.name: each.phases[-1] for each in found} == expected
+
+
+def test_what_plays_whole_games_is_no_step() -> None:
+    found = recognition.in_class(Arena, lambda owner: owner.__module__ == __name__)
+    assert {each.name: each.phases for each in found} == {"play_game": ()}
 
 
 WORLD = """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from small_analyses import analysis
 
 from hotloop.report.console.phase_table import phase_table, summary_table
@@ -25,6 +27,19 @@ def test_rows_are_nested_and_add_up_to_the_loop() -> None:
     ]
     assert "60.0%" in lines[2]
     assert "10.0%" in lines[3]
+
+
+def test_a_thread_that_only_waits_takes_no_time_of_the_loop() -> None:
+    """Such as the writer of event files, which is idle nearly always."""
+    seen = analysis()
+    first = seen.phases[0]
+    for name in ("wait", "log"):
+        other = copy(first)
+        other.path, other.name, other.thread = f"@thread-1/{name}", name, "thread-1"
+        seen.phases.append(other)
+    table = phase_table(seen, Style(100), View())
+    assert "wait [thread-1]" not in table
+    assert "log [thread-1]" in table
 
 
 def test_how_a_phase_is_known_gives_way_to_its_name() -> None:

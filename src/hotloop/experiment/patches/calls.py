@@ -32,16 +32,34 @@ def no_grad(source: Source, line: int) -> list[Edit]:
             return []
         if not isinstance(statement, _WRAPPED) or not source.owns_lines(statement):
             continue
-        lines = source.text.split("\n")[statement.lineno - 1 : statement.end_lineno]
+        last = _last_asked(source, call, statement)
+        lines = source.text.split("\n")[statement.lineno - 1 : last.end_lineno]
         indent = source.indent(statement)
         deeper = "\t" if "\t" in indent else "    "
         body = [deeper + each.removeprefix(indent) for each in lines]
-        edit = source.replace_lines(statement, [f"with {torch}.no_grad():", *body])
+        edit = source.replace_lines(statement, [f"with {torch}.no_grad():", *body], last)
         return [edit, *importing]
     function = source.function_at(line)
     if not calls or function is None or _learns(source, function):
         return []
     return [source.before(function, [f"@{torch}.no_grad()"]), *importing]
+
+
+def _last_asked(source: Source, call: ast.Call, statement: ast.stmt) -> ast.stmt:
+    """The last of the statements that ask one network after another about the same input.
+
+    An actor acts, and a critic judges the same state: neither needs a graph.
+    """
+    last = statement
+    for each in source.after(statement):
+        value = each.value if isinstance(each, ast.Assign) else None
+        if not isinstance(value, ast.Call) or not value.args or not call.args:
+            break
+        same = ast.dump(value.args[0]) == ast.dump(call.args[0])
+        if not same or not source.owns_lines(each) or _is_learned_from(source, each):
+            break
+        last = each
+    return last
 
 
 def _learns(source: Source, function: ast.AST) -> bool:

@@ -66,6 +66,13 @@ class Source:
             node = self._parents[node]
         return node
 
+    def after(self, statement: ast.stmt) -> list[ast.stmt]:
+        """The statements that follow one in its block."""
+        for _, block in ast.iter_fields(self._parents[statement]):
+            if isinstance(block, list) and statement in block:
+                return block[block.index(statement) + 1 :]
+        return []
+
     def inside(self, node: ast.AST, kind: type[N]) -> N | None:
         """The innermost node of a kind around this one."""
         parent = self._parents.get(node)
@@ -134,10 +141,16 @@ class Source:
     def replace(self, node: ast.AST, text: str) -> Edit:
         return Edit(*self._span(node), text)
 
-    def replace_lines(self, node: ast.stmt, lines: list[str]) -> Edit:
-        """Put other lines in a statement's place, each with the statement's indent."""
+    def replace_lines(
+        self, node: ast.stmt, lines: list[str], through: ast.stmt | None = None
+    ) -> Edit:
+        """Put other lines in a statement's place, each with the statement's indent.
+
+        In the place of all statements up to another one of its block, if that is given.
+        """
+        last = through or node
         start = self._starts[node.lineno - 1]
-        end = self._starts[node.end_lineno or node.lineno]
+        end = self._starts[last.end_lineno or last.lineno]
         return Edit(start, end, self._indented(node, lines))
 
     def before(self, node: ast.stmt, lines: list[str]) -> Edit:

@@ -103,6 +103,9 @@ def _environment_by_shape(cls: type, methods: dict[str, Method]) -> Iterator[Rec
     if name is None:
         return
     step = methods[name]
+    called = v.used_names(step.function.__code__)
+    if any("".join(m.words) in v.PLAYS_A_GAME and m.name in called for m in methods.values()):
+        return  # an arena: it plays whole games and returns who won how many
     yield Recognized(step.owner, step.name, ("env.step",), "env.step by shape")
     begins = [m for m in methods.values() if resets(m.function, step.function, cls)]
     if len(begins) == 1:

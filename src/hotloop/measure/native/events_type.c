@@ -24,7 +24,12 @@ method_happened(EventOrder *self, PyObject *argument)
     if (event < 0) {
         return NULL;
     }
-    events_happened(self, event);
+    if (event == OPTIMIZER && self->core->resting) {
+        events_rested(self, event, 0); /* gradient steps are counted at rest: so are updates */
+    }
+    else {
+        events_happened(self, event);
+    }
     Py_RETURN_NONE;
 }
 

@@ -111,7 +111,7 @@ def _rows(analysis: Analysis, phases: list[Phase], view: View) -> list[_Row]:
 
     def visit(process: str, path: str, depth: int) -> None:
         for phase in sorted(children.get((process, path), []), key=order):
-            if phase.share < _SMALLEST_SHARE:
+            if phase.share < _SMALLEST_SHARE or _is_idle(phase):
                 continue
             rows.append(_phase_row(phase, depth, run))
             if view.depth is None or depth + 1 < view.depth:
@@ -130,6 +130,11 @@ def _rows(analysis: Analysis, phases: list[Phase], view: View) -> list[_Row]:
     if view.process in ("all", "main") and outside >= _SMALLEST_OUTSIDE:
         rows.append(_remainder(NO_PHASE_LABEL, 0, outside, analysis.outside_s, run))
     return rows
+
+
+def _is_idle(phase: Phase) -> bool:
+    """Whether this is another thread that waits for work: none of the loop's time went there."""
+    return phase.thread != "main" and phase.name == "wait"
 
 
 def _remainder(label: str, depth: int, share: float, seconds: float, run: Run) -> _Row:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from analyses import STEP, Make, frame, ids, phase, sample
 
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Function
 from hotloop.diagnose import diagnose
 from hotloop.diagnose.rules.environments import environment
 from hotloop.diagnose.rules.storage import loading
@@ -210,6 +210,23 @@ def test_steps_that_sleep_need_no_faster_code(make: Make) -> None:
     assert "75% of it waiting" in found.title
     assert "NumPy" not in found.fix
     assert "overlap" in found.fix
+
+
+@pytest.mark.parametrize(("loop", "said"), [(0, True), (90, False)])
+def test_a_step_that_pauses_for_whoever_watches(make: Make, loop: int, said: bool) -> None:
+    """Unlike one that looks in a loop whether a server has answered."""
+    asleep = replace(sample("env.step", 7.0, frame("Game.step", line=94)), waiting=True)
+    notes = {"lines": {asleep.frames[0].file: {"94": [["self.clock.tick"], loop]}}}
+    analysis = make(phase("env.step", 8.0), samples=[asleep], env_steps=350, notes=notes)
+    file = asleep.frames[0].file
+    row = Function("env.step", file, "Game.step", 64, "main", 7.0, 7.0, 0.7, 700, 0.0, 0.0, 1.0,
+                   of_program=True, hot_line=94, sleeping_share=1.0)  # fmt: skip
+    (found,) = environment.env_bound(replace(analysis, functions=[row]))
+    assert found.title.startswith("Environment steps sleep") is said
+    assert ("frame rate" in found.fix) is said
+    if said:
+        assert "70% of the loop, 20.0 ms per step" in found.title
+        assert [place.line for place in found.where] == [94]
 
 
 def test_pandas_is_the_finding_and_not_env_bound(make: Make) -> None:

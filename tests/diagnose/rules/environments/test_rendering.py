@@ -16,6 +16,19 @@ def test_rendering_each_step_is_told_from_a_look_now_and_then(make: Make) -> Non
     assert rendering.render_in_step(rarely) == []
 
 
+@pytest.mark.parametrize(
+    ("calls", "title"),
+    [
+        (10_400, "Every environment step draws 10 frames"),
+        (1000, "Every environment step draws a frame"),
+        (250, "A frame is drawn every 4 environment steps"),
+    ],
+)
+def test_frames_are_counted_per_step(make: Make, calls: int, title: str) -> None:
+    drawn = make(phase("env.step", 2.0, 1000), phase("env.render", 6.0, calls), env_steps=1000)
+    assert rendering.render_in_step(drawn)[0].title.startswith(title)
+
+
 def test_a_card_that_is_drawn_is_no_picture(make: Make) -> None:
     def analysis(drawn: str) -> Analysis:
         samples = [sample("env.step", 5.0, frame(drawn), STEP)]
@@ -36,6 +49,25 @@ def test_a_picture_that_is_the_observation_wins_less(make: Make) -> None:
     shown = rendering.render_in_step(analysis("Board.show"))[0]
     assert seen.evidence["frame_is_observation"]
     assert seen.gain.low < shown.gain.low
+
+
+def test_resizing_a_frame_that_nobody_sees_goes_away_with_it(make: Make) -> None:
+    pillow = frame("Image.resize", "/venv/lib/python3.11/site-packages/PIL/Image.py")
+    samples = [
+        sample("env.step/env.render", 3.0, frame("Game.render"), STEP),
+        sample("env.step/env.render", 4.0, pillow, frame("Game.render"), STEP),
+    ]
+
+    def analysis(**known: object) -> Analysis:
+        phases = phase("env.step", 7.0, 9), phase("env.step/env.render", 7.0, 9)
+        return make(*phases, samples=samples, env_steps=9, **known)  # type: ignore[arg-type]
+
+    unseen, pixels = analysis(), analysis(gauges={"observation_bytes": 84 * 84})
+    assert rendering.render_in_step(unseen)[0].evidence["seconds"] == pytest.approx(7.0)
+    assert rendering.image_resize(unseen) == []
+    # It may be what the agent sees, which has to be made in some way.
+    assert rendering.render_in_step(pixels)[0].evidence["seconds"] == pytest.approx(3.0)
+    assert ids(rendering.image_resize(pixels)) == ["image-resize"]
 
 
 def test_resizing_is_known_by_what_it_is_called(make: Make) -> None:

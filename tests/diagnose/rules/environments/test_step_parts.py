@@ -44,6 +44,20 @@ def test_several_environments_per_call_share_the_overhead(make: Make) -> None:
     assert [f.severity for f in step_parts.framework_overhead(analysis)] == ["info"]
 
 
+def test_torchrls_collector_shares_all_of_its_work(make: Make) -> None:
+    """The policy and TensorDicts too: more than its part of `env.step` goes away."""
+    samples = [sample("collect/env.step", 3.0, TORCHRL)]
+    phases = phase("collect", 7.0, calls=10), phase("collect/env.step", 3.0, calls=1000)
+    notes = {"libraries": {"TorchRL": {}}}
+    one = make(*phases, samples=samples, env_steps=1000, notes=notes)
+    (found,) = step_parts.framework_overhead(one)
+    assert found.evidence["seconds"] == pytest.approx(7.0)
+    assert found.phase == "collect"
+    assert "num_envs" not in found.after  # a process for each environment
+    four = make(*phases, samples=samples, env_steps=4000, notes=notes)
+    assert step_parts.framework_overhead(four)[0].evidence["seconds"] == pytest.approx(3.0)
+
+
 @pytest.mark.parametrize("gray_outside", [True, False])
 def test_the_order_of_resizing_and_grayscale(make: Make, gray_outside: bool) -> None:
     file = PACKAGES + "gymnasium/wrappers/transform_observation.py"

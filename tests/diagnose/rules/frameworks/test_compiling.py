@@ -48,6 +48,29 @@ def test_the_place_is_the_line_that_calls_what_jax_compiles(make: Make) -> None:
     assert [place.line for place in found.where] == [73]
 
 
+def test_operations_outside_jit_are_no_function_that_was_traced_again(make: Make) -> None:
+    jax = "/venv/lib/python3.11/site-packages/jax/_src"
+    eager = (
+        frame("backend_compile", f"{jax}/compiler.py"),
+        frame("apply_primitive", f"{jax}/d.py"),
+    )
+    jitted = frame("cache_miss", f"{jax}/pjit.py")
+    samples = [
+        sample("jax.unstack/compile", 6.0, *eager, frame("main", line=98)),
+        sample("learn.step/compile", 2.0, jitted, frame("main", line=107)),
+    ]
+    analysis = make(
+        phase("jax.unstack/compile", 6.0),
+        phase("learn.step/compile", 2.0),
+        windows=loop({"traces": 10, "retraces": 5}),
+        notes={"libraries": {"JAX": {}}},
+        samples=samples,
+    )
+    (found,) = compiling.recompilation(analysis)
+    assert [place.line for place in found.where] == [107]
+    assert found.evidence["compile_s"] == pytest.approx(2.0)
+
+
 def test_two_are_enough_where_the_loop_hardly_does_anything_else(make: Make) -> None:
     windows = loop()
     for each in windows[-2:]:

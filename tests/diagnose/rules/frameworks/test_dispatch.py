@@ -38,5 +38,20 @@ def test_what_else_jax_does_is_not(make: Make, path: str, frames: tuple[object, 
     assert ids(missing_jit(make(phase("learn", 1.0), samples=samples, notes=NOTES))) == []
 
 
+def test_operations_that_are_compiled_for_each_new_shape(make: Make) -> None:
+    apply = frame("apply_primitive", f"{JAX}/_src/dispatch.py")
+    samples = [
+        sample("jax.unstack/compile", 4.0, BIND, apply, frame("main", line=98)),
+        sample("", 1.0, BIND, frame("main", line=98)),
+        sample("", 5.0, TRAIN),
+    ]
+    (found,) = missing_jit(make(phase("learn", 5.0), samples=samples, notes=NOTES))
+    assert found.id == "missing-jit"
+    assert "compiles operations outside `jax.jit` again and again" in found.title
+    # The update and the policy may be jitted already.
+    assert "function that chooses actions" not in found.fix
+    assert [place.line for place in found.where] == [98]
+
+
 def test_without_jax_nothing_is_said(make: Make) -> None:
     assert missing_jit(make(samples=[sample("", 9.0, BIND, TRAIN)])) == []

@@ -20,6 +20,7 @@ def test_a_worker_that_does_more_than_the_others(make: Make, draws_s: float, sai
     steps, draws = frame("step", line=30), frame("Debug.draw", line=17)
     made = make(
         phase("wait", 9.0),
+        phase("env.step", 3.0, process="worker-1"),
         samples=[
             sample("env.step", 3.0, steps, process="worker-1"),
             sample("wait", 6.0, frame("work", line=50), process="worker-1"),

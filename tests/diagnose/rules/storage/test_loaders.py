@@ -61,7 +61,9 @@ def test_workers_that_are_idle_are_not_waited_for(make: Make) -> None:
     assert loaders.loader_bound(make(waiting, *workers, gauges=gauges)) == []
     # An evaluation loads its batches itself: the workers have no part in that.
     inline = phase("data.load", 3.0, 50)
-    (found,) = loaders.loader_bound(make(waiting, inline, *workers, gauges=gauges))
+    (found,) = loaders.loader_bound(
+        make(waiting, inline, phase("learn", 1.0), *workers, gauges=gauges)
+    )
     assert "in the training process takes 30% of the loop (60.0 ms per batch)" in found.title
 
 

@@ -56,6 +56,23 @@ def test_a_librarys_own_metrics_are_not_the_programs_to_write_less_often(make: M
     assert (found.before, found.confidence) == ("", "low")
 
 
+@pytest.mark.parametrize("own_line", [False, True])
+def test_what_is_logged_below_the_line_that_trains_is_the_librarys(
+    make: Make, own_line: bool
+) -> None:
+    trainer = "/venv/lib/python3.11/site-packages/tianshou/trainer.py"
+    stack = frame("log_update", trainer), frame("main", line=142)
+    if own_line:
+        stack = (frame("Callback.after", line=20), *stack)
+    samples = [
+        sample("log", 2.0, *stack),
+        sample("learn", 8.0, frame("update", trainer), frame("main", line=142)),
+    ]
+    analysis = make(phase("log", 2.0, 1000), phase("learn", 8.0), samples=samples, env_steps=1000)
+    (found,) = logs.logging(analysis)
+    assert ("The library records" in found.fix) is not own_line
+
+
 def test_a_tracker_that_no_hook_knows_is_seen_in_the_stacks(make: Make) -> None:
     tracker = frame("log_metric", "/venv/lib/python3.11/site-packages/mlflow/fluent.py")
     analysis = make(samples=[sample("", 2.0, tracker, frame("train", line=5))], env_steps=1000)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from hotloop import units
-from hotloop.analyze.model import Analysis, Frame, Sample, seconds_of
+from hotloop.analyze.model import Analysis, Frame, Function, Sample, seconds_of
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
     Use,
@@ -24,7 +24,7 @@ from hotloop.diagnose.evidence import (
 )
 from hotloop.diagnose.finding import HIGH, INFO, LOW, MEDIUM, Finding, Rule
 from hotloop.diagnose.naming import by_name, name_of, stands_before
-from hotloop.diagnose.recorded import at, copies_by_dumping, writes_table
+from hotloop.diagnose.recorded import at, called_at, copies_by_dumping, writes_table
 from hotloop.diagnose.rules.environments.environment_samples import (
     SMALLEST_PART,
     InsideSteps,
@@ -35,6 +35,7 @@ from hotloop.diagnose.rules.environments.environment_samples import (
 from hotloop.diagnose.rules.environments.simulating import recurrences, simulates
 from hotloop.diagnose.rules.environments.step_parts import step_parts
 from hotloop.diagnose.rules.storage.loading import functions_that_read, reads_files
+from hotloop.phases import names_of
 
 #: A faster simulator is not a bottleneck that vectorizing removes: Python's own calls are.
 HEAVY_STEP_S = 100e-6
@@ -402,22 +403,37 @@ def env_bound(analysis: Analysis) -> list[Finding]:
     # A process that steps workers waits for their computing.
     waiting = 0.0 if workers(analysis) else _waiting_share(inside.samples)
     fix, saves = _simulate_faster(at_once, spread)
+    before, after = "env = gym.make(name)", "env = gym.vector.AsyncVectorEnv([make] * cores)"
+    lines = inner_lines(inside.samples)
+    title = (
+        f"The environment takes {of_loop(analysis, inside.seconds):.0%} of the loop: "
+        f"{units.seconds(each)} per step"
+    )
     if waiting >= MOSTLY:
         fix, saves = _wait_at_once(at_once), OVERLAP_WINS
+        title += f", {waiting:.0%} of it waiting"
+        pause = _pause(analysis, inside)
+        if pause is not None:
+            fix, lines = PAUSED, [pause.source_line]
+            title = (
+                f"Environment steps sleep{at(lines)}: "
+                f"{of_loop(analysis, _asleep_s(pause)):.0%} of the loop, "
+                f"{units.seconds(_asleep_s(pause) / steps)} per step"
+            )
+            before = "self.clock.tick(FPS)"
+            after = "if self.watched:\n    self.clock.tick(FPS)"
     return [
         finding(
             analysis,
             "env-bound",
-            title=f"The environment takes {of_loop(analysis, inside.seconds):.0%} of the loop: "
-            f"{units.seconds(each)} per step"
-            + (f", {waiting:.0%} of it waiting" if waiting >= MOSTLY else ""),
+            title=title,
             phase="env.step",
             seconds=inside.seconds,
             saves=saves,
             confidence=LOW,
             # There is nothing wrong with a simulator that has all cores.
             severity=INFO if spread else None,
-            where=inner_lines(inside.samples),
+            where=lines,
             evidence={
                 "step_s": each,
                 "envs": vector_size(analysis),
@@ -425,12 +441,41 @@ def env_bound(analysis: Analysis) -> list[Finding]:
                 "parts": step_parts(inside).shares(),
             },
             fix=fix,
-            before="env = gym.make(name)",
-            after="env = gym.vector.AsyncVectorEnv([make] * cores)",
-            learning="More parallel environments change the order of the data. If the return "
+            before=before,
+            after=after,
+            learning=""
+            if fix is PAUSED
+            else "More parallel environments change the order of the data. If the return "
             "suffers, collect longer rollouts or lower the learning rate.",
         )
     ]
+
+
+PAUSED = (
+    "This line pauses the program. A limit on the frame rate is for people who watch: leave it out "
+    "of training. If the pause gives a simulator or a robot time to act, step the simulator in "
+    "lockstep, or step several environments at once, in threads or processes: their pauses overlap."
+)
+
+
+def _pause(analysis: Analysis, inside: InsideSteps) -> Function | None:
+    """The program's function that sleeps for most of a step.
+
+    Not in a loop: that is one that looks again and again whether something has happened.
+    """
+    asleep = [
+        each
+        for each in analysis.functions
+        if each.of_program and each.process == "main" and "env.step" in names_of(each.phase)
+    ]
+    longest = max(asleep, key=_asleep_s, default=None)
+    if longest is None or _asleep_s(longest) < MOSTLY * inside.seconds:
+        return None
+    return None if called_at(analysis, longest.source_line).loop_line else longest
+
+
+def _asleep_s(function: Function) -> float:
+    return function.self_s * function.sleeping_share
 
 
 def _waiting_share(samples: Sequence[Sample]) -> float:

@@ -78,7 +78,11 @@ def render_in_step(analysis: Analysis) -> list[Finding]:
         return []
     inside = inside_steps(analysis, "env.step", "env.render")
     use = _use(analysis, inside, _is_drawing, _DRAW_CALLS)
-    resizing = _use(analysis, _in_environments(analysis), _resizes, _RESIZE_CALLS).seconds
+    observed = _is_observed(analysis, inside, use)
+    # What resizes a frame that nobody sees goes away with it.
+    resizing = 0.0
+    if observed or _observes_images(analysis):
+        resizing = _use(analysis, _in_environments(analysis), _resizes, _RESIZE_CALLS).seconds
     drawn = seconds_in(analysis, *_rendering_regions(analysis))
     seconds = max(use.seconds, drawn) - resizing
     renders = calls_of(analysis, *_rendering_regions(analysis)) / analysis.run.env_steps
@@ -86,7 +90,6 @@ def render_in_step(analysis: Analysis) -> list[Finding]:
         drawn > use.seconds and renders < RENDERS_A_STEP
     ):
         return []
-    observed = _is_observed(analysis, inside, use)
     low, high = REDRAW_WINS if observed else RENDER_WINS
     lines = use.where() or inner_lines(samples_under(analysis, "env.render"))
     if not observed:
@@ -126,6 +129,8 @@ def _how_often(renders: float) -> str:
     """How many frames are drawn per step; 0 if drawing is not a separate phase."""
     if not renders:
         return "Environment steps draw frames"
+    if renders >= SEVERAL:
+        return f"Every environment step draws {renders:.0f} frames"
     if renders >= ABOUT_EVERY:
         return "Every environment step draws a frame"
     return f"A frame is drawn every {units.plural(1 / renders, 'environment step')}"
@@ -133,6 +138,8 @@ def _how_often(renders: float) -> str:
 
 #: With this many frames per step, a few steps without one do not matter.
 ABOUT_EVERY = 0.9
+#: From this many on, it is several: a game that draws each position while a piece falls.
+SEVERAL = 1.5
 
 
 def _drawn_for(inside: InsideSteps) -> list[SourceLine]:
@@ -150,10 +157,13 @@ def _rendering_regions(analysis: Analysis) -> set[str]:
     return {"env.render"} | {p.name for p in analysis.phases if p.category == "Rendering"}
 
 
+def _observes_images(analysis: Analysis) -> bool:
+    return (gauge(analysis, schema.OBSERVATION_BYTES) or 0.0) >= SMALLEST_IMAGE
+
+
 def _is_observed(analysis: Analysis, inside: InsideSteps, use: Use) -> bool:
     """Whether the drawing is the observation: its code says so, or the observation is an image."""
-    images = (gauge(analysis, schema.OBSERVATION_BYTES) or 0.0) >= SMALLEST_IMAGE
-    if images and not calls_of(analysis, "env.render"):
+    if _observes_images(analysis) and not calls_of(analysis, "env.render"):
         return True
     words = re.compile(r"obs|observation|_get_state|pixels", re.IGNORECASE)
     observed = sum(
@@ -205,6 +215,15 @@ def _beside_environments(analysis: Analysis) -> InsideSteps:
     return InsideSteps(samples, seconds_of(samples), 1.0)
 
 
+def _of_seen_frames(analysis: Analysis, inside: InsideSteps) -> InsideSteps:
+    """Without what draws frames that the agent does not see: `render-in-step` removes all of it."""
+    drawing = _use(analysis, inside, _is_drawing, _DRAW_CALLS)
+    if _observes_images(analysis) or _is_observed(analysis, inside, drawing):
+        return inside
+    seen = [s for s in inside.samples if not any(map(_is_drawing, s.frames))]
+    return InsideSteps(seen, seconds_of(seen), inside.scale)
+
+
 def _around_resizing(inside: InsideSteps, use: Use) -> float:
     """Seconds in the program's functions that resize: to pictures and back belongs to it."""
     callers = {line.code for line in use.lines}
@@ -214,7 +233,7 @@ def _around_resizing(inside: InsideSteps, use: Use) -> float:
 
 def image_resize(analysis: Analysis) -> list[Finding]:
     """Pictures are resized in every step."""
-    phase, inside = "env.step", _in_environments(analysis)
+    phase, inside = "env.step", _of_seen_frames(analysis, _in_environments(analysis))
     use = _use(analysis, inside, _resizes, _RESIZE_CALLS)
     if of_loop(analysis, use.seconds) < SMALLEST_PART:
         phase, inside = "collect", _beside_environments(analysis)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hotloop import units
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, seconds_of
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
@@ -19,6 +19,7 @@ from hotloop.diagnose.evidence import (
 )
 from hotloop.diagnose.finding import HIGH, Finding, Rule
 from hotloop.diagnose.recorded import at, counted, gauge_rise, lines_of
+from hotloop.diagnose.rules.frameworks.dispatch import is_eager
 
 #: Rules of this family find nothing below this share of the loop.
 SMALLEST_PART = 0.01
@@ -84,7 +85,8 @@ def recompilation(analysis: Analysis) -> list[Finding]:
 
 def _jitted_at(analysis: Analysis) -> list[SourceLine]:
     """The lines that call the jitted functions which JAX compiles."""
-    use = use_of(samples_under(analysis, "compile"), in_package("jax"))
+    samples = [s for s in samples_under(analysis, "compile") if not is_eager(s)]
+    use = use_of(samples, in_package("jax"))
     return use.where() or callers(analysis, "compile")
 
 
@@ -128,7 +130,9 @@ def _traced_again(
     after: str,
 ) -> list[Finding]:
     traces, again = counted(analysis, schema.TRACES), counted(analysis, schema.RETRACES)
-    compile_s = seconds_in(analysis, "compile")
+    # Operations outside `jax.jit` are compiled as well, and are no function that is traced.
+    eager = seconds_of(s for s in samples_under(analysis, "compile") if is_eager(s))
+    compile_s = max(seconds_in(analysis, "compile") - eager, 0.0)
     if traces < again or not _continues(analysis, schema.RETRACES):
         return []
     # If some functions are traced once and others repeatedly, samples separate their times.

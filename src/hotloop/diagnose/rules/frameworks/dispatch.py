@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hotloop.analyze.model import Analysis, Sample, seconds_of
+from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
     finding,
     in_package,
@@ -20,6 +21,8 @@ WORTH_IT = 0.15
 #: function; gradients outside `jit` are traced at every call. In a small policy gradient on the
 #: CPU, where this was 90% of the loop, nearly all of it went away (39 times faster, one run each).
 JIT_WINS = (0.7, 1.0)
+#: From this part in compiling on, shapes change: in a steady loop each operation is compiled once.
+MOSTLY_COMPILES = 0.5
 #: Phases in which JAX's frames do something else: they wait for results, copy or save.
 _OTHER = frozenset({"wait", "transfer", "checkpoint", "loop.compiled", "import"})
 
@@ -39,12 +42,14 @@ def missing_jit(analysis: Analysis) -> list[Finding]:
     if not uses(analysis, "JAX"):
         return []
     once = {each.path for each in analysis.once}
-    eager = [s for s in samples_under(analysis) if s.path not in once and _is_eager(s)]
+    eager = [s for s in samples_under(analysis) if s.path not in once and is_eager(s)]
     seconds = seconds_of(eager)
     share = of_loop(analysis, seconds)
     if share < WORTH_IT:
         return []
     lines = inner_lines(eager)
+    if seconds_of(s for s in eager if "compile" in s.phases) > MOSTLY_COMPILES * seconds:
+        return [_compiled_again(analysis, seconds, lines)]
     return [
         finding(
             analysis,
@@ -65,7 +70,28 @@ def missing_jit(analysis: Analysis) -> list[Finding]:
     ]
 
 
-def _is_eager(sample: Sample) -> bool:
+def _compiled_again(analysis: Analysis, seconds: float, lines: list[SourceLine]) -> Finding:
+    """Hardly any of it is dispatching: operations are compiled for shapes that keep changing."""
+    return finding(
+        analysis,
+        "missing-jit",
+        title=f"JAX compiles operations outside `jax.jit` again and again{at(lines)}: "
+        f"{of_loop(analysis, seconds):.0%} of the loop",
+        phase="compile",
+        seconds=seconds,
+        saves=JIT_WINS,
+        fix="Outside `jax.jit`, an operation is compiled for every new shape, and looping over an "
+        "array or stacking a list of arrays is an operation; `lax.scan` and `lax.cond` are "
+        "compiled for every new function as well. Keep what changes its length in NumPy "
+        "(`np.asarray`), and jit the rest once, for arrays of one size.",
+        confidence=MEDIUM,
+        where=lines,
+        before="rows.extend(array)              # compiled for each length",
+        after="rows.extend(np.asarray(array))  # one copy",
+    )
+
+
+def is_eager(sample: Sample) -> bool:
     """Whether JAX's Python code runs, called by the program: inside a jitted call there is none."""
     if _OTHER & set(sample.phases) or sample.line is None:
         return False

@@ -99,7 +99,7 @@ def logging(analysis: Analysis) -> list[Finding]:
     # The end of `with connection:`, and a method of the program's own, name no database.
     database = "SQLite" in analysis.notes.libraries and bool(calls)
     example = logging_example(writer, _calls_at(analysis, written_at), database)
-    of_a_library = bool(named) and not written_at
+    of_a_library = bool(named) and all(_drives(analysis, line) for line in written_at)
     fix, before, after = OF_A_LIBRARY if of_a_library else example
     found = finding(
         analysis,
@@ -119,6 +119,13 @@ def logging(analysis: Analysis) -> list[Finding]:
     if plots.seconds > 0.5 * seconds:
         found = _of_plots(found, of_loop(analysis, seconds), plots)
     return [found]
+
+
+def _drives(analysis: Analysis, line: SourceLine) -> bool:
+    """Whether a line is `model.learn()`: what is logged below it is the library's choice."""
+    samples = samples_under(analysis)
+    below = (s for s in samples if any(frame.source_line == line for frame in s.own))
+    return seconds_of(below) > DRIVES * seconds_of(samples)
 
 
 #: Libraries that draw curves for people; an environment may draw its frames with them.
