@@ -81,8 +81,8 @@ def _compiled_again(analysis: Analysis, seconds: float, lines: list[SourceLine])
             phase="compile",
             seconds=seconds,
             saves=JIT_WINS,
-            fix="Outside `jax.jit`, an operation is compiled for every new shape, and looping over an "
-            "array or stacking a list of arrays is an operation; `lax.scan` and `lax.cond` are "
+            fix="Outside `jax.jit`, an operation is compiled for every new shape, and looping over "
+            "an array or stacking a list of arrays is an operation; `lax.scan` and `lax.cond` are "
             "compiled for every new function as well. Keep what changes its length in NumPy "
             "(`np.asarray`), and jit the rest once, for arrays of one size.",
             confidence=MEDIUM,
