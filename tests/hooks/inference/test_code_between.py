@@ -46,6 +46,8 @@ if done:
         ("for t, p in zip(target.parameters(), net.parameters()):\n    t.data.copy_(p.data)", True),
         ("target_net.load_state_dict(net.state_dict())", True),
         ("target_w = tau * w + (1 - tau) * target_w", True),
+        ("update_exponential_moving_average(self.q_target, self.qf, self.alpha)", True),
+        ("moved = target - position", False),
         ("if approx_kl > args.target_kl: stop()\nwriter.add_scalar('kl', kl.data)", False),
     ],
 )

@@ -35,7 +35,7 @@ _PICK = v.words_set(
 #: Methods that set the weights of a target network, as whole names: `add_scalar` moves nothing.
 #: And words of the step by which it follows.
 _TARGET_MOVES = v.words_set("copy_ lerp_ mul_ add_ load_state_dict set_weights assign")
-_TARGET_STEP = v.words_set("tau polyak soft")
+_TARGET_STEP = v.words_set("tau polyak soft ema moving")
 _LOGPROB = v.words_set("logprob logprobs logp logps logprobability")
 _LOGPROB_NAMES = v.words_set("log_softmax logsumexp cross_entropy gather log_prob log_probs")
 #: The parts of a transition, as words.

@@ -422,33 +422,32 @@ def env_bound(analysis: Analysis) -> list[Finding]:
             )
             before = "self.clock.tick(FPS)"
             after = "if self.watched:\n    self.clock.tick(FPS)"
-    return [
-        finding(
-            analysis,
-            "env-bound",
-            title=title,
-            phase="env.step",
-            seconds=inside.seconds,
-            saves=saves,
-            confidence=LOW,
-            # There is nothing wrong with a simulator that has all cores.
-            severity=INFO if spread else None,
-            where=lines,
-            evidence={
-                "step_s": each,
-                "envs": vector_size(analysis),
-                "cores": at_once,
-                "parts": step_parts(inside).shares(),
-            },
-            fix=fix,
-            before=before,
-            after=after,
-            learning=""
-            if fix is PAUSED
-            else "More parallel environments change the order of the data. If the return "
-            "suffers, collect longer rollouts or lower the learning rate.",
-        )
-    ]
+    found = finding(
+        analysis,
+        "env-bound",
+        title=title,
+        phase="env.step",
+        seconds=inside.seconds,
+        saves=saves,
+        confidence=LOW,
+        # There is nothing wrong with a simulator that has all cores.
+        severity=INFO if spread else None,
+        where=lines,
+        evidence={
+            "step_s": each,
+            "envs": vector_size(analysis),
+            "cores": at_once,
+            "parts": step_parts(inside).shares(),
+        },
+        fix=fix,
+        before=before,
+        after=after,
+        learning="More parallel environments change the order of the data. If the return "
+        "suffers, collect longer rollouts or lower the learning rate.",
+    )
+    if fix is PAUSED:
+        found.learning = ""
+    return [found]
 
 
 PAUSED = (

@@ -49,7 +49,7 @@ def missing_jit(analysis: Analysis) -> list[Finding]:
         return []
     lines = inner_lines(eager)
     if seconds_of(s for s in eager if "compile" in s.phases) > MOSTLY_COMPILES * seconds:
-        return [_compiled_again(analysis, seconds, lines)]
+        return _compiled_again(analysis, seconds, lines)
     return [
         finding(
             analysis,
@@ -70,25 +70,27 @@ def missing_jit(analysis: Analysis) -> list[Finding]:
     ]
 
 
-def _compiled_again(analysis: Analysis, seconds: float, lines: list[SourceLine]) -> Finding:
+def _compiled_again(analysis: Analysis, seconds: float, lines: list[SourceLine]) -> list[Finding]:
     """Hardly any of it is dispatching: operations are compiled for shapes that keep changing."""
-    return finding(
-        analysis,
-        "missing-jit",
-        title=f"JAX compiles operations outside `jax.jit` again and again{at(lines)}: "
-        f"{of_loop(analysis, seconds):.0%} of the loop",
-        phase="compile",
-        seconds=seconds,
-        saves=JIT_WINS,
-        fix="Outside `jax.jit`, an operation is compiled for every new shape, and looping over an "
-        "array or stacking a list of arrays is an operation; `lax.scan` and `lax.cond` are "
-        "compiled for every new function as well. Keep what changes its length in NumPy "
-        "(`np.asarray`), and jit the rest once, for arrays of one size.",
-        confidence=MEDIUM,
-        where=lines,
-        before="rows.extend(array)              # compiled for each length",
-        after="rows.extend(np.asarray(array))  # one copy",
-    )
+    return [
+        finding(
+            analysis,
+            "missing-jit",
+            title=f"JAX compiles operations outside `jax.jit` again and again{at(lines)}: "
+            f"{of_loop(analysis, seconds):.0%} of the loop",
+            phase="compile",
+            seconds=seconds,
+            saves=JIT_WINS,
+            fix="Outside `jax.jit`, an operation is compiled for every new shape, and looping over "
+            "an array or stacking a list of arrays is an operation; `lax.scan` and `lax.cond` are "
+            "compiled for every new function as well. Keep what changes its length in NumPy "
+            "(`np.asarray`), and jit the rest once, for arrays of one size.",
+            confidence=MEDIUM,
+            where=lines,
+            before="rows.extend(array)              # compiled for each length",
+            after="rows.extend(np.asarray(array))  # one copy",
+        )
+    ]
 
 
 def is_eager(sample: Sample) -> bool:
