@@ -14,7 +14,7 @@ import hotloop
 PACKAGE = Path(hotloop.__file__).parent
 
 # Small modules without state that every room may use.
-COMMON = {"errors", "histogram", "masking", "phases", "sources", "units"}
+COMMON = {"error_output", "errors", "histogram", "masking", "phases", "sources", "units"}
 
 ALLOWED = {
     "capture": set[str](),

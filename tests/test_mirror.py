@@ -22,6 +22,7 @@ TESTED_IN = {
     "experiment/sweeping.py": "cli/test_sweep.py",
     "hooks/compat/cloudpickle.py": "hooks/libraries/test_multiprocessing.py",
     "hooks/compat/dynamo.py": "hooks/libraries/test_torch_programs.py",
+    "hooks/compat/torch_functions.py": "faults/differential/test_differential.py",
     "hooks/fixes/keras_calls.py": "hooks/fixes/test_runtime.py",
     "hooks/fixes/standard_library.py": "hooks/fixes/test_runtime.py",
     "hooks/fixes/torch_calls.py": "hooks/fixes/test_runtime.py",

@@ -116,3 +116,30 @@ def test_os_exit_finishes_the_capture(hotloop: Hotloop, tmp_path: Path) -> None:
     document = report(hotloop)
     assert document["run"]["exit"] == {"reason": "os._exit", "code": 7}
     assert document["run"]["env_steps"] == 40
+
+
+def test_output_is_flushed_when_a_script_ends(tmp_path: Path) -> None:
+    """As Python does, before `atexit`; nothing else would flush it after `os._exit`."""
+    script = tmp_path / "train.py"
+    script.write_text("import atexit, os\natexit.register(os._exit, 5)\nprint('kept')\n")
+    ended = subprocess.run(
+        [sys.executable, "-m", "hotloop", "run", "-q", "-o", tmp_path / "cap", script],
+        capture_output=True,
+        text=True,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (5, "kept\n", "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a folder in use cannot be deleted")
+def test_a_script_beside_a_deleted_working_folder(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print('ran')\n")
+    deleted = tmp_path / "deleted"
+    deleted.mkdir()
+    command = [sys.executable, "-m", "hotloop", "run", "-q", "-o", str(tmp_path / "cap")]
+    ended = subprocess.run(
+        ["sh", "-c", 'rmdir ../deleted; exec "$@" ../train.py', "sh", *command],
+        cwd=deleted,
+        capture_output=True,
+        text=True,
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "ran\n", "")

@@ -19,6 +19,7 @@ from typing import Any
 from hotloop.capture import lines
 from hotloop.capture.own_file import OwnFile
 from hotloop.capture.window import Window, nothing_before, same_part, thinned_samples
+from hotloop.error_output import write_line
 
 #: Merged windows of one length before the length doubles. 64 keeps 60 phases over 24 hours
 #: below 20 MB, and is still more points than a trend needs.
@@ -35,10 +36,7 @@ LONGEST = 1024
 
 def warn(text: str) -> None:
     """Print a line to standard error, unless it is closed."""
-    try:
-        print(f"hotloop: {text}", file=sys.stderr, flush=True)
-    except (OSError, ValueError):
-        pass  # closed, or a file on the full disk
+    write_line(sys.stderr, f"hotloop: {text}")
 
 
 class ShardWriter:

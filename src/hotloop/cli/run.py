@@ -305,7 +305,9 @@ def _seconds(option: str, text: str | None) -> float | None:
 def _phases(written: list[str], program: programs.Program) -> list[str]:
     from hotloop.run.options import all_phases
 
-    return all_phases(written, Path(program.path0 or _working_folder() or os.sep).absolute())
+    folder = program.path0 or _working_folder()
+    # A relative one is left where the working folder was deleted.
+    return all_phases(written, Path(folder if os.path.isabs(folder) else os.sep))
 
 
 def _show(folder: Path, typed: str, phases: list[str], options: argparse.Namespace) -> None:

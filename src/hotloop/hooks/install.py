@@ -18,6 +18,7 @@ from hotloop.capture.schema import LibraryUse, Notes
 from hotloop.hooks import LIBRARIES
 from hotloop.hooks.compat.cloudpickle import ClassesByValue
 from hotloop.hooks.compat.dynamo import DynamoCompatibility
+from hotloop.hooks.compat.torch_functions import TorchFunctionCompatibility
 from hotloop.hooks.context import HookContext
 from hotloop.hooks.library import Library, Target, read_table
 from hotloop.hooks.protocols import Function, Undo, Wrapper
@@ -63,6 +64,7 @@ class Hooks:
         self.on_import = context.on_import
         self.on_import += [
             DynamoCompatibility(context).imported,
+            TorchFunctionCompatibility(context).imported,
             ClassesByValue(self, hooked).imported,
         ]
         context.on_class.append(self._hook_methods)

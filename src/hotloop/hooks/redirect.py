@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, ModuleType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from hotloop.hooks.protocols import Function, Note, Undo, Wrapper
@@ -79,10 +79,10 @@ def function_in(raw: Any) -> Any:
     return raw.__func__ if issubclass(type(raw), (staticmethod, classmethod)) else raw
 
 
-def is_really(value: object, kind: type[_Kind]) -> TypeGuard[_Kind]:
-    """Whether a value is of this type, without reading its `__class__`, as `isinstance` does.
+def is_really(value: object, kind: type[_Kind] | tuple[type[_Kind], ...]) -> TypeGuard[_Kind]:
+    """Whether a value is of this type, or of one of these, without reading its `__class__`.
 
-    That may be a property, and a lazy proxy then loads its target.
+    `isinstance` reads it. That may be a property, and a lazy proxy then loads its target.
     """
     return issubclass(type(value), kind)
 
@@ -90,9 +90,17 @@ def is_really(value: object, kind: type[_Kind]) -> TypeGuard[_Kind]:
 def wrapped_by(function: Any) -> Any:
     """What a decorator has wrapped, or None.
 
-    Objects of a program may raise anything when an attribute is read.
+    A module and an object whose class computes attributes may run code of the program: they are
+    not asked. Any other may still raise anything.
     """
+    cls = type(function)
     try:
+        if issubclass(cls, ModuleType) or not is_really(
+            cls.__getattribute__, WrapperDescriptorType
+        ):
+            return None
+        if hasattr(cls, "__getattr__"):
+            return object.__getattribute__(function, "__wrapped__")
         return function.__wrapped__
     except Exception:
         return None

@@ -52,11 +52,16 @@ def run_program(
 def _run(session: Session, program: programs.Program) -> BaseException | None:
     """The exception that the program raised."""
     own_code = session.attached.own_code
+    error: BaseException | None = None
     try:
         programs.execute(program, own_code.inspect_main if own_code else None)
-    except BaseException as error:
+    except BaseException as raised:
+        error = raised
+    try:
+        programs.flush_output(program)
         return error
-    return None
+    finally:
+        del error  # it holds this frame
 
 
 def _was_asked(stoppers: list[Stopper], error: BaseException) -> bool:

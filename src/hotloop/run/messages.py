@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
+from hotloop.error_output import write_line
+
 
 def notify(text: str) -> None:
     """Print a line of hotloop's own on standard error, above progress bars."""
@@ -13,9 +15,9 @@ def notify(text: str) -> None:
         stream = _stream()
         if stream is None or _above_tqdm_bars(line, stream):
             return
-        print(line, file=stream, flush=True)
     except (OSError, ValueError):
-        pass  # a closed pipe
+        return  # a closed pipe
+    write_line(stream, line)
 
 
 def _stream() -> TextIO | None:

@@ -85,7 +85,7 @@ def find_script(script: str, arguments: list[str]) -> Program:
         label = path.absolute().name
     elif path.exists() and not path.is_dir():  # a pipe is a program, too
         file, label = path, path.stem
-        folder = os.path.dirname(os.path.abspath(_follow_links(script)))
+        folder = os.path.dirname(_absolute(_follow_links(script)))
     elif path.exists():
         raise HotloopError(f"{script}: a folder without a __main__.py; name a script to run")
     else:
@@ -111,7 +111,17 @@ def find_script(script: str, arguments: list[str]) -> Program:
 
 def _joined(file: str) -> str:
     """An absolute path, not normalized: Python keeps `./train.py` as it is."""
-    return file if os.path.isabs(file) else os.path.join(os.getcwd(), file)
+    try:
+        return file if os.path.isabs(file) else os.path.join(os.getcwd(), file)
+    except FileNotFoundError:  # the working folder was deleted
+        return file
+
+
+def _absolute(file: str) -> str:
+    try:
+        return os.path.abspath(file)
+    except FileNotFoundError:
+        return file
 
 
 def _cached(path: str | None) -> dict[str, str | None]:
@@ -312,6 +322,20 @@ def show_exception(error: BaseException) -> None:
             each.__traceback__ = None
         each = each.__cause__ or each.__context__
     print_error(error)
+
+
+def flush_output(program: Program) -> None:
+    """Flush what Python flushes when a script ends, before it shows an error and exits.
+
+    Of `python -m hotloop`, Python flushes nothing; the `hotloop` script is one like any other.
+    """
+    if program.module is not None or program.argv[:1] == ["-c"]:
+        return
+    for name in ("stderr", "stdout"):
+        try:
+            run_at_bottom(getattr(sys, name).flush)
+        except BaseException:
+            pass  # Python ignores it, too
 
 
 def forget_file(program: Program) -> None:

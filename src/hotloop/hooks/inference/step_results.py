@@ -2,7 +2,8 @@
 
 Hand-written environments return many forms: three, four or five values, with names or without, for
 one environment or many, as plain numbers, NumPy, torch or JAX. Values on a device are not read or
-counted, because reading them would wait for the device.
+counted, because reading them would wait for the device. Types are compared, because `isinstance` may
+run the program's code (`__class__` as a property).
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import functools
 import sys
 from typing import Any, NamedTuple
 
+from hotloop.hooks.redirect import is_really
+from hotloop.hooks.telemetry.attributes import read, reads_plainly
 from hotloop.measure.core import Core
 
 REWARD_NAMES = ("rewards", "reward")
@@ -52,7 +55,7 @@ def step_result_of(result: object) -> StepResult | None:
 
 def has_flags(result: object) -> bool:
     """Whether a part of this says true or false, as the end of an episode does."""
-    return isinstance(result, tuple) and any(map(_is_flag, result[1:]))
+    return is_really(result, tuple) and any(map(_is_flag, result[1:]))
 
 
 def _of_arrays(result: object) -> StepResult | None:
@@ -90,15 +93,24 @@ def _named(result: object) -> tuple[Any, list[Any]] | None:
 
 def _first(result: object, names: tuple[str, ...]) -> object:
     for name in names:
-        value = result.get(name) if isinstance(result, dict) else getattr(result, name, None)
+        value = result.get(name) if is_really(result, dict) else _kept(result, name)
         if value is not None:
             return value
     return None
 
 
+def _kept(result: object, name: str) -> object:
+    """An attribute, without a class that computes attributes being asked."""
+    try:
+        plain = reads_plainly(type(result))
+        return object.__getattribute__(result, name) if plain else None
+    except Exception:
+        return None
+
+
 def _positional(result: object) -> tuple[Any, list[Any]] | None:
     """(reward, ends) of a tuple: values that are true or false end an episode."""
-    if not isinstance(result, tuple) or not 2 <= len(result) <= 6:
+    if not is_really(result, tuple) or not 2 <= len(result) <= 6:
         return None
     flags: list[Any] = []
     rest: list[Any] = []
@@ -117,7 +129,7 @@ def _positional(result: object) -> tuple[Any, list[Any]] | None:
 
 def _never_ends(result: tuple[Any, ...]) -> bool:
     """Whether this is Gym's tuple of an environment without episodes: no flags, and infos."""
-    return len(result) in (4, 5) and result[2] is None and isinstance(result[-1], dict)
+    return len(result) in (4, 5) and result[2] is None and is_really(result[-1], dict)
 
 
 @functools.lru_cache(maxsize=64)
@@ -127,7 +139,7 @@ def _name_of_type(dtype: object) -> str:
 
 
 def _kind(value: object) -> str:
-    dtype = getattr(value, "dtype", None)
+    dtype = read(value, "dtype")
     if dtype is None:
         return ""
     try:
@@ -137,19 +149,19 @@ def _kind(value: object) -> str:
 
 
 def _is_flag(value: object) -> bool:
-    if isinstance(value, bool) or "bool" in _kind(value):
+    if is_really(value, bool) or "bool" in _kind(value):
         return True
-    if isinstance(value, dict) and value:  # one entry per agent
+    if is_really(value, dict) and value:  # one entry per agent
         return all(_is_flag(each) for each in value.values())
-    return isinstance(value, (list, tuple)) and bool(value) and all(map(_is_flag, value))
+    return is_really(value, (list, tuple)) and bool(value) and all(map(_is_flag, value))
 
 
 def _is_number(value: object) -> bool:
-    if isinstance(value, (int, float)):
+    if is_really(value, (int, float)):
         return True
-    if isinstance(value, dict):
+    if is_really(value, dict):
         return bool(value) and all(map(_is_number, value.values()))
-    if isinstance(value, (list, tuple)):
+    if is_really(value, (list, tuple)):
         return bool(value) and _is_number(value[0])
     kind = _kind(value)
     return kind != "" and any(word in kind for word in ("int", "float", "bool", "object"))
@@ -157,15 +169,15 @@ def _is_number(value: object) -> bool:
 
 def _size(value: object) -> int | None:
     """The number of environments that a reward or a done flag is for."""
-    if isinstance(value, (int, float, dict)):
+    if is_really(value, (int, float, dict)):
         return 1
-    shape = getattr(value, "shape", None)
+    shape = read(value, "shape")
     if shape is not None:
         try:
             return int(shape[0]) if len(shape) else 1
         except (TypeError, IndexError):
             return None
-    return len(value) if isinstance(value, (list, tuple)) else None
+    return len(value) if is_really(value, (list, tuple)) else None
 
 
 def rewards_of(reward: Any) -> list[float] | None:
@@ -174,7 +186,7 @@ def rewards_of(reward: Any) -> list[float] | None:
     The return of several agents in one environment is the sum of theirs.
     """
     try:
-        if isinstance(reward, dict):
+        if is_really(reward, dict):
             return [float(sum(_on_host(each)[0] for each in reward.values()))]
         values = _on_host(reward)
         return None if values is None else [float(value) for value in values]
@@ -184,8 +196,8 @@ def rewards_of(reward: Any) -> list[float] | None:
 
 def agents_of(reward: Any) -> int:
     """How many agents these rewards are for: one entry per agent; 0 without such entries."""
-    each = reward if isinstance(reward, (list, tuple)) else [reward]
-    return sum(len(one) for one in each if isinstance(one, dict))
+    each = reward if is_really(reward, (list, tuple)) else [reward]
+    return sum(len(one) for one in each if is_really(one, dict))
 
 
 def ends_of(ends: list[Any], envs: int) -> list[bool] | None:
@@ -203,11 +215,11 @@ def ends_of(ends: list[Any], envs: int) -> list[bool] | None:
 
 def _on_host(value: Any) -> Any:
     """The value as a list, if it can be read without waiting for a device."""
-    if isinstance(value, (bool, int, float)):
+    if is_really(value, (bool, int, float)):
         return [_exact(value)]
-    if isinstance(value, (list, tuple)):
+    if is_really(value, (list, tuple)):
         return [_one_on_host(each) for each in value]
-    if isinstance(value, dict):  # an episode of many agents ends with the last
+    if is_really(value, dict):  # an episode of many agents ends with the last
         return [all(map(_one_on_host, list(value.values())))]
     module = type(value).__module__.partition(".")[0]
     if module == "numpy":
@@ -215,7 +227,7 @@ def _on_host(value: Any) -> Any:
     if module == "torch" and value.is_cpu:
         # `tolist` is hooked, and this reading is not the program's.
         listed = Core.original(type(value).tolist)(value)
-        return listed if isinstance(listed, list) else [listed]
+        return listed if is_really(listed, list) else [listed]
     return None
 
 
@@ -223,14 +235,14 @@ def _exact(value: float) -> float:
     """A number without the methods that a class of the program's may have for it."""
     if type(value) in (bool, int, float):
         return value
-    return float.__float__(value) if isinstance(value, float) else int.__int__(value)
+    return float.__float__(value) if is_really(value, float) else int.__int__(value)  # type: ignore[arg-type]
 
 
 def _one_on_host(value: Any) -> Any:
     """One value of a list or a dict; raises if reading it would wait for a device."""
     if not is_on_host(value):
         raise ValueError("on a device")
-    if isinstance(value, (int, float)):
+    if is_really(value, (int, float)):
         return _exact(value)
     return _on_host(value)[0] if type(value).__module__ == "torch" else value
 

@@ -1,5 +1,6 @@
 /* Hides calls of hotloop's own Python code from the program's tracers and profilers, and from torch's
- * compiler, which inspects every Python frame below a compiled function. */
+ * compiler, which inspects every Python frame below a compiled function. Torch's function modes and
+ * the program's own classes of tensors do not see what hotloop reads, either. */
 
 #include "hidden.h"
 
@@ -73,22 +74,87 @@ resume_compiler(void)
     Py_DECREF(callback);
 }
 
+/* ---- torch's function modes and classes of tensors ---- */
+
+/* torch's context manager that neither a mode nor a class of tensors is told of; NULL without torch. */
+static PyObject *quietly, *enter_name, *exit_name;
+
+/* The one that this thread has entered. */
+static HOTLOOP_THREAD_LOCAL PyObject *quiet;
+
+static PyObject *
+hide_from_torch(PyObject *module, PyObject *manager)
+{
+    (void)module;
+    if (enter_name == NULL) {
+        enter_name = PyUnicode_InternFromString("__enter__");
+        exit_name = PyUnicode_InternFromString("__exit__");
+    }
+    if (enter_name == NULL || exit_name == NULL) {
+        return NULL;
+    }
+    Py_XSETREF(quietly, manager != Py_None ? Py_NewRef(manager) : NULL);
+    Py_RETURN_NONE;
+}
+
+static void
+suspend_torch(void)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *manager = PyObject_CallObject(quietly, NULL);
+    PyObject *entered = manager != NULL ? PyObject_CallMethodNoArgs(manager, enter_name) : NULL;
+    if (entered != NULL) {
+        quiet = Py_NewRef(manager);
+    }
+    Py_XDECREF(entered);
+    Py_XDECREF(manager);
+    PyErr_Restore(type, value, traceback);
+}
+
+static void
+resume_torch(void)
+{
+    PyObject *type, *value, *traceback, *manager = quiet;
+    PyErr_Fetch(&type, &value, &traceback);
+    quiet = NULL;
+    Py_XDECREF(PyObject_CallMethodObjArgs(manager, exit_name, Py_None, Py_None, Py_None, NULL));
+    Py_DECREF(manager);
+    PyErr_Restore(type, value, traceback);
+}
+
+PyMethodDef hidden_methods[] = {
+    {"hide_from_torch", hide_from_torch, METH_O,
+     "hide_from_torch(manager): hotloop's own code runs inside this context manager; None ends it."},
+    {NULL, NULL, 0, NULL},
+};
+
 /* ---- from where hotloop's code begins to where it ends ---- */
 
 static void
 hide(PyThreadState *state)
 {
     stop_tracing(state);
-    if (hidden++ == 0 && RARELY(compiled_runs > 0)) {
-        suspend_compiler();
+    if (hidden++ == 0) {
+        if (RARELY(compiled_runs > 0)) {
+            suspend_compiler();
+        }
+        if (quietly != NULL) {
+            suspend_torch();
+        }
     }
 }
 
 static void
 show(PyThreadState *state)
 {
-    if (--hidden == 0 && RARELY(suspended != NULL)) {
-        resume_compiler();
+    if (--hidden == 0) {
+        if (quiet != NULL) {
+            resume_torch();
+        }
+        if (RARELY(suspended != NULL)) {
+            resume_compiler();
+        }
     }
     continue_tracing(state);
 }

@@ -15,6 +15,9 @@ void hidden_resume(int paused);
 /* This many more threads (or fewer) run what torch has compiled; `set` is its `set_eval_frame`. */
 void hidden_from_compiler(int change, PyObject *set);
 
+/* `hide_from_torch`. */
+extern PyMethodDef hidden_methods[];
+
 PyObject *hidden_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *names);
 PyObject *hidden_call_none(PyObject *callable);
 PyObject *hidden_call_one(PyObject *callable, PyObject *argument);

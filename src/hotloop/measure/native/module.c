@@ -1,6 +1,7 @@
 /* The native module: its types, and the constants that Python shares with it. */
 
 #include "distribution.h"
+#include "hidden.h"
 #include "inplace.h"
 #include "own_frames.h"
 #include "own_thread.h"
@@ -98,6 +99,7 @@ PyInit__native(void)
                          add_constants(self) < 0 ||
                          PyModule_AddFunctions(self, termination_methods) < 0 ||
                          PyModule_AddFunctions(self, subclasses_methods) < 0 ||
+                         PyModule_AddFunctions(self, hidden_methods) < 0 ||
                          PyModule_AddFunctions(self, own_frames_methods) < 0)) {
         Py_CLEAR(self);
     }
