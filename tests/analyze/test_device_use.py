@@ -88,6 +88,18 @@ def test_kernels_take_no_longer_than_the_card_was_busy() -> None:
     assert forward.kernel_s == pytest.approx(0.9 * 8.0 - 1.0)
 
 
+@pytest.mark.parametrize("busy_ns", [4e8, 0.0])
+def test_float32_products_are_a_part_of_the_kernels(busy_ns: float) -> None:
+    """However much the kernels had to shrink; a card that is busy 0% may have been so for 0.4%."""
+    ahead = DeviceDelta(host_ns=8_000_000, kernel_ns=40_000_000, float32_ns=20_000_000, launches=9)
+    busy = window(device_parts={"learn.forward": ahead}, gauges={"gpu_busy_ns": busy_ns})
+    use = device_use([busy], [phase("learn.forward", 8.0, 1500)], GPU, 8.0)
+    assert use is not None
+    (forward,) = use.phases
+    assert 0 < forward.kernel_s <= 0.4 * 8.0 + 1e-9
+    assert forward.float32_s == pytest.approx(forward.kernel_s / 2)
+
+
 def test_a_phase_of_which_nothing_was_recorded_has_no_device_time() -> None:
     phases = [phase("learn.backward", 9.0, 9000), phase("policy.act", 1.0, 10)]
     device_use([window(device={"learn.backward": BACKWARD})], phases, GPU, 10.0)

@@ -48,6 +48,7 @@ if done:
         ("target_w = tau * w + (1 - tau) * target_w", True),
         ("update_exponential_moving_average(self.q_target, self.qf, self.alpha)", True),
         ("moved = target - position", False),
+        ("if target.moving: goal = target.position", False),
         ("if approx_kl > args.target_kl: stop()\nwriter.add_scalar('kl', kl.data)", False),
     ],
 )

@@ -42,6 +42,16 @@ def test_a_thread_that_only_waits_takes_no_time_of_the_loop() -> None:
     assert "log [thread-1]" in table
 
 
+def test_what_another_thread_waits_in_its_own_phase_is_shown() -> None:
+    """Otherwise all of the phase would look like work."""
+    seen = analysis()
+    for path in ("@thread-1/data", "@thread-1/data/wait"):
+        other = copy(seen.phases[0])
+        other.path, other.name, other.thread = path, path.rpartition("/")[2], "thread-1"
+        seen.phases.append(other)
+    assert "wait [thread-1]" in phase_table(seen, Style(100), View())
+
+
 def test_how_a_phase_is_known_gives_way_to_its_name() -> None:
     seen = analysis()
     seen.phases[0].how = "inferred"

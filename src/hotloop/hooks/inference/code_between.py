@@ -35,7 +35,9 @@ _PICK = v.words_set(
 #: Methods that set the weights of a target network, as whole names: `add_scalar` moves nothing.
 #: And words of the step by which it follows.
 _TARGET_MOVES = v.words_set("copy_ lerp_ mul_ add_ load_state_dict set_weights assign")
-_TARGET_STEP = v.words_set("tau polyak soft ema moving")
+_TARGET_STEP = v.words_set("tau polyak soft ema")
+#: Both words of `exponential_moving_average`: a target that moves may be one of a game.
+_TARGET_AVERAGE = (v.words_set("moving"), v.words_set("average averaged averaging avg"))
 _LOGPROB = v.words_set("logprob logprobs logp logps logprobability")
 _LOGPROB_NAMES = v.words_set("log_softmax logsumexp cross_entropy gather log_prob log_probs")
 #: The parts of a transition, as words.
@@ -206,7 +208,8 @@ def _shows_action(code: Names) -> bool:
 
 def _shows_target(code: Names) -> bool:
     moves = code.names & _TARGET_MOVES or code.words & _TARGET_STEP
-    return "target" in code.words and bool(moves)
+    averages = all(code.words & words for words in _TARGET_AVERAGE)
+    return "target" in code.words and (bool(moves) or averages)
 
 
 def _shows_logprobs(code: Names) -> bool:

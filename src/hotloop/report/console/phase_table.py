@@ -111,7 +111,7 @@ def _rows(analysis: Analysis, phases: list[Phase], view: View) -> list[_Row]:
 
     def visit(process: str, path: str, depth: int) -> None:
         for phase in sorted(children.get((process, path), []), key=order):
-            if phase.share < _SMALLEST_SHARE or _is_idle(phase):
+            if phase.share < _SMALLEST_SHARE or (depth == 0 and _is_idle(phase)):
                 continue
             rows.append(_phase_row(phase, depth, run))
             if view.depth is None or depth + 1 < view.depth:

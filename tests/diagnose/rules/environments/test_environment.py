@@ -229,6 +229,24 @@ def test_a_step_that_pauses_for_whoever_watches(make: Make, loop: int, said: boo
         assert [place.line for place in found.where] == [94]
 
 
+@pytest.mark.parametrize(
+    ("path", "hot_line"), [("env.step", 90), ("evaluate/env.step", 94)], ids=["line", "evaluation"]
+)
+def test_a_pause_elsewhere_is_not_said_to_be_here(make: Make, path: str, hot_line: int) -> None:
+    """The line with the most time computes, or the pause is in an evaluation."""
+    asleep = [
+        replace(sample("env.step", 3.0, frame("Game.step", line=line)), waiting=True)
+        for line in (94, 97)
+    ]
+    works = sample("env.step", 4.0, frame("Game.step", line=90))
+    analysis = make(phase("env.step", 10.0), samples=[*asleep, works], env_steps=350)
+    row = Function(path, works.frames[0].file, "Game.step", 64, "main", 10.0, 10.0, 1.0, 1000,
+                   0.0, 0.4, 0.6, of_program=True, hot_line=hot_line, sleeping_share=0.6)  # fmt: skip
+    (found,) = environment.env_bound(replace(analysis, functions=[row]))
+    assert "60% of it waiting" in found.title
+    assert "frame rate" not in found.fix
+
+
 def test_pandas_is_the_finding_and_not_env_bound(make: Make) -> None:
     analysis = make(
         phase("env.step", 9.0),

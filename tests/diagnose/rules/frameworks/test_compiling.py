@@ -111,6 +111,21 @@ def test_jax_compiles_new_functions_throughout(make: Make, late: int, said: bool
         assert found[0].evidence["seconds"] == pytest.approx(6.0 * 2 * 10 / 30)
 
 
+def test_operations_outside_jit_are_no_new_functions(make: Make) -> None:
+    """`missing-jit` says what they are; there is no function to create once."""
+    windows = loop()
+    for window in windows:
+        window.counters["traces"] = 10
+    jax = "/venv/lib/python3.11/site-packages/jax/_src"
+    eager = frame("backend_compile", f"{jax}/a.py"), frame("apply_primitive", f"{jax}/b.py")
+    notes = {"libraries": {"JAX": {}}}
+    stack = sample("jax.unstack/compile", 6.0, *eager, frame("main", line=98))
+    compiled = phase("jax.unstack/compile", 6.0)
+    found = make(compiled, windows=windows, notes=notes, samples=[stack])
+    assert compiling.recompilation(found) == []
+    assert compiling.recompilation(make(compiled, windows=windows, notes=notes)) != []
+
+
 @pytest.mark.parametrize(("compiles", "said"), [(3, False), (4, True), (20, True)])
 def test_torch_recompiles(make: Make, compiles: int, said: bool) -> None:
     gauges = {"compiles": compiles, "compiled_functions": 1.0, "compile_s": 4.0}

@@ -62,6 +62,14 @@ def test_the_side_that_the_other_waits_for(
     assert all(each.gain.high <= (each.ceiling or 0) for each in found)
 
 
+def test_what_actors_do_is_a_share_of_the_loop(make: Make) -> None:
+    """Not of the time of the actors, which spend seven eighths of theirs in steps."""
+    (slow,) = actors_and_learners.slow_actors(actors(make, 8.0, 0.5, CROWDED, sleeps=False))
+    assert slow.title == (
+        "The learner waits 80% of the loop for 2 actors; their `env.step` is 72% of the loop"
+    )
+
+
 def test_as_many_actors_as_keep_the_learner_busy(make: Make) -> None:
     """As far as there are cores for their computing, and for the learner's."""
     (few,) = actors_and_learners.few_actors(actors(make, 8.0, 0.5, SLEEPS, sleeps=True))

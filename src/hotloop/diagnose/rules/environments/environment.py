@@ -458,7 +458,7 @@ PAUSED = (
 
 
 def _pause(analysis: Analysis, inside: InsideSteps) -> Function | None:
-    """The program's function that sleeps for most of a step.
+    """The program's function that sleeps for most of a step, in one line.
 
     Not in a loop: that is one that looks again and again whether something has happened.
     """
@@ -466,11 +466,16 @@ def _pause(analysis: Analysis, inside: InsideSteps) -> Function | None:
         each
         for each in analysis.functions
         if each.of_program and each.process == "main" and "env.step" in names_of(each.phase)
-    ]
+        and "evaluate" not in names_of(each.phase)
+    ]  # fmt: skip
     longest = max(asleep, key=_asleep_s, default=None)
     if longest is None or _asleep_s(longest) < MOSTLY * inside.seconds:
         return None
-    return None if called_at(analysis, longest.source_line).loop_line else longest
+    place = longest.source_line
+    there = seconds_of(s for s in inside.samples if s.waiting and s.line == place) * inside.scale
+    if there < MOSTLY * _asleep_s(longest):
+        return None  # the line that takes most of its time is another one
+    return None if called_at(analysis, place).loop_line else longest
 
 
 def _asleep_s(function: Function) -> float:

@@ -90,11 +90,19 @@ def _jitted_at(analysis: Analysis) -> list[SourceLine]:
     return use.where() or callers(analysis, "compile")
 
 
+def _functions_s(analysis: Analysis) -> float:
+    """Seconds of compiling functions. Operations outside `jax.jit` are compiled as well, and are no
+    function that is traced: `missing-jit` has them.
+    """
+    eager = seconds_of(s for s in samples_under(analysis, "compile") if is_eager(s))
+    return max(seconds_in(analysis, "compile") - eager, 0.0)
+
+
 def _jitted_anew(analysis: Analysis) -> list[Finding]:
     """New jitted functions are compiled for as long as the loop runs."""
     traces, late = counted(analysis, schema.TRACES), _in_second_half(analysis, schema.TRACES)
     # As many in the first half: what is beyond that is the program's warm-up.
-    seconds = seconds_in(analysis, "compile") * min(2 * late / traces, 1.0) if traces else 0.0
+    seconds = _functions_s(analysis) * min(2 * late / traces, 1.0) if traces else 0.0
     if late < FEW_COMPILES or of_loop(analysis, seconds) < SMALLEST_PART:
         return []
     if sum(bool(w.counters.get(schema.TRACES)) for w in analysis.loop_windows) < FEW_WINDOWS:
@@ -130,9 +138,7 @@ def _traced_again(
     after: str,
 ) -> list[Finding]:
     traces, again = counted(analysis, schema.TRACES), counted(analysis, schema.RETRACES)
-    # Operations outside `jax.jit` are compiled as well, and are no function that is traced.
-    eager = seconds_of(s for s in samples_under(analysis, "compile") if is_eager(s))
-    compile_s = max(seconds_in(analysis, "compile") - eager, 0.0)
+    compile_s = _functions_s(analysis)
     if traces < again or not _continues(analysis, schema.RETRACES):
         return []
     # If some functions are traced once and others repeatedly, samples separate their times.

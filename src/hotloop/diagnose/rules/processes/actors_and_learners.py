@@ -183,8 +183,8 @@ def slow_actors(analysis: Analysis) -> list[Finding]:
             analysis,
             "slow-actors",
             title=f"The learner waits {sides.learner_waits:.0%} of the loop for "
-            f"{units.plural(count, 'actor')}, which spend {largest.share:.0%} in "
-            f"`{largest.name}`{at(lines)}",
+            f"{units.plural(count, 'actor')}; their `{largest.name}`{at(lines)} is "
+            f"{largest.share:.0%} of the loop",
             phase=largest.name,
             seconds=largest.seconds,
             saves=FASTER_ACTORS,
