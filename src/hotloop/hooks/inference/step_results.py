@@ -2,7 +2,7 @@
 
 Hand-written environments return many forms: three, four or five values, with names or without, for
 one environment or many, as plain numbers, NumPy, torch or JAX. Values on a device are not read or
-counted, because reading them would wait for the device. Types are compared, because `isinstance` may
+counted, because reading them would wait for the device. Types are compared: `isinstance` may
 run the program's code (`__class__` as a property).
 """
 
