@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
 from hotloop.hooks.protocols import Function, Note, Undo, Wrapper
@@ -85,6 +85,11 @@ def is_really(value: object, kind: type[_Kind]) -> TypeGuard[_Kind]:
     That may be a property, and a lazy proxy then loads its target.
     """
     return issubclass(type(value), kind)
+
+
+def is_defined_in(module: ModuleType, value: type | FunctionType) -> bool:
+    """Whether a module has defined this; a class that `type` has made may have no module."""
+    return getattr(value, "__module__", None) == module.__name__
 
 
 def wrapped_by(function: Any) -> Any:
