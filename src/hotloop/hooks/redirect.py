@@ -87,6 +87,11 @@ def is_really(value: object, kind: type[_Kind] | tuple[type[_Kind], ...]) -> Typ
     return issubclass(type(value), kind)
 
 
+def is_defined_in(module: ModuleType, value: type | FunctionType) -> bool:
+    """Whether a module has defined this; a class that `type` has made may have no module."""
+    return getattr(value, "__module__", None) == module.__name__
+
+
 def wrapped_by(function: Any) -> Any:
     """What a decorator has wrapped, or None.
 

@@ -59,6 +59,38 @@ def test_a_critic_that_judges_the_same_state_needs_no_gradients_either(tmp_path:
     # What its caller learns from keeps its gradients.
     after = patched(tmp_path, "missing-no-grad", source.replace("value.item()", "value"), "actor(s")
     assert "        dist = self.actor(state)\n    value = self.critic(state)" in after
+    # Blank lines stay empty.
+    after = patched(
+        tmp_path,
+        "missing-no-grad",
+        source.replace("    value =", "\n            value ="),
+        "self.actor",
+    )
+    assert "        dist = self.actor(state)\n\n        value = self.critic(state)" in after
+
+
+def test_a_call_that_learns_from_the_same_state_keeps_its_gradients(tmp_path: Path) -> None:
+    source = """
+        import torch
+
+        class Agent:
+            def round(self, state):
+                values = self.network(state)
+                error = self.replay(state)
+                return values.argmax().item(), float(error)
+
+            def replay(self, state):
+                loss = self.network(state).pow(2).mean()
+                loss.backward()
+                self.optimizer.step()
+                return loss.item()
+    """
+    after = patched(tmp_path, "missing-no-grad", source, "self.network")
+    assert (
+        "        with torch.no_grad():\n"
+        "            values = self.network(state)\n"
+        "        error = self.replay(state)\n"
+    ) in after
 
 
 @pytest.mark.parametrize(

@@ -88,6 +88,9 @@ def test_mps_says_what_it_cannot(monkeypatch: Any) -> None:
 def test_what_a_machine_may_have(monkeypatch: Any, seen: list[str], kinds: list[str]) -> None:
     monkeypatch.setattr(machine, "accelerators", lambda: seen)
     assert [type(device).__name__ for device in known_devices()] == kinds
+    # JAX's card is read from the driver of its maker.
+    names = [device.name for device in known_devices() if type(device).__name__ == "JaxDevice"]
+    assert names == [kind for kind in ("CUDA", "ROCm") if kind in seen][:1]
 
 
 # -- transfers --

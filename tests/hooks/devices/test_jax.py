@@ -80,6 +80,18 @@ def test_its_card_is_found_as_the_driver_counts(
     assert (device.uuid(), device.index(), device.used()) == (uuid, index, 1)
 
 
+def test_a_jax_without_a_backend_uses_no_gpu(monkeypatch: Any) -> None:
+    """Torch's device is watched all the same."""
+
+    def devices() -> None:
+        raise RuntimeError("Unable to initialize backend 'cuda'")
+
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(devices=devices))
+    monkeypatch.setitem(sys.modules, "jax._src.xla_bridge", SimpleNamespace(_backends={"cpu": 1}))
+    assert not jax_device.JaxDevice().in_use()
+    assert TorchCuda().risk() is None
+
+
 def test_recordings_would_risk_its_compiled_loops(monkeypatch: Any) -> None:
     """Those of torch too: the tracer is the same, and detaches from the whole process."""
     assert TorchCuda().risk() is None

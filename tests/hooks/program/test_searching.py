@@ -19,7 +19,8 @@ def test_everything_is_counted_once(profile: Profile) -> None:
     assert run.report["shapes"]["search"] == ["__main__:pick"]
 
 
-#: A search in a program with a proxy, which may be read by nobody, and a class that has no hash.
+#: A search in a program with a proxy, which may be read by nobody, a class that has no hash, and one
+#: that no module has defined.
 ODD = """
 class Proxy:
     def __getattribute__(self, name):
@@ -27,6 +28,9 @@ class Proxy:
         raise RuntimeError("there is no current one")
 
 proxy = Proxy()
+space = {}
+exec("Bare = type('Bare', (), {})", space)
+Bare = space["Bare"]
 
 class Comparing(type):
     def __eq__(cls, other):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from hotloop.experiment.patches.source import Edit, Source, called, update_words
+from hotloop.experiment.patches.source import Edit, Function, Source, called, update_words
 
 _TENSORS = ("tensor", "as_tensor", "new_tensor", "FloatTensor", "Tensor", "LongTensor")
 #: Functions whose results have no gradients, whatever they are called on.
@@ -36,7 +36,7 @@ def no_grad(source: Source, line: int) -> list[Edit]:
         lines = source.text.split("\n")[statement.lineno - 1 : last.end_lineno]
         indent = source.indent(statement)
         deeper = "\t" if "\t" in indent else "    "
-        body = [deeper + each.removeprefix(indent) for each in lines]
+        body = [deeper + each.removeprefix(indent) if each else "" for each in lines]
         edit = source.replace_lines(statement, [f"with {torch}.no_grad():", *body], last)
         return [edit, *importing]
     function = source.function_at(line)
@@ -58,8 +58,17 @@ def _last_asked(source: Source, call: ast.Call, statement: ast.stmt) -> ast.stmt
         same = ast.dump(value.args[0]) == ast.dump(call.args[0])
         if not same or not source.owns_lines(each) or _is_learned_from(source, each):
             break
+        if _learns_inside(source, value):
+            break
         last = each
     return last
+
+
+def _learns_inside(source: Source, call: ast.Call) -> bool:
+    """Whether a function of this file with the name that is called updates a network."""
+    functions = (node for node in ast.walk(source.tree) if isinstance(node, Function))
+    named = (each for each in functions if each.name == called(call))
+    return any(_is_learning(node) for each in named for node in ast.walk(each))
 
 
 def _learns(source: Source, function: ast.AST) -> bool:

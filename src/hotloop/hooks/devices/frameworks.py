@@ -180,7 +180,7 @@ def known_devices() -> list[Device]:
     seen = set(machine.accelerators())
     found: list[Device] = []
     if seen & {"CUDA", "ROCm"}:
-        found += [TorchCuda(), jax.JaxDevice()]
+        found += [TorchCuda(), jax.JaxDevice("CUDA" if "CUDA" in seen else "ROCm")]
     if "MPS" in seen:
         found.append(TorchMps())
     return found

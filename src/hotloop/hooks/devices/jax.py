@@ -38,15 +38,17 @@ def uses_a_gpu() -> bool:
     bridge = sys.modules.get("jax._src.xla_bridge")
     if jax is None or not getattr(bridge, "_backends", None):
         return False
-    return any(device.platform in ("gpu", "cuda", "rocm") for device in jax.devices())
+    try:
+        return any(device.platform in ("gpu", "cuda", "rocm") for device in jax.devices())
+    except RuntimeError:  # no backend that was asked for could be started
+        return False
 
 
 class JaxDevice:
     """A GPU that JAX uses."""
 
-    name = "CUDA"
-
-    def __init__(self) -> None:
+    def __init__(self, name: str = "CUDA") -> None:
+        self.name = name
         self._session: Any = None
 
     def in_use(self) -> bool:

@@ -38,6 +38,7 @@ from hotloop.hooks.protocols import Function, Undo
 from hotloop.hooks.redirect import (
     at_first_call,
     is_awaited,
+    is_defined_in,
     is_really,
     plain_function,
     raw_attribute,
@@ -112,7 +113,7 @@ class Shapes:
             # Attributes of other objects are not read.
             if not (is_class or is_really(value, FunctionType)):
                 continue
-            if (module.__name__, name) in self._seen or value.__module__ != module.__name__:
+            if (module.__name__, name) in self._seen or not is_defined_in(module, value):
                 continue
             try:
                 if is_class:

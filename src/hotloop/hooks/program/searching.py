@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from hotloop.capture import schema
 from hotloop.hooks.program.self_play import plays_a_game
 from hotloop.hooks.protocols import Function
-from hotloop.hooks.redirect import is_really, plain_function, written
+from hotloop.hooks.redirect import is_defined_in, is_really, plain_function, written
 
 if TYPE_CHECKING:
     from hotloop.hooks.context import HookContext
@@ -106,7 +106,9 @@ def _functions_of(module: ModuleType) -> Iterator[tuple[object, str, FunctionTyp
     for name, value in list(vars(module).items()):
         is_class = is_really(value, type)
         # Attributes of other objects are not read.
-        if not (is_class or is_really(value, FunctionType)) or value.__module__ != module.__name__:
+        if not (is_class or is_really(value, FunctionType)):
+            continue
+        if not is_defined_in(module, value):
             continue
         owner = value if is_class else module
         for inner, raw in list(vars(value).items()) if is_class else [(name, value)]:
