@@ -58,8 +58,8 @@ def test_a_verdict_follows_a_wait_into_other_processes(make: Make) -> None:
         RunRow("learn.backward", "main", 1, "computing", 1.0, 0.1, "/home/me/train.py", 3, "f"),
     ]
     assert judge(replace(analysis, run_table=table), []).headline == (
-        "No known cause matched; 90% of the loop is spent waiting for other processes, which spend "
-        "60% in `env.step` of act x2 (sim.py:7)."
+        "No known cause matched; 90% of the loop is spent waiting for other processes: "
+        "60% for `env.step` of act x2 (sim.py:7)."
     )
 
 
@@ -67,7 +67,7 @@ def test_a_program_without_a_known_loop_is_followed_into_its_pool(make: Make) ->
     pool = RunRow("(in no phase)", "Pool", 2, "unexplained", 9.0, 0.9, "/home/me/es.py", 8, "score")
     analysis = replace(make(phase("wait", 9.5)), run_table=[replace(pool, inside="score")])
     assert (
-        "95% of the run is spent waiting for other processes, which spend 90% in `score` of "
+        "95% of the run is spent waiting for other processes: 90% for `score` of "
         "Pool x2 (es.py:8)." in judge(analysis, []).headline
     )
 

@@ -134,7 +134,7 @@ def device_use(
     _add_card(use, windows)
     whole, parts = recorded_in(windows)
     if whole or parts:
-        _add_recorded(use, whole, parts, phases, loop_s)
+        _add_recorded(use, whole, parts, phases, loop_s, max(gpu.visible or 1, 1))
     elif not use.remarks:
         use.remarks.append("The loop was too short for a recording of the device.")
     return use
@@ -158,6 +158,7 @@ def _add_recorded(
     parts: dict[str, DeviceDelta],
     phases: list[Phase],
     loop_s: float,
+    cards: int,
 ) -> None:
     own = {phase.path: phase for phase in of_main_thread(phases)}
     slower = slowdown(whole, own)
@@ -171,7 +172,7 @@ def _add_recorded(
         delta = _best_of(whole.get(path), parts.get(path), phase)
         seconds, calls = (phase.self_s, phase.calls) if phase else (rest, 0)
         use.phases.append(_scaled(path, delta, seconds, calls, slower))
-    _fit_to_card(use, loop_s)
+    _fit_to_card(use, loop_s, cards)
     use.phases.sort(key=lambda each: (-each.kernel_s, -each.host_s))
     for phase in own.values():
         inside = [p for p in use.phases if (p.path + "/").startswith(phase.path + "/")]
@@ -194,13 +195,14 @@ def _add_recorded(
     use.idle = _idle([*whole.values(), *parts.values()], use.kernel_share or 0.0)
 
 
-def _fit_to_card(use: DeviceUse, loop_s: float) -> None:
+def _fit_to_card(use: DeviceUse, loop_s: float, cards: int) -> None:
     """Kernels of phases of which only parts were recorded take at most what the card was busy.
 
     A part is scaled by host time, which says little where the host waits for a full queue now and
     runs ahead the next moment. How busy the card was, by its driver, holds for the whole loop.
     """
-    most = loop_s * (1.0 if use.figures.busy is None else max(use.figures.busy, LEAST_BUSY))
+    busy = use.figures.busy if cards == 1 else None  # the driver's figures are one card's
+    most = cards * loop_s * (1.0 if busy is None else max(busy, LEAST_BUSY))
     parts = [each for each in use.phases if not each.recorded_calls]
     in_parts = sum(each.kernel_s for each in parts)
     whole = sum(each.kernel_s for each in use.phases) - in_parts

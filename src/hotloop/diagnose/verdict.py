@@ -317,7 +317,7 @@ def _awaited(analysis: Analysis, left: dict[str, float]) -> str:
         return ""
     whom = "threads" if all(row.process == THREAD for row in rows) else "processes"
     parts = [
-        f"{row.share:.0%} in `{row.inside or row.name}` of {row.process}"
+        f"{row.share:.0%} for `{row.inside or row.name}` of {row.process}"
         f"{f' x{row.processes}' if row.processes > 1 else ''}"
         f"{f' ({Path(row.file).name}:{row.line})' if row.file else ''}"
         for row in rows[:_MOST_AWAITED]
@@ -326,8 +326,8 @@ def _awaited(analysis: Analysis, left: dict[str, float]) -> str:
     if not parts:
         return ""
     return (
-        f"{left[name]:.0%} of the {span_of(analysis)} is spent waiting for other {whom}, which "
-        f"spend {', '.join(parts)}"
+        f"{left[name]:.0%} of the {span_of(analysis)} is spent waiting for other {whom}: "
+        f"{', '.join(parts)}"
     )
 
 

@@ -56,9 +56,24 @@ def test_less_than_one_a_step_is_silent(make: Make, size: float) -> None:
     assert ids(transfers(make, size, count=900)) == []
 
 
-@pytest.mark.parametrize(("learns_from", "said"), [(0, False), (1100, True)])
+def stepping_device(launches: float) -> DeviceUse:
+    work: dict[str, Any] = {each.name: 0.0 for each in fields(PhaseDevice)}
+    step = work | {"path": "env.step", "host_s": 3.0, "known": True, "launches": launches}
+    return DeviceUse("CUDA", "a card", "windows", phases=[PhaseDevice(**step)])
+
+
+@pytest.mark.parametrize(
+    ("learns_from", "device", "said"),
+    [
+        (0, stepping_device(0.0), False),
+        (1100, stepping_device(0.0), True),
+        (0, stepping_device(20_000.0), True),
+        (0, None, True),  # where environments run is not known
+    ],
+    ids=["acts only", "learns from copies", "simulated on the device", "unknown"],
+)
 def test_an_environment_on_the_host_needs_two_copies_each_step(
-    make: Make, learns_from: int, said: bool
+    make: Make, learns_from: int, device: DeviceUse | None, said: bool
 ) -> None:
     analysis = transfers(make, 5000, 2100 + learns_from)
     lines = [
@@ -67,20 +82,8 @@ def test_an_environment_on_the_host_needs_two_copies_each_step(
         ["/p/train.py", 92, "main", ".to()", 100 + learns_from, 500_000, 0],
     ]
     analysis.notes = analysis.notes.changed({"transfer_lines": lines})
+    analysis.device = device
     assert ids(analysis) == ["host-transfers"] * said
-
-
-def test_an_environment_on_the_device_needs_none(make: Make) -> None:
-    analysis = transfers(make, 5000, 2100)
-    lines = [
-        ["/p/train.py", 85, "main", ".to()", 1000, 5_000_000, 0],
-        ["/p/train.py", 89, "main", ".cpu()", 1000, 500_000, 1000],
-    ]
-    analysis.notes = analysis.notes.changed({"transfer_lines": lines})
-    work = {each.name: 0.0 for each in fields(PhaseDevice)}
-    stepping = work | {"path": "env.step", "host_s": 3.0, "known": True, "launches": 20_000.0}
-    analysis.device = DeviceUse("CUDA", "a card", "windows", phases=[PhaseDevice(**stepping)])
-    assert ids(analysis) == ["host-transfers"]
 
 
 def test_reads_on_the_processor_wait_for_nothing(make: Make) -> None:
