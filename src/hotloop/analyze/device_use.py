@@ -28,6 +28,8 @@ ENOUGH_CALLS, ENOUGH_TIME = 1, 1.0
 LIKE_OTHERS = 0.5
 #: Kernel time is a share of the loop, or of some phases, only if this much of their time is known.
 ENOUGH_KNOWN = 0.75
+#: Drivers report how busy a card was in whole percent: 0 may be a little less than this.
+LEAST_BUSY = 0.01
 #: Phases that launch nothing, so that nothing is missing where none was recorded: waiting for other
 #: processes, and imports, during which no recording begins.
 NOTHING_TO_RECORD = frozenset({"import", "wait"})
@@ -198,7 +200,8 @@ def _fit_to_card(use: DeviceUse, loop_s: float) -> None:
     A part is scaled by host time, which says little where the host waits for a full queue now and
     runs ahead the next moment. How busy the card was, by its driver, holds for the whole loop.
     """
-    most = loop_s * (1.0 if use.figures.busy is None else use.figures.busy)
+    busy = 1.0 if use.figures.busy is None else max(use.figures.busy, LEAST_BUSY)
+    most = loop_s * busy
     parts = [each for each in use.phases if not each.recorded_calls]
     in_parts = sum(each.kernel_s for each in parts)
     whole = sum(each.kernel_s for each in use.phases) - in_parts
