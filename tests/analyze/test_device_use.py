@@ -100,6 +100,15 @@ def test_float32_products_are_a_part_of_the_kernels(busy_ns: float) -> None:
     assert forward.float32_s == pytest.approx(forward.kernel_s / 2)
 
 
+def test_a_card_whose_driver_rounds_to_zero_was_still_used() -> None:
+    few = DeviceDelta(host_ns=500_000_000, kernel_ns=1_000_000, kernels=50, launches=50)
+    idle = window(device_parts={"policy.act": few}, gauges={"gpu_busy_ns": 0.0})
+    use = device_use([idle], [phase("policy.act", 1.0, 2)], GPU, 1.0)
+    assert use is not None
+    assert use.figures.busy == 0.0
+    assert use.phases[0].kernel_s == pytest.approx(0.002)
+
+
 def test_a_phase_of_which_nothing_was_recorded_has_no_device_time() -> None:
     phases = [phase("learn.backward", 9.0, 9000), phase("policy.act", 1.0, 10)]
     device_use([window(device={"learn.backward": BACKWARD})], phases, GPU, 10.0)

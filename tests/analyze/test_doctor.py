@@ -111,3 +111,13 @@ def test_thread_settings_beyond_the_cores() -> None:
 def test_each_problem_has_its_remedy(change: dict[str, Any]) -> None:
     (found,) = problems(replace(HEALTHY, **change))
     assert found.remedy
+
+
+def test_one_core_and_one_thread_are_singular() -> None:
+    torch = Framework("torch", "2.5", "cpu", threads=1)
+    found = [c.text for c in examine(replace(HEALTHY, cores=1, frameworks=[torch]))]
+    assert "1 core, not limited." in found
+    assert "torch uses 1 thread per operation." in found
+    torch = replace(torch, threads=4)
+    found = [c.text for c in examine(replace(HEALTHY, cores=1, frameworks=[torch]))]
+    assert any("4 threads per operation, but only 1 core can be used" in text for text in found)

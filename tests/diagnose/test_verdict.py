@@ -176,3 +176,13 @@ def test_shares_of_a_program_without_training_are_of_the_run(make: Make) -> None
     sentence = judge(analysis, []).sentence
     assert "97% of the run is unexplained" in sentence
     assert "`import`" not in sentence  # too small to be where the time goes
+
+
+@pytest.mark.parametrize("functions", ["exact", "off"])
+def test_without_samples_it_says_what_was_not_looked_for(make: Make, functions: str) -> None:
+    parts = [phase("learn.optimizer", 8.0), phase("env.step", 2.0)]
+    words = f"With --functions {functions} there are no stack samples: causes"
+    analysis = make(*parts, env_steps=5000, header={"cores": 4, "functions": functions})
+    assert words in judge(analysis, []).sentence
+    sampled = make(*parts, env_steps=5000, header={"cores": 4, "functions": "samples"})
+    assert "--functions" not in judge(sampled, []).sentence

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from hotloop import __version__
 from hotloop.analyze.comparing.compare import Figures, compare_pairs
 from hotloop.report.results.comparison import comparison_document
 
@@ -59,6 +60,25 @@ def test_a_client_lists_the_tools_and_runs_a_program(tmp_path: Path) -> None:
     assert "env.step" in ran["phases"]
     assert Path(ran["capture"]).is_dir()
     assert "no capture" in failure or "missing" in failure
+
+
+def test_the_handshake_names_the_version(tmp_path: Path) -> None:
+    initialize = {
+        "protocolVersion": "2024-11-05",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    }
+    asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize}
+    done = subprocess.run(
+        [sys.executable, "-m", "hotloop", "mcp"],
+        input=json.dumps(asked) + "\n",
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    (answer,) = done.stdout.splitlines()
+    server = json.loads(answer)["result"]["serverInfo"]
+    assert (server["name"], server["version"]) == ("hotloop", __version__)
 
 
 def test_a_comparison_says_which_side_is_faster() -> None:

@@ -94,3 +94,11 @@ def test_counts_that_are_not_finite_are_reported(profiler: Profiler) -> None:
     profiler.count("reward", 2.0)
     counters = [profiler.close_window().counters for _ in range(2)]
     assert [each.get("damaged_values", 0) for each in counters] == [1, 0]
+
+
+def test_a_gap_around_recognized_calls_does_not_make_them_inferred(profiler: Profiler) -> None:
+    profiler.mark("buffer.sample", "inferred")
+    profiler.mark("buffer.sample", "shape")
+    profiler.mark("buffer.sample", "inferred")
+    profiler.mark("learn.loss", "inferred")
+    assert profiler.recognised == {"buffer.sample": "shape", "learn.loss": "inferred"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hotloop.errors import HotloopError
-from hotloop.report.formats import FORMATS, format_of, known_endings
+from hotloop.report.formats import FORMATS, format_named, format_of, known_endings
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,10 @@ def test_endings_are_unique() -> None:
 def test_renderers_exist(renderer: str) -> None:
     module, name = renderer.split(":")
     assert callable(getattr(importlib.import_module(module), name))
+
+
+def test_a_format_has_its_name_and_the_ending_of_its_files() -> None:
+    assert [format_named(text) for text in ("md", "txt", "htm", "json", "folded")] == [
+        *("markdown", "text", "html", "json", "collapsed"),
+    ]
+    assert [format_named(text) for text in (*FORMATS, "jsn")] == [*FORMATS, "jsn"]

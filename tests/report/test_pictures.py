@@ -15,6 +15,7 @@ from hotloop import units
 from hotloop.analyze.analysis import analyze
 from hotloop.analyze.over_time.history import RunHistory
 from hotloop.analyze.processes.training import read_capture
+from hotloop.report import figures
 from hotloop.report.document import Report, make_report
 from hotloop.report.figures import DPI
 from hotloop.report.pictures import INCHES, render_png, render_svg
@@ -40,6 +41,34 @@ def test_an_svg_says_all_four_things(report: Report) -> None:
     share = sum(p.self_s for p in step) / report.analysis.run.loop_s
     assert units.percent(share) in text
     assert "start-up" in text
+
+
+def test_every_title_and_name_is_inside_the_picture(
+    report: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = []
+    settle = figures._settle
+    monkeypatch.setattr(figures, "_settle", lambda figure: (settle(figure), made.append(figure)))
+    render_png(report)
+    (figure,) = made
+    for axes in figure.axes:
+        texts = [axes.title, axes._left_title, *axes.texts]
+        legend = axes.get_legend()
+        texts += [*legend.get_texts()] if legend is not None else []
+        for text in texts:
+            box = text.get_window_extent()
+            if text.get_text():
+                assert figure.bbox.x0 <= box.x0, text
+                assert box.x1 <= figure.bbox.x1, text
+                assert box.y1 <= figure.bbox.y1, text
+        if axes.axison:
+            assert axes.get_position().width > 0.2  # wide names leave room for the chart
+
+
+def test_the_start_up_that_is_not_shown_has_no_name_beside_the_chart(report: Report) -> None:
+    text = text_of(render_svg(report))
+    assert "start-up" in text
+    assert not any(line.startswith("import") for line in text.splitlines())
 
 
 def test_hostile_names_are_names(report: Report) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from hotloop import units
 from hotloop.capture.schema import LibraryUse
 
 OK, INFO, PROBLEM = "ok", "info", "problem"
@@ -216,7 +217,7 @@ def _cores(survey: Survey) -> list[Check]:
                 "libraries count.",
             )
         ]
-    return [Check("cores", OK, f"{survey.cores} cores, not limited.")]
+    return [Check("cores", OK, f"{units.plural(survey.cores, 'core')}, not limited.")]
 
 
 def _threads(survey: Survey) -> list[Check]:
@@ -226,7 +227,8 @@ def _threads(survey: Survey) -> list[Check]:
         checks.append(_thread_check(f"{name} is {threads}", threads, usable, name))
     for framework in survey.frameworks:
         if framework.threads is not None:
-            text = f"{framework.name} uses {framework.threads} threads per operation"
+            uses = units.plural(framework.threads, "thread")
+            text = f"{framework.name} uses {uses} per operation"
             checks.append(_thread_check(text, framework.threads, usable, "OMP_NUM_THREADS"))
     return checks
 
@@ -237,7 +239,8 @@ def _thread_check(text: str, threads: int, usable: float, variable: str) -> Chec
         return Check(
             "threads",
             PROBLEM,
-            f"{text}, but only {usable:g} cores are usable: threads will wait for each other.",
+            f"{text}, but only {units.plural(usable, 'core')} can be used: threads will wait for "
+            "each other.",
             f"export {variable}={fitting}, and 1 where several processes train or step",
         )
     return Check("threads", OK, f"{text}.")

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 
+from hotloop import __version__
 from hotloop.integrations.mcp_server import serve
 
 
@@ -21,5 +22,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(options: argparse.Namespace) -> int:
-    serve()
+    serve(__version__)
     return 0

@@ -18,7 +18,7 @@ from hotloop.cli.numbers import above_zero
 from hotloop.cli.selection import add_capture_argument, selected
 from hotloop.errors import HotloopError
 from hotloop.report.console.terminal import Style, style_for
-from hotloop.report.formats import FORMATS, format_of, known_endings
+from hotloop.report.formats import FORMATS, format_named, format_of, known_endings
 from hotloop.report.view import DEFAULT_VIEW, SORTS, View
 
 
@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_capture_argument(parser)
     parser.add_argument(
         "--format",
+        type=format_named,
         choices=[name for name, each in FORMATS.items() if each.text],
         default="text",
         help="print it in this format (default: text)",

@@ -351,7 +351,23 @@ def _details(analysis: Analysis, findings: list[Finding]) -> list[str]:
         lines.append(unnamed)
     if iterations(analysis) == 1:
         lines.append("Only one iteration was recorded; a second one may look different.")
+    if not_sampled := _not_sampled(analysis):
+        lines.append(not_sampled)
     return [*lines, *_basis(analysis)]
+
+
+#: Ways to measure functions that take no stack samples, on which many rules are based.
+_WITHOUT_SAMPLES = ("exact", "off")
+
+
+def _not_sampled(analysis: Analysis) -> str:
+    functions = analysis.run.header.functions
+    if functions not in _WITHOUT_SAMPLES:
+        return ""
+    return (
+        f"With --functions {functions} there are no stack samples: causes that only they show "
+        "were not looked for."
+    )
 
 
 def _basis(analysis: Analysis) -> list[str]:

@@ -33,14 +33,14 @@ INSTRUCTIONS = (
 )
 
 
-def serve() -> None:
+def serve(version: str) -> None:
     """Speak MCP on standard input and output until the client leaves."""
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ToolError
     except ImportError:
         raise HotloopError("`hotloop mcp` needs the MCP SDK: pip install 'hotloop[mcp]'") from None
-    server = MCPServer("hotloop", instructions=INSTRUCTIONS)
+    server = MCPServer("hotloop", version=version, instructions=INSTRUCTIONS)
     for tool in (run, report, prove, compare):
         server.tool()(_with_readable_errors(tool, ToolError))
     server.run("stdio")

@@ -168,8 +168,12 @@ class Profiler:
         self._sink = sink
 
     def mark(self, name: str, how: str) -> None:
-        """Record how a phase was recognized: "inferred" or by "shape"."""
-        self.recognised[name] = how
+        """Record how a phase was recognized: "inferred" or by "shape".
+
+        A phase whose calls are recognized stays so if a gap around them is inferred to be its too.
+        """
+        if self.recognised.get(name) != "shape":
+            self.recognised[name] = how
 
     def close_window(self) -> Window:
         """All that happened since the last window."""

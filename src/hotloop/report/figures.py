@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from textwrap import wrap
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -93,12 +94,38 @@ def heading(axes: Axes, title: str, below: str, warning: str = "") -> None:
     axes.set_ylim(0, 1)
     if warning:
         said = "\n".join(wrap(clean(warning), WARNING_COLUMNS))
-        axes.text(0, 1.1, said, fontsize=9, color=WARNING, fontweight="bold", va="top")
+        _line(axes, 1.0, said, fontsize=9, color=WARNING, fontweight="bold", va="top")
     lines = wrap(fit(clean(title), 2 * TITLE).rstrip(), TITLE)
     size = 13 if len(lines) == 1 else 11.5
-    top = 0.75 if warning else 1.0
-    axes.text(0, top, "\n".join(lines), fontsize=size, fontweight="bold", va="top")
-    axes.text(0, 0.2, clean(below), color=MUTED, va="center")
+    top = 0.64 if warning else 1.0
+    _line(axes, top, "\n".join(lines), fontsize=size, fontweight="bold", va="top")
+    _line(axes, 0.1, clean(below), color=MUTED, va="center")
+
+
+#: Where a heading begins, as a part of the picture's width.
+_EDGE = 0.012
+
+
+def _line(axes: Axes, y: float, text: str, **style: Any) -> None:
+    """A line of a heading: from the picture's edge, however wide the labels of the axes are."""
+    from matplotlib.transforms import blended_transform_factory
+
+    assert axes.figure is not None
+    across = blended_transform_factory(axes.figure.transFigure, axes.transAxes)
+    # Outside the layout: a long line would make the axes below it narrower.
+    axes.text(_EDGE, y, text, transform=across, **style).set_in_layout(False)
+
+
+def legend_columns(names: list[str], columns: int, letters: int) -> int:
+    """The columns that a legend of these names may have, if so many letters fit side by side."""
+    for count in range(columns, 1, -1):
+        # As matplotlib does it: the first columns hold one name more.
+        rows, longer = divmod(len(names), count)
+        starts = [nth * rows + min(nth, longer) for nth in range(count + 1)]
+        parts = [names[begin:end] for begin, end in pairwise(starts)]
+        if sum(max(map(len, part), default=0) for part in parts) <= letters:
+            return count
+    return 1
 
 
 def shade(color: str, nth: int) -> str:

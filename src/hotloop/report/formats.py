@@ -59,3 +59,8 @@ def format_of(path: Path) -> str:
     if not matches:
         raise HotloopError(f"{path}: unknown file ending; use one of {known_endings()}")
     return max(matches)[1]
+
+
+def format_named(text: str) -> str:
+    """A format by its name or by the ending of its files, `md`; as given if there is none."""
+    return next((name for name, each in FORMATS.items() if f".{text}" in each.endings), text)

@@ -13,7 +13,7 @@ from hotloop.analyze.timeline import LOOP
 from hotloop.phases import NO_PHASE_LABEL
 from hotloop.report.console.terminal import clean, fit
 from hotloop.report.document import Report, history_of
-from hotloop.report.figures import ACCENT, OTHER, TEXT, drawn, heading, shade
+from hotloop.report.figures import ACCENT, OTHER, TEXT, drawn, heading, legend_columns, shade
 from hotloop.report.palette import colors
 from hotloop.report.view import DEFAULT_VIEW, View
 from hotloop.report.words.returns import headline_part
@@ -27,6 +27,9 @@ MOST_BARS = 10
 #: A smaller share of the loop has no visible bar.
 SMALLEST_BAR = 0.001
 MOST_BANDS = 8
+#: Letters of a name in a legend, and of the names that fit side by side in each legend.
+LONGEST_NAME = 30
+CATEGORY_LETTERS, BAND_LETTERS = 56, 57
 #: A start-up that takes more of the run than this is left out of the picture.
 FOLDED_SHARE = 0.04
 #: Fits a column and a half of a paper and a comment on a pull request.
@@ -49,7 +52,7 @@ def _draw(report: Report, format: str) -> bytes:
 
     def paint(figure: Figure) -> None:
         verdict = report.verdict
-        above = 0.26 if verdict.starvation else 0.16
+        above = 0.34 if verdict.starvation else 0.16
         grid = figure.add_gridspec(3, 2, height_ratios=(above, 1.0, 0.4), width_ratios=(1.0, 1.3))
         top_row = figure.add_subplot(grid[0, :])
         heading(top_row, verdict.headline, _headline(analysis), verdict.starvation)
@@ -116,7 +119,7 @@ def _categories(axes: Axes, report: Report) -> None:
     for name, share in shares.items():
         if share < 0.0005:
             continue
-        label = f"{clean(name)} {units.percent(share)}"
+        label = f"{fit(clean(name), LONGEST_NAME).rstrip()} {units.percent(share)}"
         axes.barh(0, share, left=left, color=palette[name], height=0.5, label=label)
         left += share
     axes.set_xlim(0, max(left, 1e-9))
@@ -125,8 +128,9 @@ def _categories(axes: Axes, report: Report) -> None:
     axes.set_title("Categories")
     handles, labels = axes.get_legend_handles_labels()
     axes.legend(
-        handles[:9], labels[:9], loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=3,
-        frameon=False, fontsize=8.5, handlelength=0.9, columnspacing=1.2,
+        handles[:9], labels[:9], loc="upper center", bbox_to_anchor=(0.5, 0.02),
+        ncols=legend_columns(labels[:9], 3, CATEGORY_LETTERS), frameon=False, fontsize=8.5,
+        handlelength=0.9, columnspacing=1.2,
     )  # fmt: skip
 
 
@@ -136,7 +140,8 @@ def _over_time(
     """Share of time by phase over the loop, with its end and interruptions marked."""
     startup = _folded_startup(analysis, run)
     folded = f" (start-up {units.seconds(startup)} not shown)" if startup else ""
-    axes.set_title(f"Over time: share of time by phase{folded}", pad=12)
+    axes.set_title(f"Over time, by phase{folded}", pad=12)
+    run = [point for point in run if point.end_s > startup]
     if not run:
         return
     known = phase_categories(analysis)
@@ -146,12 +151,14 @@ def _over_time(
     below = [0.0] * len(run)
     seen: dict[str, int] = {}
     for name, values in bands.items():
+        if sum(values) < SMALLEST_BAR * sum(point.seconds for point in run):
+            continue
         category = known.get(name, name)
         seen[category] = seen.get(category, -1) + 1
         shares = [point.share(seconds) for seconds, point in zip(values, run, strict=True)]
         above = [b + share for b, share in zip(below, shares, strict=True)]
         axes.stairs(
-            above, edges, baseline=below, fill=True, label=clean(name),
+            above, edges, baseline=below, fill=True, label=fit(clean(name), LONGEST_NAME).rstrip(),
             color=shade(palette[category], seen[category]), linewidth=0,
         )  # fmt: skip
         below = above
@@ -161,8 +168,10 @@ def _over_time(
     axes.set_yticks([0, 0.5, 1], ["0%", "50%", "100%"])
     axes.tick_params(axis="x", labelbottom=False)
     # Names of three columns fit between this axis and the edge of the picture; of four, not all do.
+    names = axes.get_legend_handles_labels()[1]
     axes.legend(
-        loc="upper left", bbox_to_anchor=(-0.03, -0.02), ncols=3, frameon=False, fontsize=8,
+        loc="upper left", bbox_to_anchor=(-0.03, -0.02),
+        ncols=legend_columns(names, 3, BAND_LETTERS), frameon=False, fontsize=8,
         handlelength=0.9, columnspacing=1.0, labelspacing=0.35,
     )  # fmt: skip
 

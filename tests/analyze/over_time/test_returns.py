@@ -67,6 +67,20 @@ def test_raw_returns_are_the_figures_and_shaped_ones_stand_beside() -> None:
     assert find_returns(capture_of(shard(same)), same).shaped is None
 
 
+def test_rounded_returns_are_not_shaped_ones() -> None:
+    # `Monitor` rounds to six decimals, and returns of both signs have a mean near zero.
+    def shaped(raw: tuple[float, float], own: tuple[float, float]) -> EpisodeDelta | None:
+        windows = [
+            window(n, training=ended(5, own[n]), training_raw=ended(5, raw[n])) for n in range(2)
+        ]
+        return find_returns(capture_of(shard(windows)), windows).shaped
+
+    assert shaped((0.000123, -0.000124), (0.0001234, -0.0001236)) is None
+    assert shaped((200.0, -199.99), (200.0003, -199.99)) is None
+    assert shaped((2.0, -1.0), (0.2, -0.1)) is not None
+    assert shaped((0.02, -0.01), (0.03, -0.01)) is not None
+
+
 def test_workers_count_where_the_main_process_saw_nothing() -> None:
     workers = [
         shard([window(n, training=ended(2, 7.0)) for n in range(4)], f"worker-{i}")

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from hotloop.analyze.comparing.compare import Comparison
 from hotloop.analyze.comparing.judgement import FASTER, NOT_COMPARABLE, SAME, UNKNOWN, Judgement
-from hotloop.report.results.comparison import in_words, judgement_document, label, ratio, times
+from hotloop.report.results.comparison import (
+    headline,
+    in_words,
+    judgement_document,
+    label,
+    ratio,
+    times,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +57,12 @@ def test_a_verdict_as_data() -> None:
     made = judgement_document(Judgement(FASTER, estimate=1.5, low=1.4, high=1.6))
     assert made["ratio"] == {"estimate": 1.5, "low": 1.4, "high": 1.6}
     assert made["in_words"] == "faster"
+
+
+def test_a_reason_about_the_second_is_about_the_name_that_comes_second() -> None:
+    whole = Judgement(NOT_COMPARABLE, "the second makes twice the updates", estimate=3.0)
+    made = Comparison(("old", "new"), "env_steps", whole, [], [], 1, "", 0.05)
+    assert headline(made) == (
+        "old and new: not comparable (the second makes twice the updates). Time per environment "
+        "step of the first, divided by the second's: 3.00."
+    )

@@ -14,6 +14,7 @@ from hotloop.analyze.comparing.scaling import Deviation
 from hotloop.analyze.comparing.statistics import Interval
 from hotloop.report.results.sweep import (
     design_in_words,
+    growth_sentences,
     headline,
     marks_of,
     power,
@@ -45,6 +46,26 @@ def test_the_knee_and_the_fastest_are_marked() -> None:
     assert headline(sweep(["8"])) == (
         "Only one setting was measured, so there is nothing to compare it with."
     )
+
+
+def test_no_setting_is_marked_if_the_runs_differ_too_much_to_tell() -> None:
+    made = sweep(["1", "4", "16", "64"])
+    for point in made.points:
+        point.low, point.high = 0.1 * point.throughput, 100 * point.throughput
+    assert headline(made).startswith("The runs differ too much to tell")
+    assert not any("fastest" in marks_of(made, point) for point in made.points)
+
+
+def test_growth_names_no_phase_that_may_not_depend_on_the_setting() -> None:
+    made = sweep(["1", "4", "16", "64"])
+    (growth,) = made.growths
+    said = growth_sentences(made)
+    assert any(line.startswith("Time per environment step scales as envs to") for line in said)
+    growth.phases.clear()
+    growth.phases["env.step"] = Interval(0.3, -1.2, 0.7)
+    assert not any("steepest" in line for line in growth_sentences(made))
+    growth.phases["env.step"] = Interval(0.3, 0.2, 0.4)
+    assert any("steepest phase is env.step: 0.30" in line for line in growth_sentences(made))
 
 
 def test_json_has_no_infinity() -> None:

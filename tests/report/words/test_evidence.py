@@ -21,6 +21,8 @@ from hotloop.report.words.evidence import evidence_in_words
         ("comm_s_per_update", 0.0021, ("communication per update", "2.10 ms")),
         ("new_s_per_update", 0.0021, ("new per update", "2.10 ms")),
         ("waiting_for_a_core", 0.4, ("waiting for a CPU core", "40.0%")),
+        # Of all threads: no share of the time, and often more than one.
+        ("threads_waiting", 1.25, ("threads waiting for a CPU core", "1.25")),
         ("bytes_per_message", 4000, ("bytes per message", "4 kB")),
         ("frame_is_observation", True, ("the frame is the observation", "yes")),
         ("something_new", [1, 2.5], ("something new", "1, 2.5")),

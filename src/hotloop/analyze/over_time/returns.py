@@ -9,6 +9,7 @@ from.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -24,8 +25,11 @@ from hotloop.capture.window import Window
 LAST_PART = 0.1
 #: As `native/returns.c` has it: the mean of this many episodes is compared with a target.
 RECENT = 100
-#: Raw and shaped returns that differ by less than this part are the same.
-SAME = 1e-6
+#: Raw and shaped returns that differ by less than this part are the same: sums of 32-bit rewards
+#: differ by about 1e-5.
+SAME = 1e-4
+#: Gymnasium and Stable-Baselines3's `Monitor` round returns to six decimals.
+ROUNDED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -149,7 +153,8 @@ def find_returns(capture: Capture, loop: Sequence[Window]) -> RunReturns:
     found.best = max((m.best for m in found.moments if m.best is not None), default=None)
     if shaped is not None and shaped.mean is not None and found.training.mean is not None:
         differs = abs(shaped.mean - found.training.mean)
-        if differs > SAME * max(abs(shaped.mean), abs(found.training.mean)):
+        # Not relative to the mean: returns of both signs may cancel out.
+        if differs > SAME * max(_size(shaped), _size(found.training)) + ROUNDED:
             found.shaped = shaped
     if not found.training.episodes:
         found.why_none = _why_none(capture, found.training)
@@ -162,6 +167,11 @@ def _sum(windows: Sequence[EpisodeDelta | None]) -> EpisodeDelta:
         if each is not None:
             total.add(each)
     return total
+
+
+def _size(delta: EpisodeDelta) -> float:
+    """The root mean square of the returns."""
+    return math.sqrt(delta.squares / delta.episodes)
 
 
 def _why_none(capture: Capture, training: EpisodeDelta) -> str:

@@ -207,6 +207,8 @@ class Shapes:
         for phase in found.phases:
             if label in self.used.get(phase, ()):
                 self.used[phase].remove(label)
+                if not self.used[phase]:
+                    self._profiler.recognised.pop(phase, None)
 
     def _call(
         self,

@@ -113,7 +113,8 @@ def headline(comparison: Comparison) -> str:
     if whole.verdict == SLOWER:
         factor = whole.inverse
         return f"{second} is slower than {first}: it takes {ratio(factor)} times as long."
-    text = f"{second} and {first}: {in_words(whole)}."
+    # In their order: a reason may speak of "the second".
+    text = f"{first} and {second}: {in_words(whole)}."
     if whole.verdict == NOT_COMPARABLE and whole.estimate is not None:
         step = one_of(comparison.unit)
         text += f" Time per {step} of the first, divided by the second's: {ratio(whole)}."

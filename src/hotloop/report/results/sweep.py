@@ -68,12 +68,12 @@ def headline(sweep: Sweep) -> str:
 def _best(sweep: Sweep) -> str:
     best, first = fastest(sweep), sweep.points[0]
     rate = f"{units.rate(best.throughput)} steps/s"
-    equal = [each for each in sweep.points if each is not best and each.may_equal(best)]
-    if equal and any((each.spread or 0.0) > NOISY for each in [best, *equal]):
+    if _too_noisy(sweep):
         return (
             "The runs differ too much to tell which setting is the fastest: add --rounds, "
             "or measure on a quiet machine."
         )
+    equal = _equal_to(sweep, best)
     if equal:
         names = units.listing(setting_name(sweep, each) for each in [best, *equal[:2]])
         about = units.rate(float(f"{best.throughput:.2g}"))
@@ -93,6 +93,17 @@ def setting_name(sweep: Sweep, point: Setting) -> str:
 def fastest(sweep: Sweep) -> Setting:
     """The setting with the most steps per second."""
     return max(sweep.points, key=lambda point: point.throughput)
+
+
+def _equal_to(sweep: Sweep, best: Setting) -> list[Setting]:
+    return [each for each in sweep.points if each is not best and each.may_equal(best)]
+
+
+def _too_noisy(sweep: Sweep) -> bool:
+    """Whether other settings may be as fast as the fastest because the runs of one differ."""
+    best = fastest(sweep)
+    equal = _equal_to(sweep, best)
+    return bool(equal) and any((each.spread or 0.0) > NOISY for each in [best, *equal])
 
 
 # -- the table --
@@ -149,7 +160,8 @@ def _rough(share: float) -> str:
 
 def marks_of(sweep: Sweep, point: Setting) -> list[str]:
     """Marks of unusual settings."""
-    marks = ["fastest"] if len(sweep.points) > 1 and point is fastest(sweep) else []
+    clear = len(sweep.points) > 1 and not _too_noisy(sweep)
+    marks = ["fastest"] if clear and point is fastest(sweep) else []
     for index, name in enumerate(sweep.variables):
         if sweep.knees.get(name) == point.values[index]:
             marks.append("knee")
@@ -237,7 +249,7 @@ def growth_sentences(sweep: Sweep) -> list[str]:
             )
             continue
         lines.append(
-            f"Time per {one_of(sweep.unit)} grows as {name} to the power of "
+            f"Time per {one_of(sweep.unit)} scales as {name} to the power of "
             f"{power(growth.exponent)}."
         )
         steepest = _steepest(growth)
@@ -257,7 +269,7 @@ def _knee(sweep: Sweep, name: str, value: str) -> str:
 
 
 def _steepest(growth: PowerLaw) -> tuple[str, Interval] | None:
-    known = {n: i for n, i in growth.phases.items() if math.isfinite(i.half)}
+    known = {n: i for n, i in growth.phases.items() if i.excludes_zero}
     if not known:
         return None
     name = max(known, key=lambda n: known[n].estimate)

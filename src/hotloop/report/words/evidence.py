@@ -41,6 +41,8 @@ _LABELS = {
     "moving_s": "moving data",
     "waiting_s": "waiting for the slowest",
     "waiting_for_cores": "waiting for a CPU core",
+    # Of all threads together: more than one if several wait.
+    "threads_waiting": "threads waiting for a CPU core",
     "waiting_for_a_core": "waiting for a CPU core",
     "waiting_for_the_slowest_s": "waiting for the slowest rank",
     "comm_s": "communication",

@@ -117,17 +117,27 @@ def test_work_on_the_line_that_copies_goes_with_it(make: Make, size: int, id: st
     assert found.evidence["seconds"] == pytest.approx(4.5)
 
 
-@pytest.mark.parametrize(("sent", "seconds"), [(4_000_000, 2.5), (400_000, 0.0)])
-def test_work_between_fetching_and_sending_back(make: Make, sent: int, seconds: float) -> None:
+@pytest.mark.parametrize(
+    ("name", "how", "sent", "seconds"),
+    [
+        ("learn.loss", "inferred", 4_000_000, 2.5),
+        ("learn.loss", "inferred", 400_000, 0.0),
+        ("advantage", "shape", 4_000_000, 2.5),
+        ("advantage", "named", 4_000_000, 0.0),
+    ],
+)
+def test_work_between_fetching_and_sending_back(
+    make: Make, name: str, how: str, sent: int, seconds: float
+) -> None:
     analysis = transfers(
         make,
         5e6,
         2000,
         phase("transfer", 1.0, 2000),
-        phase("learn.loss", 3.0, how="inferred"),
+        phase(name, 3.0, how=how),
         samples=[
-            sample("learn.loss", 2.5, frame("Norm.__call__", line=57)),
-            sample("learn.loss", 0.5, frame("Norm.__call__", line=70)),
+            sample(name, 2.5, frame("Norm.__call__", line=57)),
+            sample(name, 0.5, frame("Norm.__call__", line=70)),
             sample("env.step", 1.0, frame("Norm.__call__", line=57)),
         ],
     )

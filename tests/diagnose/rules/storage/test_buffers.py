@@ -265,13 +265,14 @@ def test_advantages_from_their_share(make: Make, seconds: float, said: bool) -> 
         ([["compute"], 0], "finish", False),  # in no loop
     ],
 )
+@pytest.mark.parametrize("how", ["inferred", "shape"])
 def test_what_is_inferred_must_be_a_loop_over_numbers(
-    make: Make, line: list[object] | None, function: str, said: bool
+    make: Make, line: list[object] | None, function: str, said: bool, how: str
 ) -> None:
     here = frame(function, line=42)
     notes = {
         "lines": {here.file: {"42": line} if line else {}},
-        "recognised": {"advantage": "inferred"},
+        "recognised": {"advantage": how},
     }
     samples = [sample("advantage", 3.0, here)]
     analysis = make(phase("advantage", 3.0), samples=samples, notes=notes, env_steps=1000)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hotloop import units
 from hotloop.analyze.accounting import INFERRED
 from hotloop.analyze.device_use import launches_in
-from hotloop.analyze.model import Analysis
+from hotloop.analyze.model import Analysis, Phase
 from hotloop.capture import schema
 from hotloop.capture.schema import SourceLine
 from hotloop.diagnose.evidence import (
@@ -111,7 +111,7 @@ def preparing(analysis: Analysis) -> float:
     """
     lines = {(each.file, each.line) for each in analysis.notes.transfer_lines}
     detours = _detours(analysis)
-    inferred = {p.path for p in analysis.phases if p.how == INFERRED}
+    inferred = {p.path for p in analysis.phases if _is_inferred(p)}
     gathers = _gathers(analysis)
     found = 0.0
     for sample in samples_under(analysis):
@@ -126,6 +126,12 @@ def preparing(analysis: Analysis) -> float:
         if on_line or any(detour.holds(line) for detour in detours):
             found += sample.seconds
     return found
+
+
+def _is_inferred(phase: Phase) -> bool:
+    """Whether code around known calls may be in this phase."""
+    # A recognized function for advantages hides the code around it, which fetches its arguments.
+    return phase.how == INFERRED or (phase.name == "advantage" and phase.how != "named")
 
 
 #: Calls that take data from a device, and those that may send it there.

@@ -31,15 +31,16 @@ def python_gae(analysis: Analysis) -> list[Finding]:
     if not seconds_in(analysis, "advantage"):
         return []
     samples = code_of(analysis, "advantage")
-    inferred = analysis.notes.recognised.get("advantage") == "inferred"
-    if inferred and not analysis.run.env_steps:
+    # Recognized by its shape or inferred: code around the function may be part of it.
+    guessed = "advantage" in analysis.notes.recognised
+    if guessed and not analysis.run.env_steps:
         return []  # no rewards are collected
     own = sum(
         sample.seconds
         for sample in samples
         if _is_programs_own(sample)
         and not _makes_a_loss(analysis, sample)
-        and not (inferred and _makes_batches(analysis, sample))
+        and not (guessed and _makes_batches(analysis, sample))
     )
     if own < 0.5 * seconds_of(samples) or not own:
         return []  # a library's own computation is what it is

@@ -258,8 +258,8 @@ def longer_episodes(analysis: Analysis) -> list[Finding]:
         _explanation(
             "longer-episodes",
             f"Episodes have {slowdown.episodes_longer:.1f} times as many steps at the end as at "
-            f"first{_as_the_return_rose(analysis)}, so each takes {slowdown.episode:.1f} times as "
-            f"long; {_pace(slowdown.steps_slower)}",
+            f"the start{_as_the_return_rose(analysis)}, so each takes {slowdown.episode:.1f} "
+            f"times as long; {_pace(slowdown.steps_slower)}",
             "collect",
             "Nothing to change: the agent survives longer. Measure progress and set the budget "
             "in environment steps, not in episodes.",
@@ -283,7 +283,7 @@ def _as_the_return_rose(analysis: Analysis) -> str:
     points, last = analysis.returns.points, analysis.returns.last
     if len(points) < 2 or last is None or last <= points[0].mean:
         return ""
-    return f" as the return rose from {points[0].mean:.3g} to {last:.3g}"
+    return f" (the return rose from {points[0].mean:.3g} to {last:.3g})"
 
 
 def _explanation(id: str, title: str, phase: str, fix: str, evidence: dict[str, object]) -> Finding:

@@ -76,7 +76,7 @@ def thread_oversubscription(analysis: Analysis) -> list[Finding]:
                 "torch_threads": threads,
                 "processes": len(processes),
                 "cores": usable,
-                "waiting_for_cores": delay_share,
+                "threads_waiting": delay_share,
                 "one_thread_s": alone,
                 "networks_s": spent,
             },

@@ -39,9 +39,9 @@ function expectationTable(data, expected) {
 
 function growthChart(data, growth) {
   const rows = growth.rows.map((row, index) => ({
-    ...row, strong: index === 0, verdict: "", more: `grows as ${growth.variable} to the power of`, tip: [["exponent", row.text]],
+    ...row, strong: index === 0, verdict: "", more: `scales as ${growth.variable} to the power of`, tip: [["exponent", row.text]],
   }));
-  return h("div", { class: "block" }, data.growths.length > 1 && h("h3", null, growth.variable), intervalChart(rows, { even: true, middle: 0, marks: [[1, "in proportion"]], label: `How time per step grows with ${growth.variable}`, tick: (tick) => String(Number(tick.toFixed(2))) }));
+  return h("div", { class: "block" }, data.growths.length > 1 && h("h3", null, growth.variable), intervalChart(rows, { even: true, middle: 0, marks: [[1, "in proportion"]], label: `How time per step scales with ${growth.variable}`, tick: (tick) => String(Number(tick.toFixed(2))) }));
 }
 
 function sweepPage(data) {
@@ -49,7 +49,7 @@ function sweepPage(data) {
   const figures = [
     best && ["fastest", best.name, `${best.rate} steps/s`],
     data.axis.knee !== null && ["knee", `${data.axis.name}=${data.axis.knee}`, data.stop_after ? "larger values bring little more" : "larger values take more than their share"],
-    data.growths.length > 0 && data.growths[0].rows.length > 0 && [`power of ${data.growths[0].variable}`, data.growths[0].rows[0].text.split(" (")[0], `time per ${data.step} grows as`],
+    data.growths.length > 0 && data.growths[0].rows.length > 0 && [`power of ${data.growths[0].variable}`, data.growths[0].rows[0].text.split(" (")[0], `time per ${data.step} scales as`],
     ["settings", String(data.settings.length), `${data.rounds} round${data.rounds === 1 ? "" : "s"}`],
   ];
   const bars = data.settings.map((setting) => ({
