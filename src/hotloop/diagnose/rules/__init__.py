@@ -17,6 +17,7 @@ from __future__ import annotations
 from hotloop.diagnose.finding import Rule
 from hotloop.diagnose.rules import python_loops
 from hotloop.diagnose.rules.environments import (
+    env_bound,
     environment,
     episodes,
     rendering,
@@ -48,6 +49,7 @@ from hotloop.diagnose.rules.storage import buffers, loaders, loading, logs
 #: Every family of rules.
 FAMILIES: tuple[tuple[Rule, ...], ...] = (
     environment.RULES,
+    env_bound.RULES,
     rendering.RULES,
     episodes.RULES,
     vectors.RULES,

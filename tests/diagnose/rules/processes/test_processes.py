@@ -10,7 +10,7 @@ from analyses import Make, frame, ids, phase, sample, window
 
 from hotloop.analyze.model import Analysis
 from hotloop.capture.schema import Notes
-from hotloop.diagnose.rules.environments import environment
+from hotloop.diagnose.rules.environments import env_bound
 from hotloop.diagnose.rules.processes import processes
 
 
@@ -115,8 +115,8 @@ def test_many_workers_that_sleep_do_not_crowd_the_cores(make: Make) -> None:
 
 
 def test_environments_that_have_all_cores_can_only_be_simpler(make: Make) -> None:
-    spread = environment.env_bound(with_workers(make, 8.0, 7.9, cores=4))
-    alone = environment.env_bound(make(phase("env.step", 8.0), env_steps=1000))
+    spread = env_bound.env_bound(with_workers(make, 8.0, 7.9, cores=4))
+    alone = env_bound.env_bound(make(phase("env.step", 8.0), env_steps=1000))
     assert spread[0].gain.low < alone[0].gain.low
     assert "separate processes" in alone[0].fix
     assert "separate processes" not in spread[0].fix
