@@ -239,7 +239,7 @@ def test_two_captures_are_compared_with_a_warning(hotloop: Hotloop, tmp_path: Pa
     assert document["interleaved"] is False
     assert any("not interleaved" in note for note in document["notes"])
     assert any("different Python: 3.11 and 3.12" in note for note in document["notes"])
-    text = hotloop("compare", "before", "after").stdout
+    text = " ".join(hotloop("compare", "before", "after").stdout.split())
     assert "two captures, not interleaved" in text
     assert "not interleaved, so the difference includes whatever else changed" in text
 

@@ -37,12 +37,16 @@ def calls(run: object, process: str) -> dict[str, int]:
     return found
 
 
+#: 3 epochs of 8 batches. The first batch comes before the loop, and each epoch's last `next` finds
+#: nothing; the very last one may belong to what comes after the loop.
+NEXT_IN_LOOP = (3 * 8 - 1 + 3, 3 * 8 - 1 + 2)
+
+
 def test_loading_in_the_training_process(profile: Profile) -> None:
     run = profile(TRAINING.replace("{workers}", "0"))
     assert run.out.strip() == "True"
     main = calls(run, "main")
-    # The first batch comes before the loop, and each epoch's last `next` finds nothing.
-    assert main["data.load"] == 3 * 8 - 1 + 3
+    assert main["data.load"] in NEXT_IN_LOOP
     assert "data.wait" not in main
     assert run.report["run"]["processes"] == 1
 
@@ -50,7 +54,7 @@ def test_loading_in_the_training_process(profile: Profile) -> None:
 def test_loading_in_workers(profile: Profile) -> None:
     run = profile(TRAINING.replace("{workers}", "2"))
     main, workers = calls(run, "main"), calls(run, "DataLoader-")
-    assert main["data.wait"] == 3 * 8 - 1 + 3
+    assert main["data.wait"] in NEXT_IN_LOOP
     assert "data.load" not in main
     assert workers["data.load"] == 3 * 8
     # Each epoch starts workers and stops them; those of the first start before the loop.
