@@ -117,7 +117,7 @@ def _line(axes: Axes, y: float, text: str, **style: Any) -> None:
 
 
 def legend_columns(names: list[str], columns: int, letters: int) -> int:
-    """The columns that a legend of these names may have, if so many letters fit side by side."""
+    """The number of columns, at most `columns`, with which these names fit a line of `letters`."""
     for count in range(columns, 1, -1):
         # As matplotlib does it: the first columns hold one name more.
         rows, longer = divmod(len(names), count)

@@ -24,11 +24,11 @@ from hotloop.measure.activity import (
 )
 
 _SIZE = re.compile(r"size:(\d+)")
-#: Seen on an H200 (JAX 0.11, CUDA 13): the step after a recording failed with
-#: CUDA_ERROR_LAUNCH_FAILED, which no program survives.
+#: One of four JAX programs on an H200 died of CUDA_ERROR_LAUNCH_FAILED while it was recorded, and
+#: ran through without hotloop. Probably the tracer detaches under a compiled loop.
 RISK = (
-    "Device activity of a program that runs JAX on a GPU is recorded with --gpu full only: when "
-    "the tracer detaches, compiled loops may fail (CUDA_ERROR_LAUNCH_FAILED)."
+    "Device activity of a program that runs JAX on a GPU is recorded with --gpu full only: "
+    "recording it can end the program (CUDA_ERROR_LAUNCH_FAILED)."
 )
 
 
