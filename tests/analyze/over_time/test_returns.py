@@ -81,6 +81,13 @@ def test_rounded_returns_are_not_shaped_ones() -> None:
     assert shaped((0.02, -0.01), (0.03, -0.01)) is not None
 
 
+def test_impossible_squares_of_a_damaged_capture_cost_no_report() -> None:
+    damaged = ended(5, 2.0)
+    damaged.squares = -1.0
+    windows = [window(0, training=damaged, training_raw=ended(5, 1.0))]
+    assert find_returns(capture_of(shard(windows)), windows).shaped is not None
+
+
 def test_workers_count_where_the_main_process_saw_nothing() -> None:
     workers = [
         shard([window(n, training=ended(2, 7.0)) for n in range(4)], f"worker-{i}")

@@ -171,7 +171,7 @@ def _sum(windows: Sequence[EpisodeDelta | None]) -> EpisodeDelta:
 
 def _size(delta: EpisodeDelta) -> float:
     """The root mean square of the returns."""
-    return math.sqrt(delta.squares / delta.episodes)
+    return math.sqrt(max(delta.squares, 0.0) / delta.episodes)
 
 
 def _why_none(capture: Capture, training: EpisodeDelta) -> str:
